@@ -46,14 +46,14 @@ def handshake(
     command: list[str], folder: Path, environment: dict[str, str], *more: dict[str, object]
 ) -> float:
     """Seconds until the last of these requests is answered."""
-    asked = [{"method": "initialize", "params": ASKED}, *more]
+    requests = [{"method": "initialize", "params": ASKED}, *more]
     start = time.perf_counter()
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as server:
         assert server.stdin and server.stdout
-        for number, one in enumerate(asked):
-            line = json.dumps({"jsonrpc": "2.0", "id": number, **one})
+        for number, request in enumerate(requests):
+            line = json.dumps({"jsonrpc": "2.0", "id": number, **request})
             server.stdin.write(line.encode() + b"\n")
             server.stdin.flush()
             server.stdout.readline()
@@ -75,10 +75,12 @@ def relaunches(folder: Path, environment: dict[str, str]) -> list[float]:
     stand_in = bin_ / "claude"
     stand_in.write_text(STAND_IN.replace("{most}", str(RELAUNCHES)))
     stand_in.chmod(0o755)
-    known = {**environment, "STANDIN": str(folder), "PATH": f"{bin_}:{environment['PATH']}"}
+    run_environment = {**environment, "STANDIN": str(folder), "PATH": f"{bin_}:{environment['PATH']}"}
     words = [sys.executable, "-m", "segue", "run", "Go on", "--agent", "claude", "--max-runs", "0"]
     while True:  # it is given up after three runs without progress; the next supervisor begins anew
-        subprocess.run(words, cwd=folder / "project", env=known, stdout=subprocess.DEVNULL, check=False)
+        subprocess.run(
+            words, cwd=folder / "project", env=run_environment, stdout=subprocess.DEVNULL, check=False
+        )
         starts = [float(line) for line in (folder / "starts").read_text().split()]
         if len(starts) > RELAUNCHES:
             break
@@ -121,8 +123,8 @@ def main() -> None:
         table("From the start of a server to its answer", ("what", "ms", "of python -c pass"), rows)
         gaps = relaunches(folder, environment)
         worst = max(gaps) * 1000
-        told = f"{median_ms(gaps):.0f} ms in the middle, {worst:.0f} at worst, of {len(gaps)}"
-        print(f"\nFrom an agent's death to the start of the next: {told}")
+        summary = f"{median_ms(gaps):.0f} ms in the middle, {worst:.0f} at worst, of {len(gaps)}"
+        print(f"\nFrom an agent's death to the start of the next: {summary}")
     from segue.surfaces.mcp.tools import listed
 
     text = json.dumps(listed(), separators=(",", ":"))

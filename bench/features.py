@@ -57,7 +57,7 @@ def staleness(home: Path, root: Path, name: str, globs: tuple[str, ...], dirty: 
             for _ in range(ROUNDS):
                 looks.append(timed(lambda: features.verdicts(state)))
                 status.append(timed(lambda: git(root, "status")))
-            stale = sum(one.status == "stale" for one in features.verdicts(state))
+            stale = sum(verdict.status == "stale" for verdict in features.verdicts(state))
             ours, theirs = median_ms(looks), median_ms(status)
             rows.append(
                 (name, str(changed), str(stale), f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.2f}")

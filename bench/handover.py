@@ -94,19 +94,19 @@ class Floor:
         self.sizes, self.quick, self.bodies = [], [], []
         whole, quickly = atomic.write_whole, atomic.replace_quickly
 
-        def seen_whole(path: Path, body: bytes, **more: Any) -> None:
+        def counting_write(path: Path, body: bytes, **options: Any) -> None:
             self.sizes.append(len(body))
-            whole(path, body, **more)
+            whole(path, body, **options)
 
-        def seen_quickly(path: Path, body: bytes) -> None:
+        def counting_replace(path: Path, body: bytes) -> None:
             self.quick.append(len(body))
             quickly(path, body)
 
         modules = [m for n, m in sys.modules.items() if n.startswith("segue.handover")]
         for module in modules:
-            for name, seen in (("write_whole", seen_whole), ("replace_quickly", seen_quickly)):
+            for name, replacement in (("write_whole", counting_write), ("replace_quickly", counting_replace)):
                 if hasattr(module, name):
-                    setattr(module, name, seen)
+                    setattr(module, name, replacement)
         work()
         for module in modules:
             for name, real in (("write_whole", whole), ("replace_quickly", quickly)):
@@ -143,8 +143,8 @@ def runs() -> None:
             own: list[float] = []
             bare: list[float] = []
             for _ in range(ROUNDS):
-                for work, kept in random.sample([(run, own), (floor.pay, bare)], 2):
-                    kept.append(timed(work))
+                for work, seconds in random.sample([(run, own), (floor.pay, bare)], 2):
+                    seconds.append(timed(work))
             close()
             syncs = f"{2 * len(floor.sizes) + len(floor.bodies)}"
             a, b = median_ms(own), median_ms(bare)

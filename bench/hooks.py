@@ -97,13 +97,13 @@ class World:
         return time.perf_counter() - began, done.stdout
 
     def start(self) -> float:
-        seconds, said = self.hook("SessionStart", "speak", source="startup")
-        assert b"make deploy" in said, said
+        seconds, output = self.hook("SessionStart", "speak", source="startup")
+        assert b"make deploy" in output, output
         return seconds
 
     def stop(self) -> float:
-        told = {"transcript_path": str(self.path), "last_assistant_message": f"Looked at it {self.count}."}
-        return self.hook("Stop", "speak", "before", **told)[0]
+        fields = {"transcript_path": str(self.path), "last_assistant_message": f"Looked at it {self.count}."}
+        return self.hook("Stop", "speak", "before", **fields)[0]
 
     def forget(self) -> None:
         """As if no hook had run before: no store, no digest, no archive."""
@@ -155,11 +155,11 @@ def measured(world: World, rounds: int) -> dict[str, list[float]]:
 
 
 def cold(world: World, rounds: int) -> list[float]:
-    found = []
+    seconds = []
     for _ in range(rounds):
         world.forget()
-        found.append(world.start())
-    return found
+        seconds.append(world.start())
+    return seconds
 
 
 def while_locked(world: World) -> tuple[float, float]:

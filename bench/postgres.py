@@ -93,10 +93,10 @@ def appends(server: PostgresServer, folder: Path) -> None:
         median_ms(times["bare insert, embedded"]),
     )
     rows = []
-    for name, found in times.items():
+    for name, seconds in times.items():
         base = bare_own_ms if "embedded" in name else bare_ms
-        p99 = statistics.quantiles(found, n=100)[98] * 1000
-        rows.append((name, f"{median_ms(found):.3f}", f"{p99:.2f}", f"{median_ms(found) / base:.2f}"))
+        p99 = statistics.quantiles(seconds, n=100)[98] * 1000
+        rows.append((name, f"{median_ms(seconds):.3f}", f"{p99:.2f}", f"{median_ms(seconds) / base:.2f}"))
     table("A durable write", ("what", "median ms", "p99 ms", "to a bare insert"), rows)
     team.close()
     own.close()
@@ -146,11 +146,11 @@ def together(server: PostgresServer) -> None:
 def learnt(rng: random.Random, count: int) -> list[StoredMemory]:
     maker = HashEmbedder()
     texts = [" ".join(rng.choices(WORDS, k=9)) + f" case {n}" for n in range(count)]
-    kept = []
+    memories = []
     for n, (text, vector) in enumerate(zip(texts, maker.embed(texts), strict=True)):
         memory = Memory(f"m{n}", text, scope="global", agent="user", created=now(), updated=now())
-        kept.append(StoredMemory(memory, search_words(memory), maker.name, packed(vector)))
-    return kept
+        memories.append(StoredMemory(memory, search_words(memory), maker.name, packed(vector)))
+    return memories
 
 
 def recalls(servers: dict[str, PostgresServer], folder: Path) -> None:
@@ -168,7 +168,7 @@ def recalls(servers: dict[str, PostgresServer], folder: Path) -> None:
     rng = random.Random(11)
     queries = [" ".join(rng.choices(WORDS, k=3)) for _ in range(QUERIES)]
     times: dict[str, list[float]] = {name: [] for name in stores}
-    found: dict[str, int] = dict.fromkeys(stores, 0)
+    nearest_found: dict[str, int] = dict.fromkeys(stores, 0)
     for query in ["warm up", *queries]:
         vector = packed(HashEmbedder().embed([query])[0])
         scores = sorted((cosine(vector, kept.vector) for kept in rows_in), reverse=True)[:10]
@@ -179,14 +179,20 @@ def recalls(servers: dict[str, PostgresServer], folder: Path) -> None:
                 times[name].append(time.perf_counter() - start)
                 service = seg.memories
                 near = service.store.near(service.reader(), HashEmbedder.name, vector, MemoryFilter(), 10)
-                found[name] += sum(score >= scores[-1] - 1e-6 for _, score in near)
+                nearest_found[name] += sum(score >= scores[-1] - 1e-6 for _, score in near)
     base = median_ms(times["embedded"])
     rows = []
     for name in stores:
         took_ms = median_ms(times[name])
         kept = f"{MEMORIES / took[name]:,.0f}"
         rows.append(
-            (name, kept, f"{took_ms:.1f}", f"{took_ms / base:.2f}", f"{found[name] / QUERIES / 10:.2f}")
+            (
+                name,
+                kept,
+                f"{took_ms:.1f}",
+                f"{took_ms / base:.2f}",
+                f"{nearest_found[name] / QUERIES / 10:.2f}",
+            )
         )
     head = ("store", "kept a second", "recall ms", "to embedded", "of the nearest ten")
     table(f"Recall among {MEMORIES:,} memories", head, rows)

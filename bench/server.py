@@ -195,11 +195,11 @@ async def work(clients: Sequence[Client], seconds: float) -> None:
     """All of them, one request behind the other, for a while."""
     end = time.perf_counter() + seconds
 
-    async def one(client: Client) -> None:
+    async def update_until_end(client: Client) -> None:
         while time.perf_counter() < end:
             await client.update()
 
-    await asyncio.gather(*(one(client) for client in clients))
+    await asyncio.gather(*(update_until_end(client) for client in clients))
 
 
 def drained(clients: Sequence[Client]) -> tuple[list[float], int]:
@@ -218,8 +218,8 @@ def at(seconds: Sequence[float], share: float) -> float:
 
 def resident_mb(pid: int) -> float:
     """What a process has in memory."""
-    told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True).stdout
-    return int(told.strip() or 0) / 1024
+    output = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True).stdout
+    return int(output.strip() or 0) / 1024
 
 
 def processor_seconds(pid: int) -> float:
@@ -258,7 +258,7 @@ class Pair:
                 await client.close()
 
 
-class Found:
+class SideResult:
     """What came of one side."""
 
     def __init__(self) -> None:
@@ -267,34 +267,34 @@ class Found:
         self.took = self.processor = 0.0
 
 
-async def in_turn(pair: Pair, seconds: float) -> dict[str, Found]:
+async def in_turn(pair: Pair, seconds: float) -> dict[str, SideResult]:
     """Both for so many seconds, in slices."""
-    found = {name: Found() for name in pair.sides}
+    sides = {name: SideResult() for name in pair.sides}
     for _ in range(SLICES):
         for (name, clients), pid in zip(pair.sides.items(), pair.pids, strict=True):
-            one, begun, before = found[name], time.perf_counter(), processor_seconds(pid)
+            side, begun, before = sides[name], time.perf_counter(), processor_seconds(pid)
             await work(clients, seconds / SLICES)
-            one.took += time.perf_counter() - begun
-            one.processor += processor_seconds(pid) - before
+            side.took += time.perf_counter() - begun
+            side.processor += processor_seconds(pid) - before
             seen, errors = drained(clients)
-            one.seconds += seen
-            one.errors += errors
-    for one in found.values():
-        one.seconds.sort()
-    return found
+            side.seconds += seen
+            side.errors += errors
+    for side in sides.values():
+        side.seconds.sort()
+    return sides
 
 
-def told(kind: str, count: int, found: dict[str, Found]) -> list[list[object]]:
+def table_rows(kind: str, count: int, sides: dict[str, SideResult]) -> list[list[object]]:
     """Rows of a table."""
-    rates = {name: len(one.seconds) / one.took for name, one in found.items()}
+    rates = {name: len(side.seconds) / side.took for name, side in sides.items()}
     base = next(iter(rates.values()))
     return [
         [
             kind, count, name, f"{rates[name]:,.0f}", f"{rates[name] / base:.2f}×",
-            f"{at(one.seconds, 0.5):.1f}", f"{at(one.seconds, 0.99):.1f}",
-            f"{1000 * one.processor / max(1, len(one.seconds)):.2f}", one.errors,
+            f"{at(side.seconds, 0.5):.1f}", f"{at(side.seconds, 0.99):.1f}",
+            f"{1000 * side.processor / max(1, len(side.seconds)):.2f}", side.errors,
         ]
-        for name, one in found.items()
+        for name, side in sides.items()
     ]  # fmt: skip
 
 
@@ -316,19 +316,19 @@ async def steady(segue: SegueServer, count: int, seconds: float, mark: str) -> l
     median = statistics.median(seen) * 1000
     return [
         mark, count, f"{seconds:g}", f"{len(seen):,}", errors, f"{median:.1f}", f"{at(seen, 0.99):.1f}",
-        f"{at(seen, 0.99) / median:.1f}×", " → ".join(f"{one:.0f}" for one in sizes),
+        f"{at(seen, 0.99) / median:.1f}×", " → ".join(f"{size:.0f}" for size in sizes),
     ]  # fmt: skip
 
 
-async def measured(kind: str, bare_one: BareServer, segue: SegueServer, wish: argparse.Namespace) -> Any:
+async def measured(kind: str, bare_one: BareServer, segue: SegueServer, options: argparse.Namespace) -> Any:
     """The rows of one kind of store."""
     rows = []
-    for count in (1, wish.clients):
+    for count in (1, options.clients):
         pair = Pair(bare_one, segue, count, f"{kind}-{count}".lower())
         await pair.begin()
-        rows += told(kind, count, await in_turn(pair, wish.turn))
+        rows += table_rows(kind, count, await in_turn(pair, options.turn))
         await pair.close()
-    return rows, await steady(segue, wish.clients, wish.seconds, kind.lower())
+    return rows, await steady(segue, options.clients, options.seconds, kind.lower())
 
 
 def main() -> None:
@@ -338,25 +338,25 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of the steady load")
     parser.add_argument("--turn", type=float, default=12.0, help="seconds for each of the two")
     parser.add_argument("--stores", default="embedded,Postgres")
-    wish = parser.parse_args()
-    if wish.bare:
-        bare(wish.bare)
+    server_options = parser.parse_args()
+    if server_options.bare:
+        bare(server_options.bare)
         return
     must_be_compiled()
     rows, loads = [], []
-    with ExitStack() as open_ones:
-        folder = Path(open_ones.enter_context(tempfile.TemporaryDirectory(prefix="segue-bench-")))
-        for kind in wish.stores.split(","):
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="segue-bench-")))
+        for kind in server_options.stores.split(","):
             url = store = ""
             if kind == "Postgres":
                 database = PostgresServer().start()
-                open_ones.callback(database.stop)
+                stack.callback(database.stop)
                 url, store = database.url(), database.url(namespace="bench")
-            bare_one = open_ones.enter_context(BareServer(url or str(folder / "bare.db")))
-            options = ["--rate", "0"]
-            segue = open_ones.enter_context(SegueServer(folder / kind, store, options=options))
-            some, load = asyncio.run(measured(kind, bare_one, segue, wish))
-            rows += some
+            bare_one = stack.enter_context(BareServer(url or str(folder / "bare.db")))
+            server_options = ["--rate", "0"]
+            segue = stack.enter_context(SegueServer(folder / kind, store, options=server_options))
+            new_rows, load = asyncio.run(measured(kind, bare_one, segue, server_options))
+            rows += new_rows
             loads.append(load)
     print(f"{machine()}, {os.cpu_count()} cores; the client takes its share of them")
     head = ["store", "clients", "what", "requests/s", "of bare", "p50 ms", "p99 ms", "processor ms", "errors"]

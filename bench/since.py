@@ -88,12 +88,12 @@ def main() -> None:
         git(root, "stash", "-q")
         commits(root, COMMITS)
         git(root, "stash", "pop", "-q")
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-m", "segue", "since", "--json"], cwd=root, env=environment, check=True,
             capture_output=True,
         )  # fmt: skip
-        found = json.loads(told.stdout)
-        assert found["commit_count"] == COMMITS and len(found["uncommitted"]) == 5, found["unknown"]
+        delta = json.loads(output.stdout)
+        assert delta["commit_count"] == COMMITS and len(delta["uncommitted"]) == 5, delta["unknown"]
         rows, kinds = [], ("since", "prepare", "bootstrap --no-checks")
         taken: dict[str, list[float]] = {name: [] for name in ("git", *kinds)}
         for _ in range(ROUNDS):

@@ -28,9 +28,9 @@ class Broken(Exception):
     """Something is not as promised."""
 
 
-def check(promise: str, kept: bool, *facts: object) -> None:
+def check(promise: str, holds: bool, *facts: object) -> None:
     """Say a promise that was kept; stop at one that was not."""
-    if not kept:
+    if not holds:
         raise Broken(f"{promise}: not so. {' '.join(map(str, facts))}")
     print(paint(f"  ✓ {promise}", "32"))
 
@@ -82,25 +82,25 @@ class Stage:
         command = [sys.executable, str(WORKER), "--pace", str(PACE_SECONDS)]
         child = subprocess.Popen(command, cwd=self.project, env=self.environment, stdout=subprocess.PIPE)
         assert child.stdout is not None
-        said = ""
-        while heard := os.read(child.stdout.fileno(), 4096):
-            said += heard.decode()
-            print(heard.decode(), end="", flush=True)
-            if kill_at and re.search(kill_at, said):
+        output = ""
+        while chunk := os.read(child.stdout.fileno(), 4096):
+            output += chunk.decode()
+            print(chunk.decode(), end="", flush=True)
+            if kill_at and re.search(kill_at, output):
                 os.kill(child.pid, signal.SIGKILL)
                 break
         rest, _ = child.communicate()  # what it said between our look and its death
-        said += rest.decode()
+        output += rest.decode()
         print(rest.decode() + (paint(" ✗ killed with SIGKILL\n", "31") if kill_at else ""), end="")
-        return child.returncode, said
+        return child.returncode, output
 
 
-def acknowledged(said: str) -> tuple[list[str], dict[str, list[int]]]:
+def acknowledged(output: str) -> tuple[list[str], dict[str, list[int]]]:
     """(items, steps by item) that a worker said are durable."""
     done: list[str] = []
     steps: dict[str, list[int]] = {}
     for item in ITEMS:
-        for line in said.splitlines():
+        for line in output.splitlines():
             if line.strip().startswith(item):
                 words = re.sub(r"\(.*?\)", "", line).split(item, 1)[1].split()
                 steps[item] = [int(word) for word in words if word.isdecimal()]
@@ -115,8 +115,8 @@ def play(stage: Stage) -> None:
     stage.segue("decide", "HS256", "--why", "one issuer only")
 
     scene(2, "A worker begins, and is killed in the middle of an item")
-    code, said = stage.work(kill_at=rf"{VICTIM}.* {KILL_BEHIND_STEP}")
-    done, steps = acknowledged(said)
+    code, output = stage.work(kill_at=rf"{VICTIM}.* {KILL_BEHIND_STEP}")
+    done, steps = acknowledged(output)
     check("it died of SIGKILL, with no chance to save anything", code == -signal.SIGKILL, code)
 
     scene(3, "What is left")
@@ -129,18 +129,18 @@ def play(stage: Stage) -> None:
     check(f'"{current}" is under way', left["active"] == [current] or finished, left)
     check("the decision is there, once", [d["text"] for d in left["decisions"]] == ["HS256"])
     state = json.loads(stage.segue("agent", "load", "worker", show=False))
-    kept = state["steps"] if state["item"] == current else 0
+    saved_steps = state["steps"] if state["item"] == current else 0
     last = max(steps.get(current, [0]))
-    check(f"so is step {last} of it, which was acknowledged", last <= kept <= last + 1, state, last)
+    check(f"so is step {last} of it, which was acknowledged", last <= saved_steps <= last + 1, state, last)
 
     scene(4, "The next worker goes on")
-    code, said = stage.work()
-    done_again, steps_again = acknowledged(said)
+    code, output = stage.work()
+    done_again, steps_again = acknowledged(output)
     check("it went through", code == 0, code)
     check("what was done was not done again", not set(left["done"]) & set(done_again), left, done_again)
     if steps_again.get(current):
         first = min(steps_again[current])
-        check(f'"{current}" went on at step {first}', first == kept + 1, steps_again, state)
+        check(f'"{current}" went on at step {first}', first == saved_steps + 1, steps_again, state)
     after = stage.status()
     check("the session is completed, 4 of 4 items", after["status"] == "completed", after["status"])
     log = json.loads(stage.segue("log", "--json", show=False))

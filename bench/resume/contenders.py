@@ -37,21 +37,23 @@ def clipped(text: str, budget: int) -> str:
 
 def tail(cut: Cut, budget: int) -> str:
     """The end of the conversation, without what the tools gave."""
-    said = [
-        f"{one.tool} {one.shown[:200]}" if one.kind == "call" else one.text[:600]
-        for one in cut.past[-80:]
-        if one.kind != "result"
+    texts = [
+        f"{observation.tool} {observation.shown[:200]}"
+        if observation.kind == "call"
+        else observation.text[:600]
+        for observation in cut.past[-80:]
+        if observation.kind != "result"
     ]
-    return "\n".join(said).encode("utf-8", "replace")[-budget:].decode("utf-8", "ignore")
+    return "\n".join(texts).encode("utf-8", "replace")[-budget:].decode("utf-8", "ignore")
 
 
 def recency(cut: Cut, budget: int) -> str:
     """The latest of everything, in a form that needs no thought."""
     newest = list(reversed(cut.past))
-    goal = next((one.text for one in newest if one.kind == "user"), "")
-    said = next((one.text for one in newest if one.kind == "say"), "")
-    files = list(dict.fromkeys(base(path) for one in newest for path in one.files))[:25]
-    commands = list(dict.fromkeys(one.command for one in newest if one.command))[:6]
+    goal = next((observation.text for observation in newest if observation.kind == "user"), "")
+    said = next((observation.text for observation in newest if observation.kind == "say"), "")
+    files = list(dict.fromkeys(base(path) for observation in newest for path in observation.files))[:25]
+    commands = list(dict.fromkeys(observation.command for observation in newest if observation.command))[:6]
     open_items = "; ".join(text for text, state in plan_of(cut.past) if state not in ("completed", "done"))
     lines = {
         "Goal": clipped(goal, 500),
@@ -72,12 +74,12 @@ def oracle(needed: Needs, budget: int) -> str:
         for what, weight in wanted.items():
             cost = len(what.encode()) + 1
             priced.append((WEIGHTS[category] / whole * weight / total / cost, what, cost))
-    told: list[str] = []
+    chosen: list[str] = []
     for _, what, cost in sorted(priced, reverse=True):
         if cost <= budget:
-            told.append(what)
+            chosen.append(what)
             budget -= cost
-    return " ".join(told)
+    return " ".join(chosen)
 
 
 def segue_brief(prefix: Path, budget: int) -> Answer:

@@ -42,42 +42,42 @@ def restored(prefix: Path, budgets: Sequence[int]) -> dict[int, str]:
     agent = recognised(prefix)
     material = RunTexts()
     digest = final(read(prefix, agent, also=material.take), agent)
-    shown = facts([digest], agent=agent.name)
-    forms = [compose(shown, size) for size in BRIEF_BYTES]
+    brief_facts = facts([digest], agent=agent.name)
+    forms = [compose(brief_facts, size) for size in BRIEF_BYTES]
     order = list(passages(masked_blocks(material.blocks), digest, forms[-1]))
     return {budget: restore(forms, (), order, budget=budget).text for budget in budgets}
 
 
 def end_of(cut: Cut, size: int) -> str:
     """The last bytes of all that was said, called and given."""
-    kept: list[str] = []
+    texts: list[str] = []
     left = size
-    for one in reversed(cut.past):
-        kept.append(one.text)
-        left -= len(one.text.encode("utf-8", "replace")) + 1
+    for observation in reversed(cut.past):
+        texts.append(observation.text)
+        left -= len(observation.text.encode("utf-8", "replace")) + 1
         if left <= 0:
             break
-    return "\n".join(reversed(kept)).encode("utf-8", "replace")[-size:].decode("utf-8", "ignore")
+    return "\n".join(reversed(texts)).encode("utf-8", "replace")[-size:].decode("utf-8", "ignore")
 
 
 def points(rarity: Rarity, path: Path) -> list[Point]:
     """All figures of a transcript."""
     transcript = observe(path)
     known = Known()
-    found: list[Point] = []
+    figures: list[Point] = []
     for cut in cuts(transcript, CUTS, compaction=False):
         known.advance(transcript.seen, len(cut.past))
         needed = needs(cut, known, rarity)
         if len(needed) < NEEDS_MIN:
             continue
         with prefix_file(transcript, cut) as prefix:
-            told = restored(prefix, BUDGETS)
-        for budget, text in told.items():
+            texts = restored(prefix, BUDGETS)
+        for budget, text in texts.items():
             size = len(text.encode("utf-8", "replace"))
             for name, answer in zip(NAMES, _answers(text, cut, needed, size), strict=True):
                 judged = score(answer, needed, gated=name != "oracle")
-                found.append((budget, name, judged.total, judged.parts.get("future", judged.total), size))
-    return found
+                figures.append((budget, name, judged.total, judged.parts.get("future", judged.total), size))
+    return figures
 
 
 def _answers(text: str, cut: Cut, needed: Needs, size: int) -> tuple[str, ...]:
@@ -94,26 +94,29 @@ def measured(paths: Sequence[Path], jobs: int) -> tuple[int, list[Point]]:
     with ProcessPoolExecutor(jobs) as pool:
         words: Counter[str] = Counter()
         chosen = []
-        for path, found in zip(paths, pool.map(_counted, paths), strict=True):
-            if found is not None:
-                words.update(found)
+        for path, vocabulary_of_path in zip(paths, pool.map(_counted, paths), strict=True):
+            if vocabulary_of_path is not None:
+                words.update(vocabulary_of_path)
                 chosen.append(path)
         rarity = rarities(words, len(chosen))
-        return len(chosen), [one for told in pool.map(partial(points, rarity), chosen) for one in told]
+        return len(chosen), [
+            figure for figures in pool.map(partial(points, rarity), chosen) for figure in figures
+        ]
 
 
 def means(figures: Sequence[Point]) -> dict[tuple[int, str], tuple[float, float, float]]:
     """(score, future, bytes) of a contender at a budget, as percents and bytes."""
-    found = {}
+    means_found = {}
     for budget in BUDGETS:
         for name in NAMES:
-            here = [one for one in figures if one[:2] == (budget, name)]
+            here = [figure for figure in figures if figure[:2] == (budget, name)]
             count = max(1, len(here))
-            found[budget, name] = (
-                100 * sum(one[2] for one in here) / count, 100 * sum(one[3] for one in here) / count,
-                sum(one[4] for one in here) / count,
+            means_found[budget, name] = (
+                100 * sum(figure[2] for figure in here) / count,
+                100 * sum(figure[3] for figure in here) / count,
+                sum(figure[4] for figure in here) / count,
             )  # fmt: skip
-    return found
+    return means_found
 
 
 # -- the picture
@@ -171,20 +174,22 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--every", type=int, default=1, help="take every so manyth transcript only")
     parser.add_argument("--picture", type=Path, help="write the curve there, as SVG")
-    given = parser.parse_args()
-    count, figures = measured(transcripts(given.folders)[:: given.every], given.jobs)
+    options = parser.parse_args()
+    count, figures = measured(transcripts(options.folders)[:: options.every], options.jobs)
     if not figures:
         sys.exit("no transcript has a cut that asks for anything")
-    found = means(figures)
+    mean_figures = means(figures)
     cut_count = len(figures) // len(BUDGETS) // len(NAMES)
     print(f"{count} transcripts, {cut_count} cuts; score (and of the future alone)\n")
     print("| tokens | bytes used | " + " | ".join(NAMES) + " |")
     print("|---|---|" + "---|" * len(NAMES))
     for budget in BUDGETS:
-        cells = [f"{found[budget, name][0]:.1f} ({found[budget, name][1]:.1f})" for name in NAMES]
-        print(f"| {budget:,} | {found[budget, NAMES[0]][2]:,.0f} | " + " | ".join(cells) + " |")
-    if given.picture:
-        given.picture.write_text(picture_of(found), encoding="utf-8")
+        cells = [
+            f"{mean_figures[budget, name][0]:.1f} ({mean_figures[budget, name][1]:.1f})" for name in NAMES
+        ]
+        print(f"| {budget:,} | {mean_figures[budget, NAMES[0]][2]:,.0f} | " + " | ".join(cells) + " |")
+    if options.picture:
+        options.picture.write_text(picture_of(mean_figures), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -74,28 +74,28 @@ def _is_name(token: str) -> bool:
 
 def unpasted(text: str) -> str:
     """A request without pasted logs and code: no run of three or more lines that are not prose."""
-    kept: list[str] = []
+    prose: list[str] = []
     pasted: list[str] = []
     for line in [*text.split("\n"), None]:
         if line is not None and line.strip() and not _is_prose(line):
             pasted.append(line)
             continue
-        kept += pasted if len(pasted) < 3 else []
+        prose += pasted if len(pasted) < 3 else []
         pasted = []
-        kept += [] if line is None else [line]
-    return "\n".join(kept)
+        prose += [] if line is None else [line]
+    return "\n".join(prose)
 
 
 def _is_prose(line: str) -> bool:
-    told = line.split()
-    return len(told) >= 4 and any(word.lower().strip(".,:;!?") in FUNCTION for word in told)
+    line_words = line.split()
+    return len(line_words) >= 4 and any(word.lower().strip(".,:;!?") in FUNCTION for word in line_words)
 
 
 def telling_lines(output: str) -> str:
     """The lines of a failed call's output that say why; without any, the last ones."""
     lines = [line.strip() for line in output.split("\n") if not _BANNER.match(line)]
-    told = [line for line in lines if _TELLING.search(line)][:4]
-    return "\n".join(told or lines[-3:])[:400]
+    telling = [line for line in lines if _TELLING.search(line)][:4]
+    return "\n".join(telling or lines[-3:])[:400]
 
 
 class Known:
@@ -107,9 +107,9 @@ class Known:
         self.upto = 0
 
     def advance(self, seen: Sequence[Observation], to: int) -> None:
-        for one in seen[self.upto : to]:
-            self.words |= words(one.text)
-            self.names.update(names(one.text))
+        for observation in seen[self.upto : to]:
+            self.words |= words(observation.text)
+            self.names.update(names(observation.text))
         self.upto = to
 
 
@@ -127,9 +127,9 @@ def cuts(transcript: Transcript, count: int, compaction: bool) -> list[Cut]:
     """Where a transcript is cut: at so many calls, evenly, or wherever the agent compacted."""
     seen = transcript.seen
     if compaction:
-        places = [at for at, one in enumerate(seen) if one.kind == "summary" and at > 30]
+        places = [at for at, observation in enumerate(seen) if observation.kind == "summary" and at > 30]
     else:
-        calls = [at for at, one in enumerate(seen) if one.kind == "call"]
+        calls = [at for at, observation in enumerate(seen) if observation.kind == "call"]
         places = [calls[int(len(calls) * (number + 1) / (count + 1))] for number in range(count)]
     return [
         Cut(
@@ -146,24 +146,24 @@ def _ahead(rest: Iterable[Observation]) -> list[Observation]:
     """The next forty calls and what was said between them; nothing behind a compaction."""
     ahead: list[Observation] = []
     calls = 0
-    for one in rest:
-        if one.kind == "summary" or calls >= HORIZON_CALLS:
+    for observation in rest:
+        if observation.kind == "summary" or calls >= HORIZON_CALLS:
             break
-        ahead.append(one)
-        calls += one.kind == "call"
+        ahead.append(observation)
+        calls += observation.kind == "call"
     return ahead
 
 
 def plan_of(past: Sequence[Observation]) -> list[tuple[str, str]]:
     """The agent's plan as it stood last."""
-    last = next((one.plan for one in reversed(past) if one.plan is not None), None)
+    last = next((observation.plan for observation in reversed(past) if observation.plan is not None), None)
     return list(last or ())
 
 
 def needs(cut: Cut, known: Known, rarity: Rarity) -> Needs:
     """All that the future asks of the past, by category; a category without needs is not there."""
     touched = _files(cut)
-    found = {
+    by_category = {
         "files": {name: float(weight) for name, weight in touched.items()},
         "commands": dict.fromkeys(_commands(cut), 1.0),
         "todos": {text: 1.0 for text, state in plan_of(cut.past) if state not in PLAN_OVER and text.strip()},
@@ -172,23 +172,27 @@ def needs(cut: Cut, known: Known, rarity: Rarity) -> Needs:
         "identifiers": dict.fromkeys(_identifiers(cut.future, known, rarity, touched), 1.0),
         "error": dict.fromkeys(_error(cut.past), 1.0),
     }
-    return {category: wanted for category, wanted in found.items() if wanted}
+    return {category: wanted for category, wanted in by_category.items() if wanted}
 
 
 def _files(cut: Cut) -> Counter[str]:
     """Files seen before that are touched next; a change counts twice."""
-    known = {base(path) for one in cut.past for path in one.files}
+    known = {base(path) for observation in cut.past for path in observation.files}
     touched: Counter[str] = Counter()
-    for one in cut.future:
-        for name in map(base, one.files):
+    for observation in cut.future:
+        for name in map(base, observation.files):
             if name in known:
-                touched[name] += 2 if one.tool in EDITORS else 1
+                touched[name] += 2 if observation.tool in EDITORS else 1
     return touched
 
 
 def _commands(cut: Cut) -> list[str]:
-    known = {one.command for one in cut.past} - {""}
-    again = Counter(one.command for one in cut.future if one.command in known and not _everyday(one.command))
+    known = {observation.command for observation in cut.past} - {""}
+    again = Counter(
+        observation.command
+        for observation in cut.future
+        if observation.command in known and not _everyday(observation.command)
+    )
     return [command for command, _ in again.most_common(5)]
 
 
@@ -198,15 +202,22 @@ def _everyday(command: str) -> bool:
 
 def _goal(past: Sequence[Observation]) -> set[str]:
     """The words of the standing request: the last one that is more than a "yes please"."""
-    asked = next((one.text for one in reversed(past) if one.kind == "user" and len(words(one.text)) >= 4), "")
-    told = WORD.findall(unpasted(asked) or asked)[:80]
-    return {word.lower().strip("-_") for word in told} - _SAYS_NOTHING
+    request = next(
+        (
+            observation.text
+            for observation in reversed(past)
+            if observation.kind == "user" and len(words(observation.text)) >= 4
+        ),
+        "",
+    )
+    request_words = WORD.findall(unpasted(request) or request)[:80]
+    return {word.lower().strip("-_") for word in request_words} - _SAYS_NOTHING
 
 
 def _intent(future: Sequence[Observation], known: Known, rarity: Rarity) -> dict[str, float]:
     """The words of what the agent says next, the rarer the weightier."""
-    said = [one.text[:600] for one in future if one.kind == "say"][:3]
-    return {word: rarity.get(word, rarity[UNKNOWN]) for word in words(" ".join(said)) & known.words}
+    texts = [observation.text[:600] for observation in future if observation.kind == "say"][:3]
+    return {word: rarity.get(word, rarity[UNKNOWN]) for word in words(" ".join(texts)) & known.words}
 
 
 def _identifiers(
@@ -215,9 +226,9 @@ def _identifiers(
     """The fifteen names used next that are rarest and used most."""
     used = Counter(
         name
-        for one in future
-        if one.kind in ("call", "say")
-        for name in names(one.text)
+        for observation in future
+        if observation.kind in ("call", "say")
+        for name in names(observation.text)
         if "/" not in name and not _LIBRARY.match(name)
     )
     wanted = [name for name in used if name in known.names and name not in touched]
@@ -227,26 +238,30 @@ def _identifiers(
 
 def _error(past: Sequence[Observation]) -> list[str]:
     """The words of the error that was seen last, if it was lately."""
-    failed = (one for one in reversed(past[-12:]) if one.kind == "result" and one.failed and one.text.strip())
+    failed = (
+        observation
+        for observation in reversed(past[-12:])
+        if observation.kind == "result" and observation.failed and observation.text.strip()
+    )
     last = next(failed, None)
     if last is None:
         return []
-    told = list(dict.fromkeys(word.lower() for word in WORD.findall(telling_lines(last.text))))[:20]
-    told = [word for word in told if word not in _SAYS_NOTHING]
-    return told if len(told) >= 3 else []
+    error_words = list(dict.fromkeys(word.lower() for word in WORD.findall(telling_lines(last.text))))[:20]
+    error_words = [word for word in error_words if word not in _SAYS_NOTHING]
+    return error_words if len(error_words) >= 3 else []
 
 
 def vocabulary(transcript: Transcript) -> set[str]:
     """The words and names that a transcript has, for counting in how many they occur."""
-    found: set[str] = set()
-    for one in transcript.seen:
-        found |= words((one.shown or one.text)[:2_000])
-        found.update(names(one.text[:4_000]))
-    return found
+    terms: set[str] = set()
+    for observation in transcript.seen:
+        terms |= words((observation.shown or observation.text)[:2_000])
+        terms.update(names(observation.text[:4_000]))
+    return terms
 
 
 def rarities(counted: Counter[str], transcripts: int) -> dict[str, float]:
     """How much a word or name tells, by the number of transcripts that have it."""
-    found = {word: max(0.1, math.log((transcripts + 1) / (n + 0.5))) for word, n in counted.items()}
-    found[UNKNOWN] = math.log((transcripts + 1) / 0.5)
-    return found
+    rarity = {word: max(0.1, math.log((transcripts + 1) / (n + 0.5))) for word, n in counted.items()}
+    rarity[UNKNOWN] = math.log((transcripts + 1) / 0.5)
+    return rarity

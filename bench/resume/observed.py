@@ -63,12 +63,12 @@ def short_form(command: str) -> str:
         parts = [word for word in part.split() if not _ASSIGNMENT.match(word)]
         if not parts:
             continue
-        kept = parts[:1]
+        words = parts[:1]
         for word in parts[1:3]:
             if word.startswith(_ARGUMENT_ENDS):
                 break
-            kept.append(word)
-        return " ".join(kept)
+            words.append(word)
+        return " ".join(words)
     return ""
 
 
@@ -79,19 +79,19 @@ def joined(content: Any) -> str:
     if not isinstance(content, list):
         return ""
     blocks = (
-        joined(one.get("text") or one.get("content") or "") if isinstance(one, dict) else str(one)
-        for one in content
+        joined(block.get("text") or block.get("content") or "") if isinstance(block, dict) else str(block)
+        for block in content
     )
     return "\n".join(blocks)
 
 
-def values(given: Any) -> Iterator[str]:
+def values(value: Any) -> Iterator[str]:
     """The texts inside arguments, without keys."""
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, dict | list):
-        for one in given.values() if isinstance(given, dict) else given:
-            yield from values(one)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from values(item)
 
 
 def _call(line: int, tool: str, arguments: dict[str, Any]) -> Observation:
@@ -161,26 +161,26 @@ class _Claude:
             if block.get("type") == "text" and block.get("text", "").strip():
                 yield Observation(line, "say", block["text"])
             elif block.get("type") == "tool_use":
-                given = block.get("input")
-                arguments = given if isinstance(given, dict) else {}
+                raw = block.get("input")
+                arguments = raw if isinstance(raw, dict) else {}
                 call = _call(line, block.get("name", ""), arguments)
                 self._understand(call, arguments)
                 self.calls[block.get("id")] = (call, arguments)
                 yield call
 
-    def _understand(self, call: Observation, given: dict[str, Any]) -> None:
-        paths = [given[key] for key in _PATH_KEYS if isinstance(given.get(key), str)]
+    def _understand(self, call: Observation, arguments: dict[str, Any]) -> None:
+        paths = [arguments[key] for key in _PATH_KEYS if isinstance(arguments.get(key), str)]
         call.files = [path for path in paths if "." in base(path)]
         call.typed = f"{call.tool} {call.files[0]}" if call.files else ""
         if call.tool == "Bash":
-            call.typed = str(given.get("command", ""))
+            call.typed = str(arguments.get("command", ""))
             call.command = short_form(call.typed)
-        elif call.tool == "TodoWrite" and isinstance(given.get("todos"), list):
-            todos = [one for one in given["todos"] if isinstance(one, dict)]
-            call.plan = tuple((str(one.get("content", "")), str(one.get("status", ""))) for one in todos)
-        elif call.tool == "TaskUpdate" and str(given.get("taskId")) in self.tasks:
-            task = self.tasks[str(given["taskId"])]
-            task[0], task[1] = given.get("subject") or task[0], given.get("status") or task[1]
+        elif call.tool == "TodoWrite" and isinstance(arguments.get("todos"), list):
+            todos = [todo for todo in arguments["todos"] if isinstance(todo, dict)]
+            call.plan = tuple((str(todo.get("content", "")), str(todo.get("status", ""))) for todo in todos)
+        elif call.tool == "TaskUpdate" and str(arguments.get("taskId")) in self.tasks:
+            task = self.tasks[str(arguments["taskId"])]
+            task[0], task[1] = arguments.get("subject") or task[0], arguments.get("status") or task[1]
             call.plan = self._plan()
 
     def _plan(self, deleted: bool = False) -> Plan:
@@ -218,28 +218,28 @@ class _Codex:
                 yield self._output(line, item)
 
     def _understood(self, line: int, item: dict[str, Any]) -> Observation:
-        given = _arguments(item.get("arguments") or item.get("input") or item.get("action") or "")
-        call = _call(line, item.get("name") or item["type"], given)
-        command = given.get("command") or given.get("cmd") or ""
+        arguments = _arguments(item.get("arguments") or item.get("input") or item.get("action") or "")
+        call = _call(line, item.get("name") or item["type"], arguments)
+        command = arguments.get("command") or arguments.get("cmd") or ""
         if isinstance(command, list):
             in_shell = len(command) == 3 and command[1] in ("-lc", "-c")
             command = command[-1] if in_shell else " ".join(str(word) for word in command)
-        patch = given["input"] if isinstance(given.get("input"), str) else ""
-        if not isinstance(given.get("input"), str) and "*** Begin Patch" in str(command):
+        patch = arguments["input"] if isinstance(arguments.get("input"), str) else ""
+        if not isinstance(arguments.get("input"), str) and "*** Begin Patch" in str(command):
             patch = str(command)
         call.files = [path.strip() for path in _PATCHED.findall(patch)]
         call.typed = f"{call.tool} {call.files[0]}" if call.files else ""
         if command and not patch:
             call.typed = str(command)
             call.command = short_form(call.typed)
-        if isinstance(given.get("plan"), list):
-            steps = [one for one in given["plan"] if isinstance(one, dict)]
-            call.plan = tuple((str(one.get("step", "")), str(one.get("status", ""))) for one in steps)
+        if isinstance(arguments.get("plan"), list):
+            steps = [step for step in arguments["plan"] if isinstance(step, dict)]
+            call.plan = tuple((str(step.get("step", "")), str(step.get("status", ""))) for step in steps)
         return call
 
     def _output(self, line: int, item: dict[str, Any]) -> Observation:
-        given = item.get("output")
-        text = given if isinstance(given, str) else joined(given) or json.dumps(given)
+        output = item.get("output")
+        text = output if isinstance(output, str) else joined(output) or json.dumps(output)
         code = _EXIT.search(text)
         failed = bool(code and int(code[1] or code[2]))
         result = Observation(line, "result", text, failed=failed)
@@ -269,7 +269,7 @@ class Transcript:
 
     @property
     def calls(self) -> int:
-        return sum(one.kind == "call" for one in self.seen)
+        return sum(observation.kind == "call" for observation in self.seen)
 
 
 def observe(path: Path) -> Transcript:

@@ -7,37 +7,37 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from bench.common import table
-from bench.resume.run import Outcome, Plan, Seen
+from bench.resume.run import ContenderScore, Outcome, Plan
 from bench.resume.scoring import WEIGHTS
 
 SEED, DRAWS = 20_261_115, 1_000
 COLUMNS = ("score", "future", *WEIGHTS)
 
-Figure = Callable[[Seen], float | None]
+Figure = Callable[[ContenderScore], float | None]
 
 
 def figure(column: str) -> Figure:
     """A column's figure at a cut; None where the cut does not have it."""
     if column == "score":
-        return lambda one: one.score.total
-    return lambda one: one.score.parts.get(column)
+        return lambda entry: entry.score.total
+    return lambda entry: entry.score.parts.get(column)
 
 
-def mean(groups: Sequence[Sequence[Seen]], of: Figure) -> float:
+def mean(groups: Sequence[Sequence[ContenderScore]], of: Figure) -> float:
     """The mean over all cuts, in percent."""
-    found = [value for group in groups for one in group if (value := of(one)) is not None]
-    return 100 * sum(found) / len(found) if found else float("nan")
+    figures = [value for group in groups for entry in group if (value := of(entry)) is not None]
+    return 100 * sum(figures) / len(figures) if figures else float("nan")
 
 
-def interval(groups: Sequence[Sequence[Seen]], of: Figure) -> tuple[float, float]:
+def interval(groups: Sequence[Sequence[ContenderScore]], of: Figure) -> tuple[float, float]:
     """Where 95 % of the means fall when the transcripts are drawn anew: cuts of one are not independent."""
     if len(groups) < 2:
         return float("nan"), float("nan")
     chance = random.Random(SEED)
     sums = []
     for group in groups:
-        found = [value for one in group if (value := of(one)) is not None]
-        sums.append((sum(found), len(found)))
+        figures = [value for entry in group if (value := of(entry)) is not None]
+        sums.append((sum(figures), len(figures)))
     means = []
     for _ in range(DRAWS):
         drawn = chance.choices(sums, k=len(sums))
@@ -88,17 +88,20 @@ def _recall(outcome: Outcome, about: str) -> None:
 def _faults(outcome: Outcome) -> None:
     cells = []
     for name in outcome.contenders:
-        every = [one for group in outcome.of(name) for one in group]
-        times = [one.seconds for one in every if one.seconds is not None]
+        entries = [entry for group in outcome.of(name) for entry in group]
+        times = [entry.seconds for entry in entries if entry.seconds is not None]
         cells.append(
             (
                 name,
-                f"{statistics.mean(one.score.size for one in every):.0f}",
-                _percent(mean(outcome.of(name), lambda one: one.score.precision)),
-                *(sum(one.score.violations[kind] for one in every) for kind in every[0].score.violations),
-                sum(one.score.long_lists for one in every),
-                _percent(100 * statistics.mean(one.score.function_share for one in every)),
-                _percent(100 * min(one.score.function_share for one in every)),
+                f"{statistics.mean(entry.score.size for entry in entries):.0f}",
+                _percent(mean(outcome.of(name), lambda entry: entry.score.precision)),
+                *(
+                    sum(entry.score.violations[kind] for entry in entries)
+                    for kind in entries[0].score.violations
+                ),
+                sum(entry.score.long_lists for entry in entries),
+                _percent(100 * statistics.mean(entry.score.function_share for entry in entries)),
+                _percent(100 * min(entry.score.function_share for entry in entries)),
                 f"{1000 * statistics.median(times):.0f}" if times else "",
             )
         )

@@ -31,7 +31,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Seen:
+class ContenderScore:
     """What a contender got at a cut."""
 
     contender: str
@@ -46,26 +46,26 @@ class Outcome:
 
     transcripts: int
     cuts: int = 0
-    by_transcript: list[list[Seen]] = field(default_factory=list)
+    by_transcript: list[list[ContenderScore]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def of(self, contender: str) -> list[list[Seen]]:
+    def of(self, contender: str) -> list[list[ContenderScore]]:
         """A contender's figures, transcript by transcript, without those where it has none."""
-        found = [[one for one in group if one.contender == contender] for group in self.by_transcript]
-        return [group for group in found if group]
+        groups = [[entry for entry in group if entry.contender == contender] for group in self.by_transcript]
+        return [group for group in groups if group]
 
     @property
     def contenders(self) -> list[str]:
-        return list(dict.fromkeys(one.contender for group in self.by_transcript for one in group))
+        return list(dict.fromkeys(entry.contender for group in self.by_transcript for entry in group))
 
 
 def transcripts(folders: Iterable[Path]) -> list[Path]:
     """Every transcript in these folders, in the order of their names."""
-    found = []
+    paths = []
     for folder in folders:
         for root, _, names in os.walk(folder):
-            found += [Path(root, name) for name in names if name.endswith(".jsonl")]
-    return sorted(found, key=str)
+            paths += [Path(root, name) for name in names if name.endswith(".jsonl")]
+    return sorted(paths, key=str)
 
 
 def run(paths: Sequence[Path], plan: Plan) -> Outcome:
@@ -73,19 +73,21 @@ def run(paths: Sequence[Path], plan: Plan) -> Outcome:
     with ProcessPoolExecutor(plan.jobs) as pool:
         counted: Counter[str] = Counter()
         long_enough = []
-        for path, found in zip(paths, pool.map(partial(_counted, plan), paths), strict=True):
-            if found is not None:
-                counted.update(found)
+        for path, terms in zip(paths, pool.map(partial(_counted, plan), paths), strict=True):
+            if terms is not None:
+                counted.update(terms)
                 long_enough.append(path)
         outcome = Outcome(len(long_enough))
         rarity = rarities(counted, len(long_enough))
-        for path, (cut_count, seen) in zip(
+        for path, (cut_count, entries) in zip(
             long_enough, pool.map(partial(_cut_up, plan, rarity), long_enough), strict=True
         ):
             outcome.cuts += cut_count
-            if seen:
-                outcome.by_transcript.append(seen)
-            outcome.failures += [f"{path.name}: {one.contender}: {one.failed}" for one in seen if one.failed]
+            if entries:
+                outcome.by_transcript.append(entries)
+            outcome.failures += [
+                f"{path.name}: {entry.contender}: {entry.failed}" for entry in entries if entry.failed
+            ]
     return outcome
 
 
@@ -94,10 +96,10 @@ def _counted(plan: Plan, path: Path) -> set[str] | None:
     return vocabulary(transcript) if transcript.calls >= plan.calls_min else None
 
 
-def _cut_up(plan: Plan, rarity: Rarity, path: Path) -> tuple[int, list[Seen]]:
+def _cut_up(plan: Plan, rarity: Rarity, path: Path) -> tuple[int, list[ContenderScore]]:
     transcript = observe(path)
     known = Known()
-    seen: list[Seen] = []
+    entries: list[ContenderScore] = []
     count = 0
     for cut in cuts(transcript, plan.cuts, plan.compaction):
         known.advance(transcript.seen, len(cut.past))
@@ -106,7 +108,7 @@ def _cut_up(plan: Plan, rarity: Rarity, path: Path) -> tuple[int, list[Seen]]:
             continue
         count += 1
         for contender, answer in answers(transcript, cut, needed, plan.budget, plan.commands):
-            found = judged(answer.text, needed, cut, plan.budget, gated=answer.gated)
-            found.violations["over budget"] = int(answer.over)
-            seen.append(Seen(contender, found, answer.failed, answer.seconds))
-    return count, seen
+            score = judged(answer.text, needed, cut, plan.budget, gated=answer.gated)
+            score.violations["over budget"] = int(answer.over)
+            entries.append(ContenderScore(contender, score, answer.failed, answer.seconds))
+    return count, entries

@@ -47,26 +47,26 @@ class Score:
 def readable(brief: str) -> tuple[str, float]:
     """A brief without its heaps of words, and the share of function words in it."""
     pieces = _PIECE.findall(brief)
-    kept: list[str] = []
+    pieces_kept: list[str] = []
     bare: list[str] = []
     for piece in pieces:
         if piece.lower() in FUNCTION or not _NO_SIGN.match(piece):
-            kept += [*bare[:BARE_MAX], piece]
+            pieces_kept += [*bare[:BARE_MAX], piece]
             bare = []
         else:
             bare.append(piece)
     plain = [piece.lower() for piece in pieces if _LETTERS.match(piece)]
     share = sum(word in FUNCTION for word in plain) / max(1, len(plain))
-    return " ".join(kept + bare[:BARE_MAX]), share
+    return " ".join(pieces_kept + bare[:BARE_MAX]), share
 
 
 def score(brief: str, needed: Needs, *, gated: bool = True) -> Score:
     """The recall of every category, and their weighted mean."""
-    kept, share = readable(brief)
-    said = words(kept if gated else brief)
+    readable_text, share = readable(brief)
+    brief_words = words(readable_text if gated else brief)
     low = brief.lower()
     factor = 0.5 if gated and share < FUNCTION_MIN else 1.0
-    parts = {category: factor * _recall(category, needed[category], low, said) for category in needed}
+    parts = {category: factor * _recall(category, needed[category], low, brief_words) for category in needed}
     total = _mean(parts, tuple(parts))
     if any(category in parts for category in AHEAD):
         parts["future"] = _mean(parts, AHEAD)
@@ -74,22 +74,24 @@ def score(brief: str, needed: Needs, *, gated: bool = True) -> Score:
 
 
 def _mean(parts: dict[str, float], categories: Sequence[str]) -> float:
-    there = [category for category in categories if category in parts]
-    return sum(WEIGHTS[one] * parts[one] for one in there) / sum(WEIGHTS[one] for one in there)
+    present = [category for category in categories if category in parts]
+    return sum(WEIGHTS[category] * parts[category] for category in present) / sum(
+        WEIGHTS[category] for category in present
+    )
 
 
-def _recall(category: str, wanted: dict[str, float], low: str, said: set[str]) -> float:
-    met = sum(weight for what, weight in wanted.items() if _is_met(category, what, low, said))
+def _recall(category: str, wanted: dict[str, float], low: str, brief_words: set[str]) -> float:
+    met = sum(weight for what, weight in wanted.items() if _is_met(category, what, low, brief_words))
     return met / sum(wanted.values())
 
 
-def _is_met(category: str, what: str, low: str, said: set[str]) -> bool:
+def _is_met(category: str, what: str, low: str, brief_words: set[str]) -> bool:
     if category in VERBATIM:
         return what.lower() in low
     if category == "todos":
-        told = words(what) or {what.lower()}
-        return len(told & said) >= 0.6 * len(told)
-    return what in said
+        item_words = words(what) or {what.lower()}
+        return len(item_words & brief_words) >= 0.6 * len(item_words)
+    return what in brief_words
 
 
 # -- what is wrong with a brief
@@ -102,8 +104,8 @@ _ITEM = re.compile(r"; | \| ")
 
 def sections(brief: str, wanted: frozenset[str]) -> list[str]:
     """What stands behind these labels."""
-    found = (_SECTION.match(line) for line in brief.split("\n"))
-    return [match[2] for match in found if match and match[1].lower() in wanted]
+    matches = (_SECTION.match(line) for line in brief.split("\n"))
+    return [match[2] for match in matches if match and match[1].lower() in wanted]
 
 
 def _plain(text: str) -> str:
@@ -116,28 +118,28 @@ def finished_as_open(brief: str, cut: Cut) -> int:
     plan = plan_of(cut.past)
     still = {_plain(text) for text, state in plan if state not in PLAN_OVER}
     over = {_plain(text) for text, state in plan if state in PLAN_OVER} - still
-    shown = [
+    open_items = [
         _plain(item).removeprefix("now ").rstrip("…")
         for line in sections(brief, _SHOWN_OPEN)
         for item in _ITEM.split(line)
     ]
-    return sum(any(len(item) >= 8 and text.startswith(item) for text in over) for item in shown)
+    return sum(any(len(item) >= 8 and text.startswith(item) for text in over) for item in open_items)
 
 
 def solved_as_broken(brief: str, cut: Cut) -> int:
     """Failures that went away when the same call was made again, and that the brief still shows."""
-    shown = _plain(" ".join(sections(brief, _SHOWN_BROKEN)))
+    broken = _plain(" ".join(sections(brief, _SHOWN_BROKEN)))
     failed: dict[str, str] = {}
     solved: list[str] = []
-    for one in cut.past:
-        if one.kind != "result" or not one.typed:
+    for result in cut.past:
+        if result.kind != "result" or not result.typed:
             continue
-        if one.failed:
-            failed[one.typed] = _first_line(one)
-        elif one.typed in failed:
-            solved.append(failed.pop(one.typed))
+        if result.failed:
+            failed[result.typed] = _first_line(result)
+        elif result.typed in failed:
+            solved.append(failed.pop(result.typed))
     still = set(failed.values())
-    return sum(len(line) >= 20 and line in shown and line not in still for line in set(solved))
+    return sum(len(line) >= 20 and line in broken and line not in still for line in set(solved))
 
 
 def _first_line(result: Observation) -> str:
@@ -146,8 +148,8 @@ def _first_line(result: Observation) -> str:
 
 def file_precision(brief: str, cut: Cut) -> float | None:
     """Of the known files that the brief names, the share that is touched next."""
-    known = {base(path) for one in cut.past for path in one.files}
-    ahead = {base(path) for one in cut.future for path in one.files}
+    known = {base(path) for observation in cut.past for path in observation.files}
+    ahead = {base(path) for observation in cut.future for path in observation.files}
     named = {name for name in known if _is_named(name, brief)}
     return len(named & ahead) / len(named) if named else None
 
@@ -155,8 +157,8 @@ def file_precision(brief: str, cut: Cut) -> float | None:
 def _is_named(name: str, brief: str) -> bool:
     at = brief.find(name)
     while at >= 0:
-        before, behind = brief[at - 1 : at], brief[at + len(name) : at + len(name) + 1]
-        if not (before.isalnum() or before in ("_", "-")) and not (behind.isalnum() or behind == "_"):
+        before, after = brief[at - 1 : at], brief[at + len(name) : at + len(name) + 1]
+        if not (before.isalnum() or before in ("_", "-")) and not (after.isalnum() or after == "_"):
             return True
         at = brief.find(name, at + 1)
     return False
@@ -175,12 +177,12 @@ def _items(line: str) -> int:
 
 def judged(brief: str, needed: Needs, cut: Cut, budget: int, *, gated: bool = True) -> Score:
     """The score of a brief, with its precision and its violations."""
-    found = score(brief, needed, gated=gated)
-    found.precision = file_precision(brief, cut)
-    found.long_lists = long_lists(brief)
-    found.violations = {
+    result = score(brief, needed, gated=gated)
+    result.precision = file_precision(brief, cut)
+    result.long_lists = long_lists(brief)
+    result.violations = {
         "finished shown as open": finished_as_open(brief, cut),
         "solved shown as broken": solved_as_broken(brief, cut),
-        "over budget": int(found.size > budget),
+        "over budget": int(result.size > budget),
     }
-    return found
+    return result

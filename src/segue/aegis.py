@@ -1,9 +1,8 @@
-"""The session-recovery recipe of Aegis Memory, with only the import being ours.
+"""The client of Aegis Memory's session-recovery recipe, on a Segue store.
 
-``from segue.aegis import AegisClient``: progress, features and memories of a program that was written for the
-recipe, kept by Segue. What is shown can be read as attributes and as a dict. Words that mean more than is
-known are refused, and "passing" means proven here too: a ``verified_by`` is an attestation, checks are run by
-``segue verify``.
+A program written for the recipe only changes its import, to ``from segue.aegis import AegisClient``; Segue
+stores its progress, features and memories. Results can be read as attributes and as dicts. "Passing" means
+proven here too: ``verified_by`` is an attestation, and ``segue verify`` runs checks.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 
 
 class Record(dict[str, Any]):
-    """Fields by name, as ``record.status`` and as ``record["status"]``."""
+    """Fields that can be read as ``record.status`` and as ``record["status"]``."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -36,8 +35,8 @@ class Record(dict[str, Any]):
 
 
 class AegisClient:
-    """The recipe's client, on the store of this machine, which asks for no key, or on the one that is named:
-    a Segue server (``base_url="https://…"`` and its ``api_key``), or any other store.
+    """The recipe's client. By default it uses the store of this machine, which needs no key; it can also use
+    a Segue server (``base_url="https://…"`` with an ``api_key``) or any other store.
 
     >>> aegis = AegisClient()
     >>> aegis.progress.update("auth", summary="JWT", next_items=["model", "middleware"])
@@ -60,7 +59,7 @@ class AegisClient:
         self.features = FeaturesApi(self.segue)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self.segue.close()
 
     def __enter__(self) -> AegisClient:
@@ -76,69 +75,71 @@ class AegisClient:
         metadata: Mapping[str, Any] | None = None, shared_with_agents: Sequence[str] = (), *,
         user_id: str = "", namespace: str = "", ttl_seconds: float | None = None, session_id: str = "",
     ) -> Record:  # fmt: skip
-        """Keep a memory; the same text in the same scope is kept once."""
+        """Store a memory; the same text in the same scope is stored only once."""
         about = dict(metadata or {})
-        kept = self.segue.memories.remember(
+        stored = self.segue.memories.remember(
             content, type=memory_type.replace("_", "-"), scope=_scope(scope, bool(shared_with_agents)),
             agent=agent_id, user=user_id or "", namespace=namespace or self.namespace,
             session=session_id or str(about.get("session_id") or ""), shared_with=list(shared_with_agents),
             metadata=about, ttl_seconds=ttl_seconds,
         )  # fmt: skip
-        return Record(id=kept.id, deduped_from=kept.id if kept.known else None, content_flags=[*kept.flags])
+        return Record(
+            id=stored.id, deduped_from=stored.id if stored.known else None, content_flags=[*stored.flags]
+        )
 
     def query(
         self, query: str, agent_id: str = "", top_k: int = 10,
         filter_metadata: Mapping[str, Any] | None = None, *, user_id: str = "", namespace: str = "",
         min_score: float = 0.0, memory_type: str = "",
     ) -> list[Record]:  # fmt: skip
-        """What answers a query, the best first; ``*`` lists."""
-        found = self.segue.memories.recall(
+        """The memories that answer a query, the best first; the query ``*`` lists all."""
+        recalled = self.segue.memories.recall(
             query, top_k=top_k, metadata=dict(filter_metadata or {}), agent=agent_id, user=user_id or "",
             types=memory_type.replace("_", "-") or None, namespace=namespace or self.namespace,
             min_score=min_score if min_score > 0 else None,
         )  # fmt: skip
-        return [_memory(one) for one in found]
+        return [_memory(memory) for memory in recalled]
 
     def playbook(self, query: str, agent_id: str = "", top_k: int = 20, *, namespace: str = "") -> Playbook:
-        """Strategies and reflections that bear on a task, those that worked first."""
-        found = self.segue.memories.playbook(
+        """Strategies and reflections for a task, those that worked first."""
+        recalled = self.segue.memories.playbook(
             query, top_k=top_k, agent=agent_id, namespace=namespace or self.namespace
         )
-        return Playbook([_memory(one) for one in found])
+        return Playbook([_memory(memory) for memory in recalled])
 
     def reflection(
         self, content: str, agent_id: str = "", scope: str = "global", error_pattern: str = "",
         correct_approach: str = "", *, metadata: Mapping[str, Any] | None = None, namespace: str = "",
     ) -> Record:  # fmt: skip
-        """Keep what was learnt from how something went."""
-        kept = self.segue.memories.reflect(
+        """Store a reflection: what was learnt from how something went."""
+        stored = self.segue.memories.reflect(
             content, error_pattern=error_pattern or "", correct_approach=correct_approach or "",
             agent=agent_id, scope=_scope(scope, False), metadata=dict(metadata or {}),
             namespace=namespace or self.namespace,
         )  # fmt: skip
-        return Record(id=kept.id, memory_type="reflection")
+        return Record(id=stored.id, memory_type="reflection")
 
     def delta(self, operations: Sequence[Mapping[str, Any]], agent_id: str = "") -> list[Record]:
-        """Add, update and deprecate, all or none; reasons are kept."""
-        ids = self.segue.memories.delta([_operation(one) for one in operations], agent=agent_id)
+        """Add, update and deprecate memories, all or none; reasons are stored."""
+        ids = self.segue.memories.delta([_operation(operation) for operation in operations], agent=agent_id)
         return [
-            Record(operation=str(one.get("type")), success=True, memory_id=id)
-            for one, id in zip(operations, ids, strict=True)
+            Record(operation=str(operation.get("type")), success=True, memory_id=id)
+            for operation, id in zip(operations, ids, strict=True)
         ]
 
     def vote(self, memory_id: str, vote: str, voter_agent_id: str = "", *, context: str = "") -> Record:
-        """Say whether a memory was of help."""
-        found = self.segue.memories.vote(
+        """Vote on whether a memory was helpful."""
+        memory = self.segue.memories.vote(
             memory_id, vote, voter=voter_agent_id, context=context, agent=voter_agent_id
         )
         return Record(
-            memory_id=found.id, bullet_helpful=found.helpful, bullet_harmful=found.harmful,
-            effectiveness_score=found.effectiveness,
+            memory_id=memory.id, bullet_helpful=memory.helpful, bullet_harmful=memory.harmful,
+            effectiveness_score=memory.effectiveness,
         )  # fmt: skip
 
 
 class Playbook(list[Record]):
-    """Memories; ``entries`` as the other client calls them."""
+    """A list of memories, also available as ``entries``, as in the original client."""
 
     @property
     def entries(self) -> list[Record]:
@@ -149,13 +150,13 @@ class Playbook(list[Record]):
 
 
 class ProgressApi:
-    """How far sessions are."""
+    """The progress of sessions."""
 
     def __init__(self, segue: Segue) -> None:
         self._segue = segue
 
     def get(self, session_id: str) -> Record | None:
-        """A session, or nothing if there is none."""
+        """The progress of a session; None if there is no such session."""
         try:
             self._segue.session(session_id)
             return _progress(progress.get(self._segue.workspace, session_id))
@@ -163,7 +164,7 @@ class ProgressApi:
             return None
 
     def create(self, session_id: str, agent_id: str = "", **fields: Any) -> Record:
-        """A session; if it is there already, as it is."""
+        """Create a session, or update it if it exists."""
         return self.update(session_id, **fields)
 
     def update(
@@ -171,37 +172,37 @@ class ProgressApi:
         in_progress: str | None = None, next_items: Items = None, blocked: Blocked = None,
         last_action: str | None = None,
     ) -> Record:  # fmt: skip
-        """Say how far a session is, and make it if it is new. ``completed`` adds to what is done,
-        ``next_items`` and ``blocked`` take the place of what was there, what is not given stays."""
+        """Record the progress of a session, which is created if it is new. ``completed`` adds to what is
+        done, ``next_items`` and ``blocked`` replace what was there, and what is not given stays."""
         update = ProgressUpdate(completed, in_progress, next_items, blocked, summary, last_action, status)
         return _progress(progress.create(self._segue.workspace, session_id, update=update))
 
     def mark_complete(self, session_id: str, item: str) -> Record:
-        """One more item is done."""
+        """Record that an item is done."""
         return _progress(progress.change(self._segue.workspace, session_id, ProgressUpdate(completed=[item])))
 
 
-def _progress(found: SessionProgress) -> Record:
-    stuck = [Record(item=one.item, reason=one.reason) for one in found.blocked_items]
-    return Record({**msgspec.structs.asdict(found), "blocked_items": stuck})
+def _progress(session: SessionProgress) -> Record:
+    blocked = [Record(item=blocked.item, reason=blocked.reason) for blocked in session.blocked_items]
+    return Record({**msgspec.structs.asdict(session), "blocked_items": blocked})
 
 
 # -- features --------------------------------------------------------------------------------------
 
 
 class FeaturesApi:
-    """Criteria of success; those of all sessions are found by their ids."""
+    """The features of all sessions, found by their ids."""
 
     def __init__(self, segue: Segue) -> None:
         self._segue = segue
         self._homes: dict[str, str] = {}
-        """Feature to session, as far as it is known."""
+        """The session of each feature that has been looked up."""
 
     def create(
         self, feature_id: str, session_id: str = "", description: str = "", test_steps: Sequence[str] = (),
         status: str = "", *, category: str = "",
     ) -> Record:  # fmt: skip
-        """Declare a feature; if it is there already, as it is."""
+        """Declare a feature; one that exists stays as it is."""
         session = self._segue.session(session_id)
         self._homes[feature_id] = session.id
         features = session.features
@@ -210,19 +211,20 @@ class FeaturesApi:
         return _feature(features, feature_id)
 
     def get(self, feature_id: str, session_id: str = "") -> Record | None:
-        """A feature, or nothing if there is none."""
+        """A feature; None if there is no such feature."""
         try:
             return _feature(self._of(feature_id, session_id), feature_id)
         except (UnknownFeature, UnknownSession):
             return None
 
     def list(self, session_id: str = "", status: str = "") -> Record:
-        """The features of a session with their counts; "failing" counts what failed."""
+        """The features of a session, or those with a status, and the counts of all; "failing" counts
+        failures."""
         features = self._segue.session(session_id).features
-        shown = [_feature(features, verdict.id) for verdict in features.verdicts()]
+        records = [_feature(features, verdict.id) for verdict in features.verdicts()]
         counts = features.list()
         return Record(
-            features=[one for one in shown if not status or one.status == status],
+            features=[record for record in records if not status or record.status == status],
             total=counts["total"], passing=counts["passing"], failing=counts["failing"],
             in_progress=counts["in_progress"],
         )  # fmt: skip
@@ -231,7 +233,8 @@ class FeaturesApi:
         self, feature_id: str, status: str = "", passes: bool | None = None, failure_reason: str = "", *,
         implemented_by: str = "", verified_by: str = "", implementation_notes: str = "", session_id: str = "",
     ) -> Record:  # fmt: skip
-        """Say how far a feature is. That it passes is a claim until somebody attests it or its checks ran."""
+        """Record the status of a feature. "Passes" is a claim until somebody attests it or its checks have
+        run."""
         features = self._of(feature_id, session_id)
         features.update(
             feature_id, status=status, passes=passes, failure_reason=failure_reason or "",
@@ -242,13 +245,13 @@ class FeaturesApi:
     def mark_complete(
         self, feature_id: str, verified_by: str, notes: str = "", session_id: str = ""
     ) -> Record:
-        """Attest a feature: somebody's word, kept with the name."""
+        """Attest a feature; the name is stored with it."""
         features = self._of(feature_id, session_id)
         features.mark_complete(feature_id, verified_by, notes)
         return _feature(features, feature_id)
 
     def mark_failed(self, feature_id: str, reason: str = "", session_id: str = "") -> Record:
-        """It fails, and says why."""
+        """Record that a feature fails, and why."""
         features = self._of(feature_id, session_id)
         features.mark_failed(feature_id, reason)
         return _feature(features, feature_id)
@@ -288,12 +291,12 @@ def _scope(scope: str, shared: bool) -> str:
     return _SCOPES.get(scope, scope) or ("agent-shared" if shared else "project")
 
 
-def _memory(found: Recalled) -> Record:
-    memory = found.memory
+def _memory(recalled: Recalled) -> Record:
+    memory = recalled.memory
     return Record(
         id=memory.id, content=memory.content, namespace=memory.namespace, created_at=memory.created,
         scope=memory.scope, user_id=memory.user or None, agent_id=memory.agent or None,
-        metadata=memory.metadata, shared_with_agents=list(memory.shared_with), score=found.score,
+        metadata=memory.metadata, shared_with_agents=list(memory.shared_with), score=recalled.score,
         memory_type=memory.type.replace("-", "_"), bullet_helpful=memory.helpful,
         bullet_harmful=memory.harmful, effectiveness_score=memory.effectiveness,
         content_flags=list(memory.flags), trust_level=memory.trust,
@@ -301,11 +304,11 @@ def _memory(found: Recalled) -> Record:
     )  # fmt: skip
 
 
-def _operation(one: Mapping[str, Any]) -> dict[str, Any]:
+def _operation(operation: Mapping[str, Any]) -> dict[str, Any]:
     names = {"agent_id": "agent", "user_id": "user", "shared_with_agents": "shared_with"}
-    given = {names.get(name, name): value for name, value in one.items() if value is not None}
-    if "memory_type" in given:
-        given["memory_type"] = str(given["memory_type"]).replace("_", "-")
-    if "scope" in given:
-        given["scope"] = _scope(str(given["scope"]), False)
-    return given
+    fields = {names.get(name, name): value for name, value in operation.items() if value is not None}
+    if "memory_type" in fields:
+        fields["memory_type"] = str(fields["memory_type"]).replace("_", "-")
+    if "scope" in fields:
+        fields["scope"] = _scope(str(fields["scope"]), False)
+    return fields

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 
 from segue.agents import agent
-from segue.agents.base import loads
-from segue.agents.common import mended, seconds
+from segue.agents.base import decode_line
+from segue.agents.common import repaired_json, seconds
 from segue.core.brief.facts import facts
 from segue.core.runs.digest import fold
 from segue.core.runs.inherited import split_brief
@@ -56,9 +56,9 @@ def test_any_json_is_read_without_a_fault(records, one_document):
 
 @given(st.binary(max_size=200))
 def test_what_is_mended_is_utf_8_and_mending_it_again_changes_nothing(data):
-    once = mended(data)
+    once = repaired_json(data)
     once.decode()
-    assert mended(once) == once or once.startswith(b"\xef\xbb\xbf")
+    assert repaired_json(once) == once or once.startswith(b"\xef\xbb\xbf")
 
 
 class Record(msgspec.Struct):
@@ -73,8 +73,8 @@ OBJECTS = st.fixed_dictionaries({"a": st.text(max_size=8), "b": VALUES})
 @given(st.lists(OBJECTS, min_size=1, max_size=4), st.sampled_from(["", " ", ",", "\r"]))
 def test_whole_records_on_one_line_are_all_found(objects, between):
     line = between.join(json.dumps(one) for one in objects).encode()
-    found, bad = loads(line, DECODER)
-    texts = [json.loads(mended(json.dumps(one["a"]).encode())) for one in objects]
+    found, bad = decode_line(line, DECODER)
+    texts = [json.loads(repaired_json(json.dumps(one["a"]).encode())) for one in objects]
     assert ([one.a for one in found], bad) == (texts, 0)
 
 
@@ -82,8 +82,8 @@ def test_whole_records_on_one_line_are_all_found(objects, between):
 def test_of_a_torn_record_nothing_is_taken_for_a_record(torn, whole, data):
     line = json.dumps(torn).encode()
     cut = line[: data.draw(st.integers(1, len(line) - 1))]
-    assert loads(cut, DECODER) == ([], 1)
-    found, bad = loads(cut + b"}" + json.dumps(whole).encode(), DECODER)
+    assert decode_line(cut, DECODER) == ([], 1)
+    found, bad = decode_line(cut + b"}" + json.dumps(whole).encode(), DECODER)
     assert bad <= 1 and len(found) <= 2
 
 

@@ -65,7 +65,7 @@ def test_check_of_a_damaged_checkpoint_asks_the_journal_and_says_so(
     [path] = (home / "segue" / "handover").glob("*.json")
     for damage in (b"", b"{}", b"null", b"\xff\xfe"):
         path.write_bytes(damage)
-        assert "made anew from the journal" in started("handover", "check", code=1).err
+        assert "rebuilt from the journal" in started("handover", "check", code=1).err
         assert started("handover", "check", code=1).err == ""
 
 

@@ -1,6 +1,6 @@
-"""Every agent that Segue can read: ours, and those that third parties name in an entry point.
+"""The agents that Segue can read: ours, and those that third parties declare in an entry point.
 
-Both are written as ``module:name`` and imported at first use, so that a command pays for no other.
+Each is a reference ``module:name`` that is imported at first use, so that a command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ OURS: dict[str, str] = {
 
 
 @cache
-def declared() -> dict[str, str]:
-    """Name to ``module:name`` of every agent; ours cannot be replaced."""
-    if not _anybody_names_one():
+def references() -> dict[str, str]:
+    """The reference ``module:name`` of every agent, by its name; ours cannot be replaced."""
+    if not _has_third_party_agents():
         return dict(OURS)
     from importlib.metadata import entry_points
 
     return {entry.name: entry.value for entry in entry_points(group=GROUP)} | OURS
 
 
-def _anybody_names_one() -> bool:
-    """Whether an installed package has our entry point; to ask Python's own way costs more than a brief."""
+def _has_third_party_agents() -> bool:
+    """Whether an installed package declares our entry point. Asking ``importlib.metadata`` takes longer than
+    writing a whole brief, so the files are searched here."""
     wanted = f"[{GROUP}]".encode()
     for folder in sys.path:
-        if os.path.isfile(folder):  # packages in an archive: only Python can look into it
+        if os.path.isfile(folder):  # an archive of packages, which only Python can search
             return True
         try:
             names = [name for name in os.listdir(folder or ".") if name.endswith((".dist-info", ".egg-info"))]
@@ -60,45 +61,44 @@ def _anybody_names_one() -> bool:
 @cache
 def _load(reference: str) -> Agent:
     module, _, name = reference.partition(":")
-    found: Agent = getattr(import_module(module), name)
-    return found
+    loaded: Agent = getattr(import_module(module), name)
+    return loaded
 
 
 def agent(name: str) -> Agent:
-    """The agent of this name."""
-    reference = OURS.get(name) or declared().get(name)
+    """The agent of this name; UnknownAgent if there is none."""
+    reference = OURS.get(name) or references().get(name)
     if reference is None:
-        raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {', '.join(sorted(declared()))}")
+        raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {', '.join(sorted(references()))}")
     return _load(reference)
 
 
-def traits_of(one: Agent) -> Traits:
-    """What an agent declares of itself beside its transcripts."""
-    return getattr(one, "traits", Traits())
+def traits_of(agent: Agent) -> Traits:
+    """The traits that an agent declares; the defaults if it declares none."""
+    return getattr(agent, "traits", Traits())
 
 
-def named(name: str) -> str:
-    """The name of an agent that people may call otherwise; any other word as it is."""
-    return next((one.name for one in agents() if name in traits_of(one).aliases), name)
+def canonical_name(name: str) -> str:
+    """The name of the agent with this alias; any other word is returned unchanged."""
+    return next((agent.name for agent in agents() if name in traits_of(agent).aliases), name)
 
 
 @cache
 def agent_variables() -> dict[str, str]:
-    """Variables that agents set for the commands that they run, with the name of the agent; also of agents
-    whose
-    transcripts Segue does not read."""
-    found = {"CURSOR_AGENT": "cursor"}
-    for one in agents():
-        traits = traits_of(one)
-        found |= dict.fromkeys((*traits.variables, *traits.conversation_variables), one.name)
-    return found
+    """The environment variables that agents set for the commands they run, each with the agent's name. Agents
+    whose transcripts Segue does not read are included."""
+    variables = {"CURSOR_AGENT": "cursor"}
+    for agent in agents():
+        traits = traits_of(agent)
+        variables |= dict.fromkeys((*traits.variables, *traits.conversation_variables), agent.name)
+    return variables
 
 
 def agents() -> Iterator[Agent]:
-    """All of them, ours first."""
+    """All agents, ours first."""
     for reference in OURS.values():
         yield _load(reference)
-    for name, reference in declared().items():
+    for name, reference in references().items():
         if name not in OURS:
             yield _load(reference)
 
@@ -109,12 +109,12 @@ SIGNS = {
     b'"toolRequests"': "copilot-cli",
     b'"$set"': "gemini-cli",
 }
-"""What makes an agent worth asking first, so that the others need not be loaded."""
+"""Signs of an agent's format: the likely agent is asked first, so that the others need not be loaded."""
 
 
 def recognise(head: bytes, name: str) -> Agent | None:
-    """The agent that wrote a file which begins like this."""
+    """The agent that wrote a file with this beginning and name; None if no agent recognises it."""
     for sign, likely in SIGNS.items():
         if sign in head and agent(likely).recognises(head, name):
             return agent(likely)
-    return next((one for one in agents() if one.recognises(head, name)), None)
+    return next((agent for agent in agents() if agent.recognises(head, name)), None)

@@ -1,9 +1,9 @@
-"""The door through which an agent is declared, ours and third parties' alike.
+"""The interface of an agent, the same for ours and for those of third parties.
 
-An agent is a value with a name, a way to recognise its transcripts, a reader and a way to find
-them. Third parties name theirs in the entry point group ``segue.agents``. A reader never raises on
-content: what it does not know it skips, what is malformed it counts, and its memory does not grow
-with the transcript. Environment, home and project are handed in; nothing here reads the process's own.
+An agent is a value with a name, a way to recognise its transcripts, a reader, and a way to find them. Third
+parties declare theirs in the entry point group ``segue.agents``. A reader never raises on content: it skips
+what it does not know, counts what is malformed, and its memory does not grow with the transcript.
+Environment, home and project are arguments; nothing here reads those of the process.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
 from ..core.base.values import Value
 from ..core.runs.steps import Step
-from .common import mended
+from .common import repaired_json
 
 Form = Literal["lines", "document", "database"]
 Sign = Literal["alive", "crashed", "ended", ""]
 
-HEAD_BYTES = 65_536  # as much of a file as `recognises` is shown
+HEAD_BYTES = 65_536  # how much of a file `recognises` gets
 
 
 class SearchScope(Value):
-    """Where to look and for whom."""
+    """Where to search for transcripts, and of which project."""
 
     env: Mapping[str, str]
     home: Path  # the user's home folder
     roots: tuple[Path, ...]  # the project's working trees, absolute; empty: any project
     remote: str = ""  # the project's remote, normalised; "" where it has none
-    heads_max: int = 256  # how many files of unknown project may be opened; 0: no limit
+    heads_max: int = 256  # how many files of unknown projects may be opened; 0: no limit
     is_alive: Callable[[int, str], bool] = lambda pid, started: False  # process id, start time or ""
-    known: Mapping[str, str] = {}  # transcript path -> cwd, from earlier looks: need not be opened
+    known: Mapping[str, str] = {}  # transcript path -> cwd, from earlier searches: need not be opened
 
     def holds(self, cwd: str) -> bool:
-        """Is this folder, as an agent wrote it, in the project?"""
+        """Whether a folder, as an agent wrote it down, is in the project."""
         if not self.roots:
             return True
         at = Path(cwd)
@@ -60,10 +60,10 @@ class Found(Value):
 
 
 class Reader(Protocol):
-    """Turns records into steps. ``lines``: one record is one line without its newline;
-    ``document`` and ``database``: one record is the whole document (see ``Agent.load``).
+    """Turns records into steps. In the form ``lines`` a record is a line without its newline; in the forms
+    ``document`` and ``database`` it is the whole document (see ``Agent.load``).
 
-    A reader of lines may have a method ``read_view`` that does the same with a line as a ``memoryview``."""
+    A reader of lines may have a method ``read_view`` that does the same for a line as a ``memoryview``."""
 
     skipped: int  # records of kinds that it does not know or need
     malformed: int
@@ -73,107 +73,110 @@ class Reader(Protocol):
         ...
 
     def keep(self) -> Any:
-        """What the next piece needs to go on: JSON-able, bounded, given to ``Agent.reader``."""
+        """The state that a later reader needs to continue: of bounded size, encodable as JSON, and passed to
+        ``Agent.reader``."""
         ...
 
 
 class Traits(Value):
-    """What Segue must know of an agent beside its transcripts. An agent declares it as its attribute
-    ``traits``;
-    whatever it leaves out it does not have."""
+    """What Segue must know of an agent besides its transcripts. An agent has it as its attribute ``traits``;
+    the defaults stand for "has none"."""
 
     aliases: tuple[str, ...] = ()
     """Other names that people use for it."""
     conversation_variables: tuple[str, ...] = ()
-    """Variables that tell the commands it runs which conversation it is."""
+    """Environment variables that hold the id of the conversation, for the commands it runs."""
     variables: tuple[str, ...] = ()
-    """Other variables that it sets for the commands it runs."""
+    """Other environment variables that it sets for the commands it runs."""
     pid_variable: str = ""
-    """A variable that tells its own process to hooks."""
+    """The environment variable that holds its pid, for hooks."""
     start: str = ""
-    """How it is started with words to begin with."""
+    """The command that starts it, to which a first prompt is appended."""
     rules_file: str = ""
     """The file of a project that it reads by itself."""
     hooks: str = ""
-    """``module:name`` of how it speaks with hooks."""
+    """``module:name`` of its ``Hooks``."""
     installer: str = ""
-    """``module:name`` of what `segue init` writes for it."""
+    """``module:name`` of its ``Installer``, for `segue init`."""
     id_can_be_chosen: bool = False
-    """Whether a new conversation gets the id that its launcher gives it."""
+    """Whether the launcher can choose the id of a new conversation."""
     calls_seen_by_hooks_only: bool = False
-    """Whether its transcript has a call only once that has ended."""
+    """Whether a call is missing from its transcript until it has ended."""
     start_is_first_prompt: bool = False
-    """Whether it has no hook at the start that could be answered, so that the first prompt counts as one."""
+    """Whether its hook at the start takes no answer, so that the first prompt counts as the start."""
 
 
 class Agent(Protocol):
-    """One kind of coding agent."""
+    """A coding agent whose transcripts Segue can read."""
 
     name: str  # "claude-code"
     title: str  # "Claude Code"
     form: Form
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """Is this (the first 64 KB and the file's name) one of its transcripts?"""
+        """Whether a file with this beginning (64 KB) and this name is one of its transcripts."""
         ...
 
-    def reader(self, kept: Any = None) -> Reader: ...
+    def reader(self, kept: Any = None) -> Reader:
+        """A reader; ``kept`` is the state of an earlier one, from ``Reader.keep``."""
+        ...
 
     def load(self, path: Path, native: str) -> bytes:
-        """Document and database forms: the record to read. A database is opened read-only."""
+        """The record to read, in the forms document and database. A database is opened read-only."""
         ...
 
     def find(self, where: SearchScope) -> Iterator[Found]:
-        """The project's transcripts, newest first, lazily, opening as few files as it can."""
+        """The project's transcripts, newest first and lazily, opening as few files as possible."""
         ...
 
     def retention(self, where: SearchScope) -> int | None:
-        """After how many days the agent deletes its transcripts; None if it keeps them."""
+        """After how many days the agent deletes its transcripts; None if it never does."""
         ...
 
 
 _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_RECORD = regex(r'(?<![:\[,\s])\s*(?=\{")')  # what stands in an object follows one of these
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_RECORD = regex(r'(?<![:\[,\s])\s*(?=\{")')  # an object within another one follows one of these characters
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Heard(Value):
-    """What an agent without a screen printed, as far as a supervisor needs it."""
+class AgentOutput(Value):
+    """What an agent without a terminal printed, as far as a supervisor needs it. Every field may be
+    missing."""
 
-    native: str = ""  # its own id of the conversation
-    fault: str = ""  # why it could not go on
-    status: int = 0  # of HTTP, where it said one
-    cost: float = 0.0  # dollars, where it said so
-    resets_at: float = 0.0  # when a limit ends, seconds since the epoch, where it said so
-    retry_seconds: float = 0.0  # after how long to try again, where it said so
-    retrying: str = ""  # why it tries again by itself, as the last thing that it said
+    native: str = ""  # the agent's own id of the conversation
+    fault: str = ""  # why it could not continue
+    status: int = 0  # of HTTP
+    cost: float = 0.0  # in dollars
+    resets_at: float = 0.0  # when a limit ends, seconds since the epoch
+    retry_seconds: float = 0.0  # how long to wait before the next try
+    retrying: str = ""  # why it tries again by itself, if that is the last thing it printed
 
 
 class Launcher(Protocol):
-    """How an agent is started; an agent that can be has one as its attribute ``launcher``."""
+    """How to start an agent; an agent that can be started has one as its attribute ``launcher``."""
 
     command: str  # the program's name on PATH
 
     def headless(
         self, prompt: str, *, native: str, resume: str, full_access: bool, more: Sequence[str]
     ) -> list[str]:
-        """The command line without a screen. ``native``: an id that a new conversation should have, where
-        it can be chosen; ``resume``: the conversation to go on with; ``full_access``: without asking for
-        anything."""
+        """The command line without a terminal. ``native`` is the id for a new conversation, where it can be
+        chosen; ``resume`` the conversation to continue; ``more`` further arguments. With ``full_access`` the
+        agent never asks for permission."""
         ...
 
     def interactive(self, prompt: str, *, resume: str, more: Sequence[str]) -> list[str]:
-        """The command line with its own screen."""
+        """The command line with the agent's own terminal interface."""
         ...
 
-    def hear(self, output: str) -> Heard:
-        """What its output says. Never raises."""
+    def parse_output(self, output: str) -> AgentOutput:
+        """The facts in its output. Never raises."""
         ...
 
 
-def objects(output: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects that a program printed, one a line or one over all lines."""
+def json_objects(output: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects that a program printed, one per line or one over all lines."""
     lines = output.splitlines() if output.lstrip()[:2] != "{\n" else [output[output.find("{") :]]
     for line in lines:
         if line.lstrip().startswith("{"):
@@ -186,29 +189,29 @@ def objects(output: str) -> Iterator[dict[str, Any]]:
 
 
 def number_of(value: Any) -> float:
-    """A number that a program printed, or its digits; 0 for anything else."""
+    """A number, or a string of one, that a program printed; 0 for anything else."""
     try:
         return max(0.0, float(value)) if isinstance(value, int | float | str) else 0.0
     except ValueError:
         return 0.0
 
 
-def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
+def decode_line(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
     """The records on a line, and how many pieces of it were malformed.
 
-    The usual line holds one; concurrent writers glue two; a crash tears the last one. A field of a
-    wrong type costs that field, not the record, and half of an emoji costs the half.
+    Usually there is one; concurrent writers join two on a line, and a crash tears the last one. A field of a
+    wrong type costs only that field, and half a surrogate pair only itself.
     """
     try:
         return [decoder.decode(line)], 0
-    except BROKEN:
+    except DECODE_ERRORS:
         pass
-    text = mended(line).decode().strip()
+    text = repaired_json(line).decode().strip()
     if not text:
         return [], int(bool(line.strip(b"\xef\xbb\xbf \t\r\n")))
     if text.startswith("//"):
         return [], 0
-    found: list[T] = []
+    records: list[T] = []
     bad = at = 0
     is_torn = False
     while at < len(text):
@@ -217,81 +220,81 @@ def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
         except (ValueError, RecursionError):
             bad += not is_torn
             is_torn = True
-            glued = _RECORD.search(text, at + 1)  # a torn piece may have a whole one glued to it
-            at = glued.end() if glued else len(text)
+            next_record = _RECORD.search(text, at + 1)  # an intact record may follow a torn one directly
+            at = next_record.end() if next_record else len(text)
             continue
         is_torn = False
         if isinstance(value, dict):
-            found.append(_fitted(text[at:end], value, decoder))
+            records.append(_fitted(text[at:end], value, decoder))
         else:
             bad += 1
         at = end
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
-    return found, bad
+    return records, bad
 
 
 def _fitted(text: str, value: dict[str, Any], decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(text)
-    except BROKEN:
-        return lenient(value, decoder.type)
+    except DECODE_ERRORS:
+        return decode_leniently(value, decoder.type)
 
 
-def decoded(data: bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
-    """A part of a record; None where there is none or it is no object."""
+def decode_part(data: bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
+    """A part of a record, as far as its fields can be decoded; None if it is missing or not an object."""
     try:
         return decoder.decode(data)
-    except BROKEN:
+    except DECODE_ERRORS:
         pass
-    mend = mended(data)
+    repaired = repaired_json(data)
     try:
-        return decoder.decode(mend)
-    except BROKEN:
+        return decoder.decode(repaired)
+    except DECODE_ERRORS:
         pass
-    value = anything(mend)
-    return lenient(value, kind) if isinstance(value, dict) else None
+    value = decode_any(repaired)
+    return decode_leniently(value, kind) if isinstance(value, dict) else None
 
 
-def anything(data: bytes | str | msgspec.Raw) -> Any:
-    """A part of a record, whatever it is; None where it cannot be read."""
+def decode_any(data: bytes | str | msgspec.Raw) -> Any:
+    """A part of a record of any type; None if it cannot be decoded."""
     try:
         return _any.decode(data)
-    except (*BROKEN, UnicodeEncodeError):  # a text may hold half a pair
+    except (*DECODE_ERRORS, UnicodeEncodeError):  # a text may hold half a surrogate pair
         pass
     try:
         whole = data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data)
-        return _any.decode(mended(whole))
-    except BROKEN:
+        return _any.decode(repaired_json(whole))
+    except DECODE_ERRORS:
         return None
 
 
-def lenient(value: dict[str, Any], kind: type[T]) -> T:
-    """As much of an object as fits the type: a field of a wrong type has its default."""
+def decode_leniently(value: dict[str, Any], kind: type[T]) -> T:
+    """An object as a struct in which every field of a wrong type has its default."""
     fits: dict[str, Any] = {}
-    for one in msgspec.structs.fields(kind):
-        if one.encode_name not in value:
+    for field in msgspec.structs.fields(kind):
+        if field.encode_name not in value:
             continue
-        given = value[one.encode_name]
+        raw_value = value[field.encode_name]
         try:
-            if one.type is msgspec.Raw:
-                fits[one.name] = msgspec.Raw(msgspec.json.encode(given))
+            if field.type is msgspec.Raw:
+                fits[field.name] = msgspec.Raw(msgspec.json.encode(raw_value))
             else:
-                fits[one.name] = _field(given, one.type)
+                fits[field.name] = _field_value(raw_value, field.type)
         except (msgspec.ValidationError, RecursionError, UnicodeEncodeError):
             continue
     return kind(**fits)
 
 
-def _field(given: Any, kind: Any) -> Any:
-    """A value as a field's type; of a list of objects, each as far as it fits."""
+def _field_value(value: Any, kind: Any) -> Any:
+    """A value as a field's type; in a list of objects, each is decoded leniently."""
     try:
-        return msgspec.convert(given, kind)
+        return msgspec.convert(value, kind)
     except msgspec.ValidationError:
         for option in get_args(kind):
             inner = get_args(option)
-            if get_origin(option) is list and isinstance(given, list) and inner:
-                return [lenient(one, inner[0]) for one in given if isinstance(one, dict)]
-            if isinstance(option, type) and issubclass(option, msgspec.Struct) and isinstance(given, dict):
-                return lenient(given, option)
+            if get_origin(option) is list and isinstance(value, list) and inner:
+                return [decode_leniently(item, inner[0]) for item in value if isinstance(item, dict)]
+            if isinstance(option, type) and issubclass(option, msgspec.Struct) and isinstance(value, dict):
+                return decode_leniently(value, option)
         raise

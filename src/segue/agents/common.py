@@ -1,9 +1,9 @@
-"""What several readers need: times, the plain text inside arguments, files named in a patch."""
+"""What several readers need: times, texts inside arguments, files in a patch, plans, briefs in prompts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -29,48 +29,44 @@ _THOUSANDTHS = {f".{n:03}Z": n for n in range(1000)}
 
 
 def seconds(stamp: Any) -> float:
-    """An ISO time, or a number of seconds or milliseconds, as seconds since the epoch; else 0."""
-    found = 0.0
+    """An ISO time, or a number of seconds or milliseconds, as seconds since the epoch; 0 for anything
+    else."""
+    value = 0.0
     try:
         if isinstance(stamp, str):
             minute = _minutes.get(stamp[:17])
-            if minute is None:
-                return _whole(stamp)
             second, rest = _SECOND.get(stamp[17:19]), _THOUSANDTHS.get(stamp[19:])
-            return (
-                (minute + second + rest) / 1000 if second is not None and rest is not None else _whole(stamp)
-            )
+            if minute is None or second is None or rest is None:
+                return _parsed(stamp)
+            return (minute + second + rest) / 1000
         if isinstance(stamp, int | float):
-            found = stamp / 1000 if stamp > 1e11 else float(stamp)
+            value = stamp / 1000 if stamp > 1e11 else float(stamp)
     except (ValueError, OverflowError, OSError):
         pass
-    return found if 0 < found < _SECONDS_MAX else 0.0
+    return value if 0 < value < _SECONDS_MAX else 0.0
 
 
-def _whole(stamp: str) -> float:
-    """A time of which all is read. Nearly all are written like ``2026-11-15T02:34:17.000Z``, and many lines
-    have the same minute: of the next ones only the rest is read, with the same result."""
-    found = datetime.fromisoformat(stamp).timestamp()
-    if not 0 < found < _SECONDS_MAX:
+def _parsed(stamp: str) -> float:
+    """A time, parsed in full. Nearly all have the form ``2026-11-15T02:34:17.000Z``, and many lines share a
+    minute, so the minute is cached and only the rest of the next ones is parsed."""
+    value = datetime.fromisoformat(stamp).timestamp()
+    if not 0 < value < _SECONDS_MAX:
         return 0.0
     if len(stamp) == 24 and stamp[16] == ":" and stamp[19:] in _THOUSANDTHS:
         if len(_minutes) >= _MINUTES_MAX:
             _minutes.clear()
-        _minutes[stamp[:17]] = int(found // 60) * 60_000
-    return found
+        _minutes[stamp[:17]] = int(value // 60) * 60_000
+    return value
 
 
-def plain(value: Any, depth: int = 0) -> str:
-    """The text inside a value: strings without keys and escapes, a line each."""
+def plain_text(value: Any, depth: int = 0) -> str:
+    """All strings inside a JSON value, one per line, without keys."""
     if isinstance(value, str):
         return value
     if depth > _DEPTH_MAX:
         return ""
-    if isinstance(value, dict):
-        return "\n".join(filter(None, [plain(one, depth + 1) for one in value.values()]))
-    if isinstance(value, list | tuple):
-        return "\n".join(filter(None, [plain(one, depth + 1) for one in value]))
-    return ""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return "\n".join(filter(None, [plain_text(item, depth + 1) for item in inner]))
 
 
 def blocks_text(content: Any) -> str:
@@ -89,11 +85,11 @@ def blocks_text(content: Any) -> str:
     return ""
 
 
-def patched(patch: str) -> tuple[Act, tuple[str, ...]]:
-    """What an ``*** Begin Patch`` text does to which files."""
-    found = _PATCHED.findall(patch)
-    paths = tuple(dict.fromkeys(path or moved for _, path, moved in found))
-    verbs = {verb for verb, _, _ in found if verb}
+def patch_targets(patch: str) -> tuple[Act, tuple[str, ...]]:
+    """What an ``*** Begin Patch`` text does, and the files that it does it to."""
+    rows = _PATCHED.findall(patch)
+    paths = tuple(dict.fromkeys(path or moved for _, path, moved in rows))
+    verbs = {verb for verb, _, _ in rows if verb}
     act: Act = "create" if verbs == {"Add"} else "delete" if verbs == {"Delete"} else "edit"
     return act, paths
 
@@ -104,19 +100,19 @@ _ESCAPE = regex(
 )
 
 
-def mended(data: bytes) -> bytes:
-    """JSON that a strict decoder takes: UTF-8, no mark at its start, no half of a surrogate pair, no NUL.
+def repaired_json(data: bytes) -> bytes:
+    """JSON that a strict decoder accepts: UTF-8 without a byte order mark, half surrogate pairs or NULs.
 
-    Agents in JavaScript cut texts in the middle of an emoji and write the half as an escape; a power loss
-    leaves NULs.
+    Agents in JavaScript cut texts in the middle of a surrogate pair and write the half as an escape; a power
+    loss leaves NULs.
     """
     text = data.translate(_BLANKS).decode("utf-8", "replace").removeprefix("\ufeff").encode()
-    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
+    return _ESCAPE.sub(lambda match: b"\\ufffd" if match[1] else match[0], text)
 
 
 def elements(text: str, at: int) -> list[str]:
-    """The whole elements of the JSON array whose bracket stands at ``at``, also if it is torn."""
-    found: list[str] = []
+    """The intact elements of the JSON array whose bracket is at ``at``, even if the array is torn."""
+    intact: list[str] = []
     at += 1
     while True:
         while at < len(text) and text[at] in " \t\r\n,":
@@ -124,45 +120,64 @@ def elements(text: str, at: int) -> list[str]:
         try:
             _, end = decode_prefix(text, at)
         except (ValueError, RecursionError):
-            return found
-        found.append(text[at:end])
+            return intact
+        intact.append(text[at:end])
         at = end
 
 
 def checklist(markdown: str) -> tuple[PlanItem, ...]:
-    """The items of a Markdown list with boxes; ``[-]`` and ``[~]`` are being worked on."""
-    found = _CHECK.findall(markdown)
-    return tuple(PlanItem(text.rstrip(), _CHECKED.get(box, "active")) for box, text in found)
+    """The items of a Markdown task list; ``[-]`` and ``[~]`` mark those in progress."""
+    rows = _CHECK.findall(markdown)
+    return tuple(PlanItem(text.rstrip(), _CHECKED.get(box, "active")) for box, text in rows)
 
 
-def typed(text: str) -> str:
-    """What the user typed of a text: without what a hook put in, and without a brief of ours."""
+def todo_items(todos: list[Any], text_key: str, states: Mapping[str, Planning]) -> tuple[PlanItem, ...]:
+    """A plan from a tool's list of objects; those without a text are left out."""
+    return tuple(
+        PlanItem(todo[text_key], states.get(str(todo.get("status")), "pending"))
+        for todo in todos
+        if isinstance(todo, dict) and isinstance(todo.get(text_key), str)
+    )
+
+
+def question_texts(arguments: dict[str, Any]) -> str:
+    """The questions that a tool asks the user, one per line."""
+    questions = arguments.get("questions")
+    return "\n".join(
+        question["question"]
+        for question in (questions if isinstance(questions, list) else ())
+        if isinstance(question, dict) and isinstance(question.get("question"), str)
+    )
+
+
+def typed_text(text: str) -> str:
+    """The part of a text that the user typed: without what a hook injected, and without a brief of ours."""
     if "<hook_context" in text:
         text = _INJECTED.sub("", text)
     text = text.strip()
     return split_brief(text)[1] if text.startswith(OPENING) else text
 
 
-def given(at: float, text: str) -> Iterator[Step]:
-    """A text that a hook or the harness put in, if it is a brief of ours and nothing before it."""
+def brief_steps(at: float, text: str) -> Iterator[Step]:
+    """A step for a text that a hook or the harness injected, if it begins with a brief of ours."""
     text = text.strip()
     if text.startswith(OPENING):
         yield Given(at, text)
 
 
-def hooked(at: float, text: str) -> Iterator[Step]:
-    """The briefs of ours that hooks put into a text of the user's turn, or that the user pasted before it."""
+def injected_briefs(at: float, text: str) -> Iterator[Step]:
+    """The briefs of ours that hooks injected into a text of the user, or that the user pasted before it."""
     if OPENING not in text:
         return
     for block in _INJECTED.findall(text):
-        yield from given(at, _TAG.sub("", block))
+        yield from brief_steps(at, _TAG.sub("", block))
     text = _INJECTED.sub("", text).strip()
     if text.startswith(OPENING):
-        yield from given(at, split_brief(text)[0])
+        yield from brief_steps(at, split_brief(text)[0])
 
 
-def heard(at: float, text: str) -> Iterator[Step]:
-    """A text of the user's: the words as a prompt, a brief of ours in it as what the run was given."""
-    yield from hooked(at, text)
-    if words := typed(text):
+def prompt_steps(at: float, text: str) -> Iterator[Step]:
+    """The steps of a text of the user: what was typed as a prompt, and any brief of ours in it."""
+    yield from injected_briefs(at, text)
+    if words := typed_text(text):
         yield Prompt(at, words)

@@ -1,8 +1,8 @@
-"""What agents tell hooks and what hooks tell agents, in our own agent-neutral form.
+"""Hook events and replies in a form that does not depend on the agent.
 
-An agent that has hooks declares a value with the methods of ``Hooks``: it reads a payload, and writes an
-answer in the agent's own form. Nothing here raises on a payload: what cannot be understood is no event.
-An event without the id of a conversation, or of a sub-agent, is none of ours.
+An agent with hooks declares a value with the methods of ``Hooks``, which reads a payload and writes a reply
+in the agent's own form. Nothing here raises on a payload: one that cannot be understood gives no event. Nor
+does one without the id of a conversation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "
 
 
 class HookEvent(Value):
-    """Something that happened to a run, as its agent told a hook."""
+    """Something that happened in a run, as its agent reported it to a hook."""
 
     agent: str
     kind: Kind
@@ -31,46 +31,47 @@ class HookEvent(Value):
     cwd: str = ""
     transcript: str = ""
     source: str = ""
-    """Of a start: startup, resume, compact, clear or fork; of a compaction: manual or auto; else why."""
+    """For a start: startup, resume, compact, clear or fork; for a compaction: manual or auto; else the
+    reason."""
     text: str = ""
-    """The prompt, the last message, the error, or what a tool was called with."""
+    """The prompt, the last message, the error, or the main argument of a tool."""
     turn: str = ""
-    """What the agent calls the user's turn, where it does."""
+    """The agent's own id of the user's turn, where it has one."""
     again: bool = False
-    """Of a stop: whether a hook has made it go on already."""
+    """For a stop: whether a hook has made the agent continue already."""
     side: bool = False
-    """Whether it came from within a sub-agent."""
+    """Whether it came from a sub-agent."""
     model: str = ""
     window: int = 0
     context: int = 0
-    """Tokens in the window, where the agent says so."""
+    """The tokens in the window, where the agent reports them."""
     pid: int = 0
-    """Of the agent's process, where known."""
+    """The agent's process, where known."""
     tool: str = ""
     call: str = ""
-    """Of a tool: the id of the call."""
+    """For a tool: the id of the call."""
     done: bool = False
-    """Of a tool: whether it has ended."""
+    """For a tool: whether it has ended."""
 
 
 class HookReply(Value):
-    """What an agent is told."""
+    """Our reply to an agent's hook."""
 
     context: str = ""
-    """Put before the model, as data."""
+    """Shown to the model, as data."""
     refuse: str = ""
-    """Of a stop: why it should go on."""
+    """For a stop: why the agent should continue."""
 
 
 class Hooks(Protocol):
-    """How an agent speaks with hooks."""
+    """Translates an agent's hook payloads and our replies."""
 
     def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
-        """What a payload says; None if it says nothing that we need."""
+        """The event of a payload; None if we do not need it."""
         ...
 
     def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
-        """An answer in the agent's form; nothing where it takes none."""
+        """A reply in the agent's form; empty where the agent takes none."""
         ...
 
 
@@ -79,7 +80,7 @@ _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 @cache
 def hooks_of(agent: str) -> Hooks | None:
-    """The hooks of an agent; None if it has none that we know."""
+    """The hooks of an agent; None if the agent is unknown or has none."""
     try:
         reference = traits_of(agent_of(agent)).hooks
     except UnknownAgent:
@@ -87,28 +88,28 @@ def hooks_of(agent: str) -> Hooks | None:
     if not reference:
         return None
     module, _, name = reference.partition(":")
-    found: Hooks = getattr(import_module(module), name)
-    return found
+    hooks: Hooks = getattr(import_module(module), name)
+    return hooks
 
 
 def read(agent: str, event: str, payload: bytes) -> HookEvent | None:
-    """What an agent told; None for garbage."""
+    """The event that an agent reported; None if the payload cannot be understood."""
     hooks = hooks_of(agent)
     if hooks is None:
         return None
     try:
-        told = _any.decode(payload)
+        value = _any.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return hooks.read(event, told) if isinstance(told, dict) else None
+    return hooks.read(event, value) if isinstance(value, dict) else None
 
 
 def text(payload: dict[str, Any], *keys: str) -> str:
-    """The first of these that is a text."""
+    """The first of these fields that is a string; empty if none is."""
     return next((payload[key] for key in keys if isinstance(payload.get(key), str)), "")
 
 
 def number(payload: dict[str, Any], key: str) -> int:
-    """A number, or 0."""
+    """A positive integer field; 0 for anything else."""
     value = payload.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

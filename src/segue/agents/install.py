@@ -1,9 +1,9 @@
-"""What is written into the files of agents, and how it is taken out again. Pure: texts in, texts out.
+"""Editing the configuration files of agents, and undoing it. Pure functions from text to text.
 
-An agent's ``install`` module says which files get what; this says how. In JSON our entries are members or
-elements of their own, and everything else keeps its bytes; in other texts they stand between markers; a
-file of our own is ours wholly and says so. Doing it twice changes nothing. A file that cannot be
-understood raises ``CannotEdit`` and is left alone.
+An agent's ``install`` module says which files get which entries; this module edits them. In JSON our entries
+are members or elements of their own, and everything else keeps its bytes; in other files they stand between
+markers; a file of our own says that it is ours. Editing is idempotent. A file that cannot be understood
+raises ``CannotEdit`` and stays as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OWN = "Written by `segue init`"
 
 
 class CannotEdit(ValueError):
-    """A file that cannot be understood, or in which something of somebody else stands in the way."""
+    """A file cannot be understood, or an entry of somebody else is in the way."""
 
 
 class JsonEntry(Value):
@@ -39,25 +39,26 @@ class JsonEntry(Value):
 
 
 class Edit(Value):
-    """What one file gets."""
+    """Our changes to one file."""
 
     path: Path
     about: str
-    """In a few words, for people."""
+    """A few words for the user."""
     entries: tuple[JsonEntry, ...] = ()
     block: str = ""
     """Lines between markers."""
     comment: tuple[str, str] = ("# ", "")
-    """What begins and ends a marker in a file of this kind."""
+    """What begins and ends a comment in a file of this kind."""
     own: str | None = None
-    """The whole of a file that is ours."""
+    """The content of a file that is wholly ours."""
     drops: str = ""
-    """What headers of TOML tables begin with that the agent wrote because of us: they go with the rest."""
+    """The beginning of the headers of TOML tables that the agent wrote because of us; they are removed
+    too."""
     mode: int = 0o644
 
 
 class InstallTarget(Value):
-    """Who installs what for whom."""
+    """Where to install, and what."""
 
     scope: Scope
     home: Path
@@ -67,53 +68,54 @@ class InstallTarget(Value):
     env: Mapping[str, str]
     python: str
     hook: Path
-    """The recording hook's file."""
+    """The file of the recording hook."""
     mcp: tuple[str, ...] = ()
-    """The command of the MCP server; empty: none is installed."""
+    """The command of the MCP server; empty if it is not to be installed."""
     live: bool = False
-    """Whether tool calls are looked at too."""
+    """Whether to install hooks for tool calls too."""
     status_line: bool = False
 
     def command(self, agent: str, event: str, mode: str) -> str:
-        """What an agent runs; it can only exit 0, also when all of this is gone."""
+        """The shell command of a hook; it always exits with 0, even if Segue has been removed."""
         if self.scope == "shared":
             return f"command -v segue >/dev/null 2>&1 && segue hook {agent} {event} || exit 0"
         words = [self.python, "-I", "-S", str(self.hook), agent, event, mode]
         return f"{shlex.join(words)} 2>/dev/null || exit 0"
 
     def server(self) -> tuple[str, ...]:
-        """The command of the MCP server, as it is written down."""
+        """The command of the MCP server for the configuration file."""
         return ("segue", "mcp") if self.scope == "shared" and self.mcp else self.mcp
 
 
 class Installer(Protocol):
-    """How Segue comes into an agent."""
+    """Installs Segue in an agent."""
 
     name: str
     title: str
 
-    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
-        """Whether the agent is on this machine; ``found`` looks for a command."""
+    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
+        """Whether the agent is on this machine; ``which`` finds a command on the PATH."""
         ...
 
     def edits(self, where: InstallTarget) -> list[Edit]:
-        """The files that get something."""
+        """The changes to make."""
         ...
 
     def rooted(self, where: InstallTarget) -> bool:
-        """Whether what is written acts in every project, so that Segue must be told where it is meant."""
+        """Whether the changes affect every project, so that Segue must note for which they are meant."""
         ...
 
     def after(self, where: InstallTarget) -> list[str]:
-        """What is left for the user to do, a sentence each."""
+        """What is left for the user to do, one sentence each."""
         ...
 
 
 @cache
 def installers() -> dict[str, str]:
-    """Who can be installed for: each agent that declares how, and whoever reads ``AGENTS.md``."""
-    declared = {one.name: traits_of(one).installer for one in agents()}
-    return {name: where for name, where in declared.items() if where} | {
+    """The reference ``module:name`` of each installer, by name: of agents that have one, and of
+    ``AGENTS.md``."""
+    declared = {agent.name: traits_of(agent).installer for agent in agents()}
+    return {name: reference for name, reference in declared.items() if reference} | {
         "agents-md": "segue.agents.agents_md:INSTALLER"
     }
 
@@ -121,20 +123,20 @@ def installers() -> dict[str, str]:
 def installer(name: str) -> Installer:
     """The installer of an agent; KeyError if it has none."""
     module, _, value = installers()[name].partition(":")
-    found: Installer = getattr(import_module(module), value)
-    return found
+    loaded: Installer = getattr(import_module(module), value)
+    return loaded
 
 
-# -- in and out ------------------------------------------------------------------------------------
+# -- adding and removing ---------------------------------------------------------------------------
 
 
 def written(edit: Edit, text: str) -> str:
-    """The file with what it gets; the same text if it has it already."""
+    """The text of a file with our changes; the same text if it has them already."""
     if edit.drops and not edit.block:
         return text
     if edit.own is not None:
         if text and OWN not in text:
-            raise CannotEdit("a file of this name is there, and it is not ours")
+            raise CannotEdit("a file of this name exists, and Segue did not write it")
         return edit.own
     if edit.block:
         return _with_block(edit, text)
@@ -144,7 +146,7 @@ def written(edit: Edit, text: str) -> str:
         text = taken_out(edit, text)
         for entry in edit.entries:
             if not entry.element and _at(parse(text).value, entry.path) is not None:
-                raise CannotEdit(f"{'.'.join(entry.path)} is there already, and it is not ours")
+                raise CannotEdit(f"{'.'.join(entry.path)} exists already, and Segue did not write it")
             text = insertion(text, entry.path, entry.value, element=entry.element).applied(text)
     except NotJson as fault:
         raise CannotEdit(str(fault)) from fault
@@ -152,7 +154,7 @@ def written(edit: Edit, text: str) -> str:
 
 
 def taken_out(edit: Edit, text: str) -> str:
-    """The file without what is ours in it, whoever changed it meanwhile."""
+    """The text of a file without our changes, even if it was edited meanwhile."""
     if edit.own is not None:
         return "" if OWN in text else text
     if edit.block or edit.drops:
@@ -174,38 +176,38 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _has(value: Any, entry: JsonEntry) -> bool:
-    found = _at(value, entry.path)
+    existing = _at(value, entry.path)
     if entry.element:
-        ours = [one for one in found if is_ours(one)] if isinstance(found, list) else []
+        ours = [element for element in existing if is_ours(element)] if isinstance(existing, list) else []
         return ours == [entry.value]
-    return bool(found == entry.value)
+    return bool(existing == entry.value)
 
 
 def is_ours(value: Any) -> bool:
-    """Whether an entry was written by us: it runs our file, or our command."""
-    told = json.dumps(value)
-    return any(sign in told for sign in ("/hook/hook.py", "segue hook ", '"segue", "mcp"', "/hook/segue.js"))
+    """Whether an entry is ours: it runs our file or our command."""
+    text = json.dumps(value)
+    return any(sign in text for sign in ("/hook/hook.py", "segue hook ", '"segue", "mcp"', "/hook/segue.js"))
 
 
 def _without(text: str, entry: JsonEntry) -> str:
-    found = _at(parse(text).value, entry.path) if text.strip() else None
+    existing = _at(parse(text).value, entry.path) if text.strip() else None
     if entry.element:
-        while isinstance(found, list):
-            place = next((place for place, one in enumerate(found) if is_ours(one)), None)
-            if place is None:
+        while isinstance(existing, list):
+            index = next((index for index, element in enumerate(existing) if is_ours(element)), None)
+            if index is None:
                 return text
-            text = removal(text, entry.path, place)
-            found = _at(parse(text).value, entry.path)
-            if found == []:
+            text = removal(text, entry.path, index)
+            existing = _at(parse(text).value, entry.path)
+            if existing == []:
                 return _pruned(text, entry.path)
         return text
-    if found is None or not is_ours(found):
+    if existing is None or not is_ours(existing):
         return text
     return _pruned(removal(text, entry.path), entry.path[:-1])
 
 
 def _pruned(text: str, path: tuple[str, ...]) -> str:
-    """Without containers that have become empty."""
+    """The text without containers that have become empty."""
     while path and _at(parse(text).value, path) in ({}, []):
         text = removal(text, path)
         path = path[:-1]
@@ -213,9 +215,9 @@ def _pruned(text: str, path: tuple[str, ...]) -> str:
 
 
 def _markers(edit: Edit) -> tuple[str, str]:
-    before, behind = edit.comment
-    return f"{before}>>> {MARK} (written by `segue init`; `segue uninit` removes it){behind}", (
-        f"{before}<<< {MARK}{behind}"
+    start, end = edit.comment
+    return f"{start}>>> {MARK} (written by `segue init`; `segue uninit` removes it){end}", (
+        f"{start}<<< {MARK}{end}"
     )
 
 
@@ -224,12 +226,12 @@ def _with_block(edit: Edit, text: str) -> str:
     block = f"{first}\n{edit.block.rstrip()}\n{last}\n"
     if block in text:
         return text
-    bare = _without_block(edit, text)
-    glue = "" if not bare or bare.endswith("\n\n") else "\n" if bare.endswith("\n") else "\n\n"
-    after = f"{bare}{glue}{block}"
+    theirs = _without_block(edit, text)
+    gap = "" if not theirs or theirs.endswith("\n\n") else "\n" if theirs.endswith("\n") else "\n\n"
+    after = f"{theirs}{gap}{block}"
     if edit.path.suffix == ".toml":
         try:
-            tomllib.loads(bare)
+            tomllib.loads(theirs)
             tomllib.loads(after)
         except tomllib.TOMLDecodeError as fault:
             raise CannotEdit(str(fault)) from fault
@@ -247,7 +249,7 @@ def _without_block(edit: Edit, text: str) -> str:
 
 
 def _without_tables(text: str, begins: str) -> str:
-    """A TOML text without the tables whose headers begin so, and what they left empty."""
+    """A TOML text without the tables whose headers begin with ``begins``."""
     if not begins or begins not in text:
         return text
     lines, keeps = [], True
@@ -262,9 +264,10 @@ def _without_tables(text: str, begins: str) -> str:
 def hook_entries(
     where: InstallTarget, agent: str, events: Mapping[str, tuple[str, int]], **more: Any
 ) -> list[JsonEntry]:
-    """The hooks of agents that have Claude Code's shape: event to (mode, time limit)."""
-    found = []
+    """The entries for hooks in Claude Code's form; ``events`` gives the mode and the time limit of each
+    event."""
+    entries = []
     for event, (mode, limit) in events.items():
         run = {"type": "command", "command": where.command(agent, event, mode), **more, "timeout": limit}
-        found.append(JsonEntry(("hooks", event), {"hooks": [run]}, True))
-    return found
+        entries.append(JsonEntry(("hooks", event), {"hooks": [run]}, True))
+    return entries

@@ -1,1 +1,2 @@
-"""What touches the world, one thing a module, handed all that it needs."""
+"""Everything that touches the world: files, git, processes, models. Each module gets what it needs as
+arguments."""

@@ -1,4 +1,4 @@
-"""The time, as events carry it."""
+"""The time in the form that events carry: UTC, ISO 8601, microseconds, ``Z``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from functools import lru_cache
 
 _last: tuple[int, str] = (0, "")
-"""The second of the last moment, and how it is written."""
+"""The last second that was formatted, and its text."""
 
 
 def now() -> str:
-    """This moment, as events carry it: UTC, ISO 8601, microseconds, ``Z``."""
+    """The current time as events carry it."""
     global _last
     seconds, rest = divmod(time.time_ns(), 1_000_000_000)
     last, text = _last
@@ -21,13 +21,13 @@ def now() -> str:
 
 
 def moment(later_seconds: float) -> str:
-    """So many seconds from now, or with a negative number before now, as events carry it."""
+    """The time so many seconds from now, or before now if negative, as events carry it."""
     seconds, rest = divmod(time.time_ns() + int(later_seconds * 1e9), 1_000_000_000)
     return f"{_second(seconds)}.{rest // 1000:06d}Z"
 
 
 def days_between(earlier: str, later: str) -> float:
-    """How many days lie between two moments; 0 if one of them is none."""
+    """How many days lie between two times; 0 if one of them cannot be parsed."""
     from datetime import datetime
 
     try:

@@ -1,9 +1,9 @@
-"""Asking a model over HTTP: the form of OpenAI's chat completions, and that of Anthropic's messages.
+"""Asks a model over HTTP, by OpenAI's API for chat completions or Anthropic's for messages.
 
-One request, one answer, nothing kept. Only https, or http to this machine; no redirect is followed and no
-proxy is used, so a key goes to the host that was named and nowhere else. A call ends when its time is over,
-whatever the server does, and reads no more than so many bytes. Keys stand in headers only: never in a
-message, a log or an error.
+One request, one answer, nothing stored. Only https is allowed, or http to this machine; no redirect is
+followed and no proxy is used, so a key goes to the host in the settings and nowhere else. A call ends when
+its time is over, whatever the server does, and reads a limited number of bytes. Keys are in headers only:
+never in a message, a log or an error.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from .redaction.redact import redact
 ANSWER_BYTES_MAX = 1_000_000
 ATTEMPTS_MAX = 4
 BACKOFF_SECONDS = 1.0
-AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
-REFUSES_FORM = (400, 404, 415, 422)
+RETRY_STATUSES = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+NO_SCHEMA_STATUSES = (400, 404, 415, 422)
+"""What servers answer that do not accept a JSON schema."""
 MASK = "********"
 ERROR_CHARS = 300
 
@@ -38,19 +39,19 @@ Sleep = Callable[[float], None]
 
 
 class ModelEndpoint(Value):
-    """Where a model is, and how it is spoken to."""
+    """The address of a model and the API that it has."""
 
     url: str
-    """Up to the version: https://host/v1."""
+    """Up to and including the version: https://host/v1."""
     model: str
     wire: str = "openai"
-    """openai or anthropic."""
+    """The API: openai or anthropic."""
     strict: bool = False
     """Whether it refuses schemas with lengths, and old names of parameters."""
 
 
 class ModelRequest(Value):
-    """What is sent, to the byte."""
+    """An HTTP request, exactly as it is sent."""
 
     url: str
     headers: tuple[tuple[str, str], ...]
@@ -58,22 +59,22 @@ class ModelRequest(Value):
 
 
 class ModelAnswer(Value):
-    """What a model said, and what it used."""
+    """A model's answer and its usage."""
 
     text: str
     input: int = 0
     output: int = 0
     cost: float = -1.0
-    """As the server says; negative if it does not."""
+    """As the server reports it; negative if it does not."""
     seconds: float = 0.0
     cut: bool = False
-    """It ended because it was too long."""
+    """Whether the answer was cut off because it was too long."""
     counted: bool = False
-    """Whether the server said what was used."""
+    """Whether the server reported the usage."""
 
 
 class ModelFault(Exception):
-    """A model did not answer. ``sent`` says whether it may have cost something."""
+    """A model did not answer; ``sent`` says whether the attempt may have cost something."""
 
     def __init__(self, message: str, *, sent: bool = False, status: int = 0) -> None:
         super().__init__(message)
@@ -82,17 +83,19 @@ class ModelFault(Exception):
 
 
 def check_url(url: str) -> None:
-    """BadSettings unless it is https, or http on this machine, without credentials in it."""
+    """Raise BadSettings unless a URL is https, or http to this machine, and contains no credentials."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.username or parts.password:
-        raise BadSettings("an address of a model holds no password", hint="give the key by a variable")
+        raise BadSettings(
+            "a model's URL must not contain credentials", hint="put the key into an environment variable"
+        )
     if parts.scheme == "https" and host:
         return
     if parts.scheme == "http" and _loopback(host):
         return
     raise BadSettings(
-        f"{url!r} is neither https nor on this machine", hint="for example http://127.0.0.1:11434/v1"
+        f"{url!r} is neither https nor on this machine", hint="for example: http://127.0.0.1:11434/v1"
     )
 
 
@@ -104,11 +107,11 @@ def _loopback(host: str) -> bool:
     return False
 
 
-# -- what is sent
+# -- requests
 
 
 def request_of(endpoint: ModelEndpoint, question: ModelQuestion, *, form: bool = True) -> ModelRequest:
-    """The request for a question; without ``form``, the schema stands in the text."""
+    """The request for a question; without ``form``, the schema is part of the text instead of a parameter."""
     check_url(endpoint.url)
     system = question.system
     if not form:
@@ -157,7 +160,7 @@ def _anthropic(endpoint: ModelEndpoint, question: ModelQuestion, system: str, fo
 
 
 def with_key(endpoint: ModelEndpoint, request: ModelRequest, key: str) -> ModelRequest:
-    """The request with its key; without one, as it is."""
+    """The request with the key in a header; unchanged if there is no key."""
     if not key:
         return request
     name, value = ("x-api-key", key) if endpoint.wire == "anthropic" else ("Authorization", f"Bearer {key}")
@@ -171,9 +174,9 @@ def ask(
     endpoint: ModelEndpoint, question: ModelQuestion, *, key: str = "", seconds: float = 60.0,
     sleep: Sleep = time.sleep, clock: Callable[[], float] = time.monotonic,
 ) -> ModelAnswer:  # fmt: skip
-    """Ask until there is an answer or time is over; Fault otherwise.
+    """The model's answer to a question; ModelFault if there is none in time.
 
-    Busy servers are asked again, as late as they say. One that does not know schemas is asked without."""
+    A busy server is asked again after the pause that it names, and one that rejects schemas without one."""
     start = clock()
     form, attempt = True, 0
     while True:
@@ -189,27 +192,26 @@ def ask(
             raise ModelFault(_masked(str(fault), key), sent=fault.sent) from None
         if status == 200:
             return _answer(endpoint, raw, clock() - start)
-        if status in AGAIN and attempt < ATTEMPTS_MAX:
+        if status in RETRY_STATUSES and attempt < ATTEMPTS_MAX:
             pause = _pause(headers, attempt)
             if pause >= seconds - (clock() - start):
-                raise ModelFault(f"it is busy for {pause:.0f} s more", status=status)
+                raise ModelFault(f"it is busy for another {pause:.0f} s", status=status)
             sleep(pause)
-        elif form and status in REFUSES_FORM:
+        elif form and status in NO_SCHEMA_STATUSES:
             form = False
         else:
             raise ModelFault(_refusal(status, raw, key), status=status)
 
 
 def _pause(headers: dict[str, str], attempt: int) -> float:
-    """How long to wait: as the server says, else twice as long each time."""
-    told = headers.get("retry-after-ms", "")
+    """How long to wait: what the server asks for, else twice as long after each attempt."""
     with contextlib.suppress(ValueError):
-        return max(0.0, float(told) / 1000)
-    told = headers.get("retry-after", "")
+        return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
+    retry_after = headers.get("retry-after", "")
     with contextlib.suppress(ValueError):
-        return max(0.0, float(told))
+        return max(0.0, float(retry_after))
     with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     return BACKOFF_SECONDS * float(2 ** (attempt - 1))
 
 
@@ -220,14 +222,14 @@ def _masked(text: str, key: str) -> str:
 def _refusal(status: int, raw: bytes, key: str) -> str:
     text = raw[:4_000].decode("utf-8", "replace")
     with contextlib.suppress(ValueError, AttributeError):
-        told = json.loads(text).get("error")
-        text = str(told.get("message") if isinstance(told, dict) else told)
-    word = "a redirect, which is not followed" if 300 <= status < 400 else " ".join(text.split())
-    return _masked(f"it answered {status}: {word[:ERROR_CHARS]}", key)
+        error = json.loads(text).get("error")
+        text = str(error.get("message") if isinstance(error, dict) else error)
+    reason = "a redirect, which is not followed" if 300 <= status < 400 else " ".join(text.split())
+    return _masked(f"it answered {status}: {reason[:ERROR_CHARS]}", key)
 
 
 def _exchange(request: ModelRequest, seconds: float) -> tuple[int, dict[str, str], bytes]:
-    """(status, headers, body) within so many seconds; a watch closes the line when they are over."""
+    """The status, the headers and the body of the answer; a timer closes the connection when time is over."""
     parts = urlsplit(request.url)
     host, port = parts.hostname or "", parts.port
     connection: http.client.HTTPConnection
@@ -237,72 +239,73 @@ def _exchange(request: ModelRequest, seconds: float) -> tuple[int, dict[str, str
         )
     else:
         connection = http.client.HTTPConnection(host, port, timeout=seconds)
-    over, lines = threading.Event(), list[socket.socket]()
-    watch = threading.Timer(seconds, _cut, (lines, over))
-    watch.daemon = True
-    watch.start()
+    over, sockets = threading.Event(), list[socket.socket]()
+    timer = threading.Timer(seconds, _shut_down, (sockets, over))
+    timer.daemon = True
+    timer.start()
     try:
         connection.connect()
-        lines.append(connection.sock)
+        sockets.append(connection.sock)
         connection.request("POST", parts.path, request.body, dict(request.headers))
         with connection.getresponse() as answer:
             raw = answer.read(ANSWER_BYTES_MAX + 1)
         if len(raw) > ANSWER_BYTES_MAX:
-            raise ModelFault(f"its answer has over {ANSWER_BYTES_MAX:,} bytes", sent=True)
+            raise ModelFault(f"its answer is larger than {ANSWER_BYTES_MAX:,} bytes", sent=True)
         if over.is_set():
             raise ModelFault(f"no answer in {seconds:.0f} s", sent=True)
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, raw
     except (OSError, http.client.HTTPException, ValueError) as fault:
         if over.is_set() or isinstance(fault, TimeoutError):
-            raise ModelFault(f"no answer in {seconds:.0f} s", sent=bool(lines)) from None
+            raise ModelFault(f"no answer in {seconds:.0f} s", sent=bool(sockets)) from None
         why = str(fault) or type(fault).__name__
-        raise ModelFault(f"it cannot be reached: {why[:ERROR_CHARS]}", sent=bool(lines)) from None
+        raise ModelFault(f"it cannot be reached: {why[:ERROR_CHARS]}", sent=bool(sockets)) from None
     finally:
-        watch.cancel()
+        timer.cancel()
         connection.close()
-        for line in lines:
-            line.close()
+        for sock in sockets:
+            sock.close()
 
 
-def _cut(lines: list[socket.socket], over: threading.Event) -> None:
+def _shut_down(sockets: list[socket.socket], over: threading.Event) -> None:
     over.set()
-    for line in lines:
+    for sock in sockets:
         with contextlib.suppress(OSError):
-            line.shutdown(socket.SHUT_RDWR)
+            sock.shutdown(socket.SHUT_RDWR)
 
 
-# -- what came back
+# -- answers
 
 
 def _answer(endpoint: ModelEndpoint, raw: bytes, seconds: float) -> ModelAnswer:
     try:
-        told = json.loads(raw)
+        answer = json.loads(raw)
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        answer = None
+    if not isinstance(answer, dict):
         return ModelAnswer("", seconds=seconds)
-    used = told.get("usage")
-    usage = used if isinstance(used, dict) else {}
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
     if endpoint.wire == "anthropic":
-        text, cut = _anthropic_text(told)
+        text, cut = _anthropic_text(answer)
         cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
-        given = _count(usage.get("input_tokens")) + sum(_count(usage.get(name)) for name in cached)
-        made = _count(usage.get("output_tokens"))
+        tokens_in = _count(usage.get("input_tokens")) + sum(_count(usage.get(name)) for name in cached)
+        tokens_out = _count(usage.get("output_tokens"))
     else:
-        text, cut = _openai_text(told)
-        given, made = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+        text, cut = _openai_text(answer)
+        tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     cost = usage.get("cost")
     price = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else -1.0
-    return ModelAnswer(text, given, made, price, seconds, cut, bool(given or made))
+    return ModelAnswer(text, tokens_in, tokens_out, price, seconds, cut, bool(tokens_in or tokens_out))
 
 
 def _count(value: Any) -> int:
-    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40
-    return value if good else 0
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40
+    return value if is_count else 0
 
 
-def _openai_text(told: dict[str, Any]) -> tuple[str, bool]:
-    choices = told.get("choices")
+def _openai_text(answer: dict[str, Any]) -> tuple[str, bool]:
+    """The text of an answer, and whether it was cut off."""
+    choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else {}
     message = first.get("message") if isinstance(first, dict) else {}
     content = message.get("content") if isinstance(message, dict) else ""
@@ -312,23 +315,24 @@ def _openai_text(told: dict[str, Any]) -> tuple[str, bool]:
     return (content if isinstance(content, str) else ""), cut
 
 
-def _anthropic_text(told: dict[str, Any]) -> tuple[str, bool]:
-    content = told.get("content")
-    blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-    cut = told.get("stop_reason") == "max_tokens"
+def _anthropic_text(answer: dict[str, Any]) -> tuple[str, bool]:
+    """The text of an answer, and whether it was cut off."""
+    content = answer.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    cut = answer.get("stop_reason") == "max_tokens"
     for block in blocks:
         if block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
             return json.dumps(block["input"], ensure_ascii=False), cut
-    return "".join(str(one.get("text", "")) for one in blocks if one.get("type") == "text"), cut
+    return "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text"), cut
 
 
 def key_from_keyring(name: str) -> str:
-    """The key that the system's keyring has under ``segue`` and this name; empty without a keyring."""
+    """The key of this name for the service ``segue`` in the system's keyring; empty if there is none."""
     try:
         import keyring
     except ImportError:
         return ""
     try:
         return str(keyring.get_password("segue", name) or "")
-    except Exception:  # whatever a keyring of the system raises: then there is no key
+    except Exception:  # keyrings may raise anything; then there is no key
         return ""

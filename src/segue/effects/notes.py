@@ -1,10 +1,10 @@
-"""The notes of a project: Markdown files in folders that are named or found by convention.
+"""The notes of a project: Markdown files in folders that are configured or found by convention.
 
-A note is a file and stays one: only its id, hash and path are ever stored. An id is what the front matter
-says, else the file's name without its ending; where two notes have the same, the first path in order has
-it. The index is a cache of what heads say, by folder: a folder whose list did not change is not looked
-through again, unless an id is not found; then every file is. Texts are read when they are wanted. Folders
-lead nowhere out of the project unless the user's own settings say so.
+Notes stay files: only their id, hash and path are ever stored. The id is given in the front matter, else it
+is the file's name without its extension; if two notes have the same id, the one with the first path has it.
+The index is a cache of front matter by folder: a folder whose listing did not change is not read again,
+unless an id is not found; then every file is. Texts are read when they are needed. Folders outside the
+project are read only if the user's own settings name them.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _TITLE = regex(r"^#\s+(.+?)\s*#*\s*$", re.M)
 
 
 class ProjectNote(msgspec.Struct, array_like=True, gc=False, frozen=True):
-    """What is known of a note without its text."""
+    """A note without its text."""
 
     id: str
     title: str
     path: str
-    """From the root, with slashes."""
+    """Relative to the root, with slashes."""
     hash: str
     """SHA-256 of the file."""
     links: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class ProjectNote(msgspec.Struct, array_like=True, gc=False, frozen=True):
 
 
 class NoteTimes(Value):
-    """When a note was made and changed last, by git; empty where git does not know."""
+    """When a note was created and last changed, according to git; empty where git does not know."""
 
     created: str = ""
     changed: str = ""
@@ -85,7 +85,7 @@ class Library:
     ) -> None:
         self.root = root
         self.cache = cache
-        """Where the index is kept; None: nowhere."""
+        """The file for the index; None for no cache."""
         self.organization, self.project = organization, project
         self._folders = list(dict.fromkeys([*folders, *FOLDERS, *self._of_organization()]))
         self._index: dict[str, ProjectNote] | None = None
@@ -97,16 +97,16 @@ class Library:
         base = f"organizations/{self.organization}"
         return [f"{base}/context-library", f"{base}/projects/{self.project}/context-library"]
 
-    # -- which there are -----------------------------------------------------------------------
+    # -- finding notes -------------------------------------------------------------------------
 
     def all(self) -> dict[str, ProjectNote]:
-        """Every note, by its id."""
+        """All notes by their ids."""
         if self._index is None:
             self._index = self._read()
         return self._index
 
     def find(self, id: str) -> ProjectNote | None:
-        """The note of an id, of a title, or at a path."""
+        """The note with this id, title or path; None if there is none."""
         note = self._known(id)
         if note is None and not self._anew:
             self._index, self._anew = self._read(anew=True), True
@@ -120,11 +120,11 @@ class Library:
             return note
         low = id.casefold()
         return next(
-            (one for one in known.values() if low in (one.title.casefold(), one.path.casefold())), None
+            (note for note in known.values() if low in (note.title.casefold(), note.path.casefold())), None
         )
 
     def index_notes(self) -> list[ProjectNote]:
-        """The indexes of the organization and of the project, and what else tells of the whole."""
+        """The indexes of the organization and the project, and other notes about the project as a whole."""
         names = [
             name.format(organization=self.organization, project=self.project)
             for name in (ORGANIZATION_INDEX, PROJECT_INDEX)
@@ -134,37 +134,38 @@ class Library:
         return [by_path[name] for name in names if name in by_path]
 
     def playbooks(self) -> list[ProjectNote]:
-        """Notes in a folder of playbooks."""
+        """The notes whose path contains "playbook"."""
         return [note for note in self.all().values() if "playbook" in note.path.lower()]
 
     def matching(self, words: Iterable[str], most: int) -> list[ProjectNote]:
-        """The notes whose titles say most of these words."""
+        """The notes with the most of these words in their titles, at most ``most`` of them."""
         wanted = sorted({word.lower() for word in words})
         enough = 1 if len(wanted) < 4 else 2
         notes = list(self.all().values())
         hits = _hits([note.title for note in notes], wanted)
         scored = [(-count, notes[at].path, notes[at]) for at, count in hits.items() if count >= enough]
-        return [note for _, _, note in sorted(scored, key=lambda one: one[:2])[:most]]
+        return [note for _, _, note in sorted(scored, key=lambda entry: entry[:2])[:most]]
 
     def is_place(self, path: str) -> bool:
-        """Whether notes are where a path of the tree leads, also if there is no such file any more."""
+        """Whether a file at this path is or would be a note, even if it no longer exists."""
         if not path.endswith((".md", ".markdown")):
             return False
         folders = (folder.strip("/") for folder in self._folders if not os.path.isabs(folder))
         return path in FILES or any(path.startswith(f"{folder}/") for folder in folders)
 
     def outside(self) -> dict[str, str]:
-        """Notes that are not in the tree: path to hash. Nothing is read where no such folder is named."""
+        """The hashes of notes outside the tree, by path. Nothing is read unless such a folder is
+        configured."""
         if not any(os.path.isabs(folder) or folder.startswith("..") for folder in self._folders):
             return {}
         inside = os.path.realpath(self.root) + os.sep
         places = ((note, os.path.realpath(self.root / note.path)) for note in self.all().values())
         return {path: note.hash for note, path in places if not path.startswith(inside)}
 
-    # -- what they say -------------------------------------------------------------------------
+    # -- reading notes -------------------------------------------------------------------------
 
     def text(self, note: ProjectNote) -> str | None:
-        """A note's text; None if it is gone or no text."""
+        """A note's text; None if it cannot be read."""
         try:
             with (self.root / note.path).open("rb") as file:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
@@ -172,25 +173,14 @@ class Library:
             return None
 
     def times(self, notes: Sequence[ProjectNote], *, seconds: float = 1.0) -> dict[str, NoteTimes]:
-        """When notes were made and changed, as far as git says so in time; by their ids."""
+        """When notes were created and changed, by their ids, as far as git answers in time."""
         command = [
-            "git",
-            "-C",
-            str(self.root),
-            "-c",
-            "core.quotePath=false",
-            "log",
-            "--format=%x01%cI",
-            "--name-only",
-            "--",
-        ]
+            "git", "-C", str(self.root), "-c", "core.quotePath=false", "log", "--format=%x01%cI",
+            "--name-only", "--", *(note.path for note in notes),
+        ]  # fmt: skip
         try:
             done = subprocess.run(
-                [*command, *(note.path for note in notes)],
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-                stdin=subprocess.DEVNULL,
+                command, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL
             )
         except (OSError, subprocess.SubprocessError):
             return {}
@@ -206,7 +196,7 @@ class Library:
     # -- the index -----------------------------------------------------------------------------
 
     def _read(self, *, anew: bool = False) -> dict[str, ProjectNote]:
-        """Notes by id; a folder is looked through when its list changed, or ``anew``."""
+        """All notes by id; a folder is read if its listing changed, or in any case if ``anew``."""
         before = self._cached()
         folders: dict[str, _Folder] = {}
         fresh = False
@@ -223,13 +213,14 @@ class Library:
             with suppress(OSError):
                 self.cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 replace_quickly(self.cache, body)
-        return self._by_id([*self._single(), *(note for one in folders.values() for note in one.notes)])
+        in_folders = (note for folder in folders.values() for note in folder.notes)
+        return self._by_id([*self._single_files(), *in_folders])
 
     def _by_id(self, notes: Iterable[ProjectNote]) -> dict[str, ProjectNote]:
         by_id: dict[str, ProjectNote] = {}
         for note in notes:
-            kept = by_id.get(note.id)
-            if kept is None or note.path < kept.path:
+            other = by_id.get(note.id)
+            if other is None or note.path < other.path:
                 by_id[note.id] = note
         return by_id
 
@@ -242,23 +233,23 @@ class Library:
             return {}
         return index.folders if (index.format, index.root) == (FORMAT, str(self.root)) else {}
 
-    def _single(self) -> Iterator[ProjectNote]:
+    def _single_files(self) -> Iterator[ProjectNote]:
         for name in FILES:
             with suppress(OSError):
-                known = os.stat(self.root / name)
+                stat = os.stat(self.root / name)
                 if not self._is_inside(name):
                     continue
-                note = self._look(name, known.st_size, known.st_mtime_ns)
+                note = self._read_note(name, stat.st_size, stat.st_mtime_ns)
                 if note is not None:
                     yield note
 
     def _is_inside(self, name: str) -> bool:
-        """Does a name lead to something in the project, through whatever links?"""
+        """Whether a path, with its links resolved, is inside the project."""
         real = os.path.realpath(self.root / name)
         return real.startswith(os.path.realpath(self.root) + os.sep)
 
     def _all_folders(self) -> Iterator[tuple[str, int]]:
-        """Every folder with notes, and when its list changed last; those inside come with their parents."""
+        """Every folder of notes with its subfolders, and when its listing last changed."""
         seen: set[str] = set()
         known = self._cached()
         waiting = [
@@ -275,15 +266,15 @@ class Library:
             except OSError:
                 continue
             yield here, changed_ns
-            kept = known.get(here)
-            if kept is not None and kept.changed_ns == changed_ns:
-                waiting += [f"{here}/{name}" for name in kept.inside]
+            cached = known.get(here)
+            if cached is not None and cached.changed_ns == changed_ns:
+                waiting += [f"{here}/{name}" for name in cached.inside]
                 continue
             with suppress(OSError), os.scandir(self.root / here) as entries:
                 waiting += [f"{here}/{entry.name}" for entry in entries if _is_folder(entry)]
 
     def _listed(self, here: str, changed_ns: int, known: _Folder | None) -> tuple[_Folder, bool]:
-        """A folder as it is now, and whether a note in it is another than before."""
+        """A folder as it is now, and whether one of its notes changed."""
         before = {note.path: note for note in known.notes} if known is not None else {}
         notes: list[ProjectNote] = []
         inside: list[str] = []
@@ -297,12 +288,12 @@ class Library:
                     path = f"{here}/{entry.name}"
                     note = before.get(path)
                     if note is None or (note.size, note.changed_ns) != (stat.st_size, stat.st_mtime_ns):
-                        note, changed = self._look(path, stat.st_size, stat.st_mtime_ns), True
+                        note, changed = self._read_note(path, stat.st_size, stat.st_mtime_ns), True
                     if note is not None and len(notes) < NOTES_MAX:
                         notes.append(note)
         return _Folder(changed_ns, tuple(inside), tuple(notes)), changed
 
-    def _look(self, path: str, size: int, changed_ns: int) -> ProjectNote | None:
+    def _read_note(self, path: str, size: int, changed_ns: int) -> ProjectNote | None:
         try:
             body = (self.root / path).read_bytes()
         except OSError:
@@ -320,15 +311,15 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def note_of(path: str, body: bytes, size: int = 0, changed_ns: int = 0) -> ProjectNote:
-    """What a note's file says of itself."""
+    """The note in a file: its id and title from the front matter or the heading, its hash and its links."""
     text = body[:NOTE_BYTES_MAX].decode("utf-8", "replace")
     fields: dict[str, str] = {}
     rest = text
     if text.startswith("---\n") or text.startswith("---\r\n"):
-        head, _, behind = text[4:].partition("\n---")
-        if behind or len(head) < HEAD_CHARS:
+        head, _, after = text[4:].partition("\n---")
+        if after or len(head) < HEAD_CHARS:
             fields = {name: value.strip("\"'") for name, value in _FIELD.findall(head[:HEAD_CHARS])}
-            rest = behind
+            rest = after
     stem = path.rsplit("/", 1)[-1].rpartition(".")[0]
     heading = _TITLE.search(rest[:HEAD_CHARS])
     title = fields.get("title") or (heading[1] if heading else stem)
@@ -348,15 +339,16 @@ def body_of(text: str) -> str:
 
 
 def _hits(titles: Sequence[str], words: Sequence[str]) -> dict[int, int]:
-    """How many of these words a title holds, by its number: thousands of titles are searched as one text."""
+    """How many of these words each title has, by its position. All titles are searched as one text, which is
+    fast for thousands of them."""
     low = "\n".join(title.replace("\n", " ") for title in titles).lower()
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for word in filter(None, words):
         line = seen = 0
         at = low.find(word)
         while at >= 0:
             line += low.count("\n", seen, at)
-            found[line] = found.get(line, 0) + 1
+            counts[line] = counts.get(line, 0) + 1
             seen = low.find("\n", at)
             at = low.find(word, seen) if seen >= 0 else -1
-    return found
+    return counts

@@ -1,8 +1,8 @@
-"""Files that a file is related to by its own words: what it imports, as far as that is in the project.
+"""The files that a file imports, as far as they are in the project.
 
-By form, without a parser: imports of Python, of JavaScript and TypeScript, of Go, Rust, Java, C and Ruby as
-people write them. Of a related file its outline is given, the lines that declare something: what one needs
-to know of a file in order to call it.
+Imports are recognised by regular expressions, without a parser: those of Python, JavaScript and TypeScript,
+Go, Rust, Java, C and Ruby in their usual form. A related file is shown by its outline, the lines that declare
+something: what one needs to know of a file in order to call it.
 """
 
 from __future__ import annotations
@@ -40,35 +40,31 @@ _ENDINGS = (
 
 
 def references(root: Path, path: str) -> Iterator[str]:
-    """The files of the project that a file names, in its order."""
+    """The files of the project that a file imports, in the order of its imports."""
     try:
         with (root / path).open("rb") as file:
             text = file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
     except OSError:
         return
     seen = {path}
-    for name in _named(path, text):
-        found = _resolved(root, path, name)
-        if found and found not in seen:
-            seen.add(found)
-            yield found
+    for name in _imported_names(path, text):
+        imported = _resolved(root, path, name)
+        if imported and imported not in seen:
+            seen.add(imported)
+            yield imported
 
 
-def _named(path: str, text: str) -> Iterable[str]:
+def _imported_names(path: str, text: str) -> Iterable[str]:
     if path.endswith(".py"):
         for module, names, plain in _PYTHON.findall(text):
             if plain:
-                yield from (one.strip().split(" ")[0].replace(".", "/") for one in plain.split(","))
+                yield from (name.strip().split(" ")[0].replace(".", "/") for name in plain.split(","))
                 continue
             dots = len(module) - len(module.lstrip("."))
-            base = (
-                "../" * (dots - 1) + module.lstrip(".").replace(".", "/")
-                if dots
-                else module.replace(".", "/")
-            )
-            base = f"./{base}" if dots else base
+            base = module.lstrip(".").replace(".", "/")
+            base = "./" + "../" * (dots - 1) + base if dots else base
             yield base
-            yield from (f"{base.rstrip('/')}/{one}" for one in re.findall(r"\w+", names))
+            yield from (f"{base.rstrip('/')}/{name}" for name in re.findall(r"\w+", names))
     elif path.endswith(".rs"):
         for module, used in _RUST.findall(text):
             yield f"./{module or used.split('::')[0]}.rs"
@@ -77,15 +73,15 @@ def _named(path: str, text: str) -> Iterable[str]:
 
 
 def _resolved(root: Path, path: str, name: str) -> str:
-    """The file that a name means, from the top of the project; "" if there is none."""
+    """The path of the file that an import means, relative to the root; empty if it is not in the project."""
     folder = (root / path).parent
     bases = [folder] if name.startswith(".") else [folder, root, root / "src", root / "lib"]
     for base in bases:
         for ending in _ENDINGS:
-            found = base / f"{name}{ending}"
-            if found.is_file():
+            candidate = base / f"{name}{ending}"
+            if candidate.is_file():
                 try:
-                    return found.resolve().relative_to(root.resolve()).as_posix()
+                    return candidate.resolve().relative_to(root.resolve()).as_posix()
                 except (ValueError, OSError):
                     return ""
     return ""

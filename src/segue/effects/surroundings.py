@@ -1,7 +1,7 @@
-"""What a project needs around it: tools on the PATH, an interpreter, dependencies as its lock files say.
+"""What a project needs around it: tools on the PATH, an interpreter, and dependencies as in its lock files.
 
-Taking it down starts no process; looking whether it still holds asks the interpreter itself, in time.
-What cannot be told is not claimed: a package that only some platforms need is not missing.
+Recording them starts no process; checking them runs the interpreter itself, with a time limit. Nothing is
+reported that is not certain: a package that only some platforms need does not count as missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOCKS = (
     "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock",
     "mix.lock",
 )  # fmt: skip
-MENDS = {
+INSTALL_COMMANDS = {
     "uv.lock": "uv sync", "poetry.lock": "poetry install", "pdm.lock": "pdm install",
     "Pipfile.lock": "pipenv sync", "requirements.txt": "python -m pip install -r requirements.txt",
     "package-lock.json": "npm install", "yarn.lock": "yarn install", "pnpm-lock.yaml": "pnpm install",
@@ -38,29 +38,29 @@ _PYTHON = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "requirements.t
 _NODE = ("package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock")
 
 
-class Sync(Value):
-    """Whether what is installed is what a lock file says."""
+class DependencyState(Value):
+    """Whether the installed packages are those of a lock file."""
 
     lock: str
     ok: bool
-    says: str
-    mend: str = ""
+    detail: str
+    install_command: str = ""
 
 
 def tools(names: Iterable[str], path: str | None = None) -> list[str]:
-    """Those of these programs that can be found now."""
-    from shutil import which  # it brings every kind of archive with it
+    """Those of these programs that are on the PATH."""
+    from shutil import which  # imported here because it imports every archive format
 
     return [name for name in dict.fromkeys(names) if which(name, path=path)]
 
 
 def locks(root: Path) -> dict[str, str]:
-    """The lock files at the top of a project, and what their content is known by."""
-    found: dict[str, str] = {}
+    """The hashes of the lock files in the root of a project, by name."""
+    hashes: dict[str, str] = {}
     for name in LOCKS:
         with suppress(OSError):
-            found[name] = hashlib.sha256((root / name).read_bytes()).hexdigest()[:HASH_CHARS]
-    return found
+            hashes[name] = hashlib.sha256((root / name).read_bytes()).hexdigest()[:HASH_CHARS]
+    return hashes
 
 
 # -- the interpreter -------------------------------------------------------------------------------
@@ -68,23 +68,23 @@ def locks(root: Path) -> dict[str, str]:
 
 def environment_folder(root: Path, environment: Mapping[str, str]) -> Path | None:
     """The virtual environment of a project; None if it has none."""
-    given = environment.get("VIRTUAL_ENV", "")
-    places = [*(root / name for name in ENVIRONMENTS), *([Path(given)] if given else [])]
-    return next((place for place in places if (place / "pyvenv.cfg").is_file()), None)
+    active = environment.get("VIRTUAL_ENV", "")
+    folders = [*(root / name for name in ENVIRONMENTS), *([Path(active)] if active else [])]
+    return next((folder for folder in folders if (folder / "pyvenv.cfg").is_file()), None)
 
 
 def interpreter(root: Path, environment: Mapping[str, str]) -> str:
-    """The Python of the project as ``path version``; empty if the project has none of its own."""
-    place = environment_folder(root, environment)
-    if place is None:
+    """The project's own Python as ``path version``; empty if it has none."""
+    folder = environment_folder(root, environment)
+    if folder is None:
         return ""
-    shown = place.relative_to(root) if place.is_relative_to(root) else place
-    return f"{shown} {_version(place)}"
+    path = folder.relative_to(root) if folder.is_relative_to(root) else folder
+    return f"{path} {_version(folder)}"
 
 
-def _version(place: Path) -> str:
+def _version(folder: Path) -> str:
     try:
-        lines = (place / "pyvenv.cfg").read_text(errors="replace").splitlines()
+        lines = (folder / "pyvenv.cfg").read_text(errors="replace").splitlines()
     except OSError:
         return "?"
     facts = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
@@ -92,20 +92,15 @@ def _version(place: Path) -> str:
     return ".".join(version.split(".")[:3]) or "?"
 
 
-def python_of(place: Path) -> Path:
-    """The program of a virtual environment."""
-    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+def python_of(folder: Path) -> Path:
+    """The interpreter of a virtual environment."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def asked_version(place: Path, seconds: float) -> str:
-    """What the interpreter itself says that it is; empty if it does not run."""
-    command = [
-        str(python_of(place)),
-        "-I",
-        "-S",
-        "-c",
-        "import sys; print('%d.%d.%d' % sys.version_info[:3])",
-    ]
+def asked_version(folder: Path, seconds: float) -> str:
+    """The version that the interpreter itself reports; empty if it does not run."""
+    code = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
+    command = [str(python_of(folder)), "-I", "-S", "-c", code]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
@@ -118,21 +113,21 @@ def asked_version(place: Path, seconds: float) -> str:
 # -- dependencies ----------------------------------------------------------------------------------
 
 
-def dependencies(root: Path, environment: Mapping[str, str]) -> list[Sync]:
-    """Of each lock file whose tool installs into the project, whether it is in sync."""
-    found = []
+def dependencies(root: Path, environment: Mapping[str, str]) -> list[DependencyState]:
+    """The state of the dependencies of each lock file whose tool installs into the project."""
+    states = []
     for name in LOCKS:
         text = _text(root / name)
         if text is None:
             continue
-        one = None
+        state = None
         if name in _PYTHON:
-            one = _python(root, name, text, environment)
+            state = _python(root, name, text, environment)
         elif name in _NODE:
-            one = _node(root, name, text)
-        if one is not None:
-            found.append(one)
-    return found
+            state = _node(root, name, text)
+        if state is not None:
+            states.append(state)
+    return states
 
 
 def _text(path: Path) -> str | None:
@@ -144,49 +139,59 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _python(root: Path, name: str, text: str, environment: Mapping[str, str]) -> Sync | None:
-    place = environment_folder(root, environment)
+def _python(root: Path, name: str, text: str, environment: Mapping[str, str]) -> DependencyState | None:
+    folder = environment_folder(root, environment)
     wanted = core.packages(name, text)
     if not wanted:
         return None
-    if place is None:
-        inside = name == "uv.lock"  # the only one that installs into the project by itself
-        return Sync(name, False, "there is no .venv", MENDS[name]) if inside else None
-    installed = _installed(place)
+    if folder is None:
+        installs_into_project = name == "uv.lock"  # the only one that does so by itself
+        return (
+            DependencyState(name, False, "there is no .venv", INSTALL_COMMANDS[name])
+            if installs_into_project
+            else None
+        )
+    installed = _installed(folder)
     needed = (
         core.certain(text) if name == "requirements.txt" else _direct(text) if name == "uv.lock" else set()
     )
     return _compared(name, wanted, installed, needed)
 
 
-def _compared(name: str, wanted: core.Packages, installed: Mapping[str, str], needed: Iterable[str]) -> Sync:
+def _compared(
+    name: str, wanted: core.Packages, installed: Mapping[str, str], needed: Iterable[str]
+) -> DependencyState:
     other = [
-        f"{one} {installed[one]} instead of {' or '.join(versions)}"
-        for one, versions in wanted.items()
-        if one in installed and installed[one] not in versions
+        f"{package} {installed[package]} instead of {' or '.join(versions)}"
+        for package, versions in wanted.items()
+        if package in installed and installed[package] not in versions
     ]
-    missing = [f"{one} is missing" for one in sorted(needed) if one in wanted and one not in installed]
+    missing = [
+        f"{package} is missing"
+        for package in sorted(needed)
+        if package in wanted and package not in installed
+    ]
     wrong = [*missing, *other]
     if not wrong:
-        return Sync(name, True, "in sync")
+        return DependencyState(name, True, "in sync")
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-    return Sync(name, False, ", ".join(wrong[:3]) + more, MENDS[name])
+    return DependencyState(name, False, ", ".join(wrong[:3]) + more, INSTALL_COMMANDS[name])
 
 
-def _installed(place: Path) -> dict[str, str]:
-    """The distributions of a virtual environment, by the names of their folders."""
-    found: dict[str, str] = {}
-    for packages in (*place.glob("lib/python*/site-packages"), *place.glob("Lib/site-packages")):
+def _installed(folder: Path) -> dict[str, str]:
+    """The versions of the packages in a virtual environment, from the names of their folders."""
+    versions: dict[str, str] = {}
+    for packages in (*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")):
         with suppress(OSError):
             for entry in os.scandir(packages):
                 match = re.fullmatch(r"(.+?)-([^-]+)\.dist-info", entry.name)
                 if match:
-                    found[core.plain_name(match[1])] = match[2]
-    return found
+                    versions[core.plain_name(match[1])] = match[2]
+    return versions
 
 
 def _direct(text: str) -> set[str]:
-    """What a uv.lock says that the project itself needs everywhere."""
+    """The packages that the project itself needs on every platform, according to its uv.lock."""
     for block in text.split("[[package]]")[1:]:
         if re.search(r'^source = \{ (?:virtual|editable) = "\." \}', block, re.MULTILINE):
             listed = re.search(r"^dependencies = \[(.*?)^\]", block, re.MULTILINE | re.DOTALL)
@@ -195,36 +200,32 @@ def _direct(text: str) -> set[str]:
     return set()
 
 
-def _node(root: Path, name: str, text: str) -> Sync | None:
+def _node(root: Path, name: str, text: str) -> DependencyState | None:
     modules = root / "node_modules"
     if not modules.is_dir():
-        return Sync(name, False, "there is no node_modules", MENDS[name])
+        return DependencyState(name, False, "there is no node_modules", INSTALL_COMMANDS[name])
     try:
-        if name == "package-lock.json" and (kept := _text(modules / ".package-lock.json")) is not None:
-            needed, there = core.npm_needed(text), core.npm_needed(kept)
-            installed = {key: versions[0] for key, versions in there.items()}
+        if name == "package-lock.json" and (lock := _text(modules / ".package-lock.json")) is not None:
+            needed = core.npm_needed(text)
+            installed = {package: versions[0] for package, versions in core.npm_needed(lock).items()}
             return _compared(name, needed, installed, needed)
-        if name == "pnpm-lock.yaml" and (kept := _text(modules / ".pnpm" / "lock.yaml")) is not None:
-            same = core.packages(name, kept) == core.packages(name, text)
-            return Sync(
-                name,
-                same,
-                "in sync" if same else "another lock file was installed",
-                "" if same else MENDS[name],
-            )
+        if name == "pnpm-lock.yaml" and (lock := _text(modules / ".pnpm" / "lock.yaml")) is not None:
+            if core.packages(name, lock) == core.packages(name, text):
+                return DependencyState(name, True, "in sync")
+            return DependencyState(name, False, "another lock file was installed", INSTALL_COMMANDS[name])
         return _node_direct(root, name, text)
     except (msgspec.MsgspecError, AttributeError, TypeError):
         return None
 
 
-def _node_direct(root: Path, name: str, text: str) -> Sync | None:
-    """By what the project itself asks for."""
-    told = _text(root / "package.json")
-    asked = msgspec.json.decode(told) if told else {}
-    names = {**asked.get("dependencies", {}), **asked.get("devDependencies", {})}
+def _node_direct(root: Path, name: str, text: str) -> DependencyState | None:
+    """The state by the direct dependencies in package.json alone."""
+    package_json = _text(root / "package.json")
+    wanted = msgspec.json.decode(package_json) if package_json else {}
+    names = {**wanted.get("dependencies", {}), **wanted.get("devDependencies", {})}
     installed: dict[str, str] = {}
-    for one in names:
-        body = _text(root / "node_modules" / one / "package.json")
+    for package in names:
+        body = _text(root / "node_modules" / package / "package.json")
         if body is not None:
-            installed[one] = str(msgspec.json.decode(body).get("version", ""))
+            installed[package] = str(msgspec.json.decode(body).get("version", ""))
     return _compared(name, core.packages(name, text), installed, names) if names else None

@@ -1,7 +1,8 @@
-"""Handover: the checkpointed end of a session. The public API of agent-handover 0.5.1, and more.
+"""Handover: the checkpointed procedure at the end of a session. The public API of agent-handover 0.5.1, and
+more.
 
-A program written for that package runs with the import changed; its checkpoint files, Markdown
-layers and TOML are read as they are. Names are loaded when they are first used.
+A program written for that package runs after a change of its import; its checkpoint files, Markdown layers
+and TOML files are read unchanged. Names are loaded at first use.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .memory import MemoryStore
 
 __version__ = "0.5.1"
-"""Of agent-handover, whose API this is."""
+"""The version of agent-handover whose API this is."""
 
 _HOMES = {
     "Checkpoint": "checkpoint",

@@ -1,6 +1,6 @@
 """What the adapters share: the block for agents that read AGENTS.md, and the engine for the end of a session.
 
-The block is byte for byte what agent-handover writes.
+The block is, byte for byte, the one that agent-handover writes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ END_MARKER = "<!-- agent-handover:end -->"
 
 
 def render_block(checkpoint: str, example_hint: str, unit: str = "session", where: str = "") -> str:
-    """The block; ``unit`` is what the agent calls its work."""
+    """The block; ``unit`` is the agent's word for a session."""
     return f"""{BEGIN_MARKER}
 ## Session handover (agent-handover)
 
@@ -36,14 +36,13 @@ At the END of the {unit}, run the end-of-session handover (see `{example_hint}`)
 
 
 def install(path: Path | str, block: str) -> bool:
-    """Have the block in a file; whether that changed it."""
+    """Write the block into a file, and return whether the file changed."""
     return put_block(Path(path), block, BEGIN_MARKER, END_MARKER)
 
 
 class EngineBuilder(Protocol):
-    """Builds the engine for the end of an agent's session: note, state, and a git commit that is pushed;
-    without
-    ``push`` files on disk are enough."""
+    """Builds the engine for the end of an agent's session: a note, the state, and a git commit that is
+    pushed. Without ``push``, only files are written."""
 
     def __call__(
         self, *, session_note: str, current_state: str, memory_dir: Path | str = "memory",
@@ -54,7 +53,7 @@ class EngineBuilder(Protocol):
 
 
 def engine_builder(agent: str) -> EngineBuilder:
-    """The builder for an agent, whose name is the tag of its notes unless another is given."""
+    """The builder for an agent; the agent's name is the default tag of its notes."""
 
     def build(
         *, session_note: str, current_state: str, memory_dir: Path | str = "memory", tag: str = agent,

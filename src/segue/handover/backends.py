@@ -1,7 +1,7 @@
-"""Where a handover is published to, beyond the local disk.
+"""Where a handover is published, beyond the local disk.
 
-A backend answers whether it is published. False means pending: the step stays undone and a
-resume tries again. ``GitBackend`` says so only when git, and with ``push`` the remote, has it.
+A backend returns whether it has published. False means pending: the step stays undone, and a resume tries
+again. ``GitBackend`` returns True only when git has the commit and, with ``push``, the remote has it too.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from ..effects.git.publish import Published, Publisher
 
 
 class Backend(Protocol):
-    """Anything that can publish."""
+    """The interface of a backend."""
 
     def publish(self, message: str, dry_run: bool = False) -> bool:
-        """Whether it is published now."""
+        """Publish, and return whether it succeeded; False means that a resume tries again."""
         ...
 
 
 class NullBackend:
-    """Files on disk are enough."""
+    """Publishes nothing: files on disk are enough."""
 
     def publish(self, message: str, dry_run: bool = False) -> bool:
-        """Always."""
+        """Always succeeds."""
         return True
 
 
@@ -42,10 +42,10 @@ class GitBackend:
         self.push = push
         self.timeout = timeout
         self.last = Published(False, "nothing was published yet")
-        """What came of the last publish, with the reason if it is pending."""
+        """The result of the last call, with the reason if it is pending."""
 
     def publish(self, message: str, dry_run: bool = False) -> bool:
-        """Commit, push if that is wanted, and ask the remote whether it has it."""
+        """Commit, push if that is wanted, and check that the remote has the commit."""
         if dry_run:
             return True
         publisher = Publisher(
@@ -57,7 +57,7 @@ class GitBackend:
 
 
 def require(backend: Backend, message: str) -> None:
-    """Publish, or raise why not."""
+    """Publish; RuntimeError with the reason if that fails."""
     if not backend.publish(message):
         reason = backend.last.reason if isinstance(backend, GitBackend) else ""
         raise RuntimeError(reason or "backend.publish failed")

@@ -1,9 +1,9 @@
-"""How far a handover came, in a file that is whole after any death.
+"""The progress of a handover, in a file that survives any crash intact.
 
-The file is agent-handover's, key by key; what Segue adds stands under one key of its own (``segue``:
-the run, what the steps were given, what they gave). Every change is a read and a write under one
-lock, synced, and put in place by a rename; a copy lies beside it. A file that is damaged all the
-same is set aside and made anew from the copy, and a warning says so.
+The file has agent-handover's keys; what Segue adds is under one key of its own (``segue``: the run, the
+payloads of its steps, their outputs). Every change is a read and a write under one lock, synced and renamed
+into place, with a copy next to it. Should the file be damaged nevertheless, it is set aside and restored from
+the copy, with a warning.
 
 ``resume_code``: 0 nothing to resume, 1 a run was interrupted, 2 the last run completed.
 """
@@ -20,121 +20,121 @@ from pathlib import Path
 from typing import Any
 
 from .._failpoints import trip
-from ..effects.files.atomic import locked, only_one, replace_quickly, tidy_leftovers, write_whole
+from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
 from .record import Extra, Record, code_of, fresh, is_whole, pending_in
 
 RESUME_NONE = 0
 RESUME_NEEDED = 1
 RESUME_COMPLETED = 2
 RUN_WAIT_SECONDS = 600.0
-"""How long a run waits for another that is under way on the same checkpoint."""
+"""How long a run waits for another run on the same checkpoint."""
 _WRITE_WAIT_SECONDS = 60.0
 
 
 class HandoverWarning(UserWarning):
-    """Something was mended, ignored or left undone; the text says what."""
+    """Something was repaired, ignored or left undone; the text says what."""
 
 
 def stamp() -> str:
-    """This moment, as agent-handover writes it."""
+    """The current time in agent-handover's form."""
     return datetime.now(UTC).isoformat()
 
 
 class Checkpoint:
-    """The checkpoint in a file; any number of processes may use it at once."""
+    """A checkpoint in a file; any number of processes may use it at the same time."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
-    # -- looking -------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------
 
     def load(self) -> Record:
-        """What the file says; of a damaged one, what its copy says, after mending it."""
-        found = self._read(self.path)
-        if found is None:
+        """The content of the file; a damaged file is restored from its copy first."""
+        record = self._read(self.path)
+        if record is None:
             return fresh()
-        return found or self._heal()
+        return record or self._restore()
 
     def pending_steps(self) -> list[str]:
-        """Steps that are not done, in their order."""
+        """The steps that are not done, in their order."""
         return pending_in(self.load())
 
     def resume_code(self) -> int:
-        """0 nothing to resume, 1 interrupted, 2 completed."""
+        """0 if there is nothing to resume, 1 if a run was interrupted, 2 if the last run completed."""
         return code_of(self.load())
 
     # -- changing ------------------------------------------------------------------------------
 
     def start(self, step_names: list[str]) -> None:
-        """Begin a run, or go on with the one that was interrupted; new names are added to it."""
+        """Start a run, or continue the one that was interrupted; new steps are added to it."""
 
-        def begin(found: Record) -> Record:
-            if found["status"] != "in_progress":
-                return _begun(step_names)
+        def begin(record: Record) -> Record:
+            if record["status"] != "in_progress":
+                return _new_run(step_names)
             for name in step_names:
-                found["steps"].setdefault(name, "pending")
-            return found
+                record["steps"].setdefault(name, "pending")
+            return record
 
         self._change(begin)
 
     def begin(self, step_names: list[str], extra: Extra) -> None:
-        """Begin a new run whatever was there, with what its steps were given."""
-        self._change(lambda _: {**_begun(step_names), "segue": extra})
+        """Start a new run, whatever was there; ``extra`` has the payloads of its steps."""
+        self._change(lambda _: {**_new_run(step_names), "segue": extra})
 
     def mark_done(self, step_name: str) -> None:
-        """A step is done."""
+        """Record that a step is done."""
         self.step_done(step_name)
 
     def step_begun(self, step_name: str) -> None:
-        """A step that cannot simply be done again is under way."""
+        """Record that a step which must not be repeated blindly has started."""
 
-        def note(found: Record) -> Record:
-            found.setdefault("segue", {})["begun"] = step_name
-            return found
+        def note(record: Record) -> Record:
+            record.setdefault("segue", {})["begun"] = step_name
+            return record
 
         self._change(note)
 
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
-        """A step is done, and what it gave; with ``last`` the run is completed in the same write."""
+        """Record that a step is done, and its output; with ``last``, the same write completes the run."""
 
-        def note(found: Record) -> Record:
-            found["steps"][step_name] = "done"
-            extra: Extra = found.get("segue") or {}
+        def note(record: Record) -> Record:
+            record["steps"][step_name] = "done"
+            extra: Extra = record.get("segue") or {}
             extra.pop("begun", None)
             extra.get("failed", {}).pop(step_name, None)
             if output is not None:
                 extra.setdefault("outputs", {})[step_name] = output
             if extra:
-                found["segue"] = extra
-            return _completed(found) if last else found
+                record["segue"] = extra
+            return _completed(record) if last else record
 
         trip("handover.step.before_done")
         self._change(note)
         trip("handover.step.after_done")
 
     def step_failed(self, step_name: str, reason: str) -> None:
-        """A step failed and stays pending; why is kept with it."""
+        """Record that a step failed, and why; it stays pending."""
 
-        def note(found: Record) -> Record:
-            found.setdefault("segue", {}).setdefault("failed", {})[step_name] = reason
-            return found
+        def note(record: Record) -> Record:
+            record.setdefault("segue", {}).setdefault("failed", {})[step_name] = reason
+            return record
 
         self._change(note)
 
     def check_pause(self) -> None:
-        """A file has no brake of its own: the engine is given one."""
+        """Does nothing: the pause file of a checkpoint in a file is the engine's own."""
 
     def complete(self) -> None:
-        """The run is over."""
+        """Record that the run is completed."""
         self._change(_completed)
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """One run at a time; another waits here until this one is over or dead."""
+        """Allows one run at a time; another one waits until this one has ended or died."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         lock = self.path.with_name(f".{self.path.name}.lock")
-        with only_one(lock, timeout_seconds=RUN_WAIT_SECONDS, what=f"a handover on {self.path}"):
-            with locked(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
+        with file_lock(lock, timeout_seconds=RUN_WAIT_SECONDS, what=f"a handover on {self.path}"):
+            with folder_lock(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
                 tidy_leftovers(self.path)
                 tidy_leftovers(self._copy)
             yield
@@ -146,49 +146,51 @@ class Checkpoint:
         return self.path.with_name(f".{self.path.name}.copy")
 
     def _read(self, path: Path) -> Record | None:
-        """What a file says; None if there is none, an empty dict if it is damaged."""
+        """The record in a file; None if there is no file, an empty dict if it is damaged."""
         try:
-            found = json.loads(path.read_bytes())
+            record = json.loads(path.read_bytes())
         except FileNotFoundError:
             return None
         except (ValueError, RecursionError):
             return {}
-        return found if is_whole(found) else {}
+        return record if is_whole(record) else {}
 
     def _change(self, change: Callable[[Record], Record]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
-            found = self._read(self.path)
-            self._save(change(fresh() if found is None else found or self._mend()))
+        with folder_lock(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
+            record = self._read(self.path)
+            self._save(change(fresh() if record is None else record or self._restore_from_copy()))
 
-    def _save(self, found: Record) -> None:
-        body = json.dumps(found, ensure_ascii=False, indent=2).encode("utf-8", "replace")
+    def _save(self, record: Record) -> None:
+        body = json.dumps(record, ensure_ascii=False, indent=2).encode("utf-8", "replace")
         write_whole(self.path, body)
         with suppress(OSError):
             replace_quickly(self._copy, body)
 
-    def _heal(self) -> Record:
-        with locked(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
-            found = self._read(self.path)
-            return fresh() if found is None else found or self._mend()
+    def _restore(self) -> Record:
+        with folder_lock(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
+            record = self._read(self.path)
+            return fresh() if record is None else record or self._restore_from_copy()
 
-    def _mend(self) -> Record:
-        """Set the damaged file aside and put the copy's content in its place."""
+    def _restore_from_copy(self) -> Record:
+        """Set the damaged file aside and put the content of the copy in its place."""
         aside = self.path.with_name(f"{self.path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-        found = self._read(self._copy) or fresh()
+        record = self._read(self._copy) or fresh()
         os.replace(self.path, aside)
-        self._save(found)
+        self._save(record)
         how = (
-            "from its copy" if found["status"] != "none" else "as one that begins anew: its copy is gone too"
+            "restored from its copy"
+            if record["status"] != "none"
+            else "replaced by an empty one, because its copy is gone too"
         )
         warnings.warn(
-            f"the checkpoint {self.path} was damaged and is made anew {how}; kept as {aside.name}",
+            f"the checkpoint {self.path} was damaged and has been {how}; the damaged file is {aside.name}",
             HandoverWarning, stacklevel=4,
         )  # fmt: skip
-        return found
+        return record
 
 
-def _begun(names: list[str]) -> Record:
+def _new_run(names: list[str]) -> Record:
     return {
         **fresh(),
         "status": "in_progress",
@@ -197,7 +199,7 @@ def _begun(names: list[str]) -> Record:
     }
 
 
-def _completed(found: Record) -> Record:
-    found["status"] = "completed"
-    found["finished_at"] = stamp()
-    return found
+def _completed(record: Record) -> Record:
+    record["status"] = "completed"
+    record["finished_at"] = stamp()
+    return record

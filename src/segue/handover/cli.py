@@ -1,8 +1,8 @@
 """``python -m segue.handover.cli check | status | run``: agent-handover's command line.
 
-Exit codes of ``check`` are 0 nothing to resume, 1 interrupted, 2 completed, and nothing else ever
-ends with 1 or 2: a bad command line is 64, what is refused (PAUSE, another workflow, a step of which
-nobody knows whether it happened) 65, a missing file 66, a failed step 69.
+The exit codes of ``check`` are 0 nothing to resume, 1 interrupted and 2 completed, and nothing else exits
+with 1 or 2: a bad command line is 64, a refusal (PAUSE, another workflow, an uncertain step) 65, a missing
+file 66, a failed step 69.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> _Parser:
-    parser = _Parser(prog="agent-handover", description="the end of a session, step by step")
+    parser = _Parser(prog="agent-handover", description="hand over at the end of a session, step by step")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     check = commands.add_parser("check", help="0 nothing to resume, 1 interrupted, 2 completed")
-    status = commands.add_parser("status", help="how far the handover came")
-    for one in (check, status):
-        one.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT)
-    run = commands.add_parser("run", help="hand over as a TOML file describes it, or resume")
+    status = commands.add_parser("status", help="show the progress of the handover")
+    for command in (check, status):
+        command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT)
+    run = commands.add_parser("run", help="hand over as described in a TOML file, or resume")
     run.add_argument("--config", type=Path, required=True)
-    run.add_argument("--note", help="what happened, instead of session in [note]")
-    run.add_argument("--current-state", help="where things stand, instead of current_state in [note]")
-    run.add_argument("--no-push", action="store_true", help="commit, and do not push")
-    run.add_argument("--checkpoint", type=Path, help="instead of checkpoint in [handover]")
+    run.add_argument("--note", help="what happened; overrides session in [note]")
+    run.add_argument("--current-state", help="where things stand; overrides current_state in [note]")
+    run.add_argument("--no-push", action="store_true", help="commit without pushing")
+    run.add_argument("--checkpoint", type=Path, help="overrides checkpoint in [handover]")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code."""
+    """Run a command line and return its exit code."""
     args = _parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (PauseError, WorkflowError, UncertainStep) as fault:
             return _fail(REFUSED, str(fault))
         except StepError as fault:
-            return _fail(FAILED, f"{fault}; it stays pending, and `run` tries again")
+            return _fail(FAILED, f"{fault}; the step stays pending, and `run` tries it again")
         except SegueError as fault:
             return _fail(fault.exit_code, fault.message)
         except (ValueError, OSError) as fault:
@@ -75,12 +75,12 @@ def _status(args: argparse.Namespace) -> int:
     return 0
 
 
-def status_lines(found: Record) -> list[str]:
-    """How far a handover came, as agent-handover says it."""
-    lines = [f"status: {found['status']}"]
-    lines += [f"  [{'x' if state == 'done' else ' '}] {name}" for name, state in found["steps"].items()]
-    pending = pending_in(found)
-    if found["status"] == "in_progress" and pending:
+def status_lines(record: Record) -> list[str]:
+    """The progress of a handover, in agent-handover's words."""
+    lines = [f"status: {record['status']}"]
+    lines += [f"  [{'x' if state == 'done' else ' '}] {name}" for name, state in record["steps"].items()]
+    pending = pending_in(record)
+    if record["status"] == "in_progress" and pending:
         lines.append(f"pending: {', '.join(pending)}")
     return lines
 

@@ -1,9 +1,8 @@
-"""Old notes into archives by month, by extraction; with ``keep`` nothing is lost.
+"""Compacts old notes into archives by month, by extraction; with ``keep`` nothing is lost.
 
-An archive holds of each note what a reader wants after months, under the name and the hash of the
-file that it came from. It is durable before a note goes, and a note that it has already is not added
-again, so a death in between costs nothing. A note that changed meanwhile stays. With ``keep`` all
-notes stay where they are.
+An archive has the parts of each note that a reader wants after months, under the name and the hash of the
+note's file. It is durable before a note is removed, and a note that it has already is not added again, so a
+crash in between costs nothing. A note that changed meanwhile stays. With ``keep`` all notes stay.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from ..core.handover.markdown_layers import extract
 from .memory import MemoryStore, tag_of
 
 Condense = Callable[[Mapping[str, str]], str]
-"""Notes by their names to lines of what still matters."""
+"""From notes by their names to lines about what still matters."""
 _SPLIT = regex(r"(?m)^(?=<!-- agent-handover \| layer1 \| )")
 
 
 class CompactionReport(Value):
-    """What a compaction did."""
+    """The result of a compaction."""
 
     archives: list[str]
-    """Files of layer 3 that were written."""
+    """The files of layer 3 that were written."""
     notes: int
-    """Files of layer 1 that went into them."""
+    """How many files of layer 1 went into them."""
     removed: int
     kept: bool
     bytes_before: int = 0
@@ -42,9 +41,9 @@ def compact(
     store: MemoryStore, *, months: int = 1, keep: bool = False, today: date | None = None,
     dry_run: bool = False, condense: Condense | None = None,
 ) -> CompactionReport:  # fmt: skip
-    """Compact the notes of all months but the newest ``months`` of the calendar.
+    """Compact all notes except those of the newest ``months`` calendar months.
 
-    ``condense`` may add to an archive what still matters of its new notes; it takes nothing away."""
+    ``condense`` may add a summary of the new notes to an archive; it never removes anything."""
     limit = _month_before(today or date.today(), months)
     old = [path for path in store.files(1) if _month(path) and _month(path) <= limit]
     groups: dict[tuple[str, str], list[Path]] = {}
@@ -71,8 +70,8 @@ def _compact_one(
             text += _section(path, mark, body.decode("utf-8", "replace"))
             added += 1
     if added and condense is not None:
-        told = condense({path.stem: body.decode("utf-8", "replace") for path, body in bodies.items()})
-        text += f"\n## In short, by a model\n\n{told}\n" if told else ""
+        summary = condense({path.stem: body.decode("utf-8", "replace") for path, body in bodies.items()})
+        text += f"\n## In short, by a model\n\n{summary}\n" if summary else ""
     target = store.path_of(3, tag, month)
     removed = 0
     if not dry_run:
@@ -99,6 +98,6 @@ def _month(path: Path) -> str:
 
 
 def _month_before(today: date, months: int) -> str:
-    """The newest month that is compacted: with 1 the one before this one."""
+    """The newest month to compact; with 1 it is the month before this one."""
     number = today.year * 12 + today.month - 1 - max(1, months)
     return f"{number // 12:04d}-{number % 12 + 1:02d}"

@@ -1,11 +1,11 @@
 """A handover described in TOML, as agent-handover 0.5.1 reads it.
 
     [handover]  memory_dir, tag, checkpoint, pause_file
-    [note]      session, current_state (the session's note if it is not given)
+    [note]      session, current_state (by default the session's note)
     [backend]   type ("git" or "null"), repo_dir, paths, push, branch, remote, message
 
-All of it is optional but the note. A key that is none is warned of and ignored, as before; Segue's
-own ``segue.toml`` refuses it.
+Everything except the note is optional. An unknown key is ignored with a warning, as in agent-handover;
+Segue's own ``segue.toml`` refuses it.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 
 def load_config(path: Path | str) -> dict[str, Any]:
-    """What a TOML file says."""
+    """The content of a TOML file, with a warning for each unknown key."""
     with Path(path).open("rb") as file:
-        found = tomllib.load(file)
-    for text in unknown_keys(found):
+        config = tomllib.load(file)
+    for text in unknown_keys(config):
         warnings.warn(f"{path}: {text}", HandoverWarning, stacklevel=2)
-    return found
+    return config
 
 
 def unknown_keys(config: dict[str, Any]) -> list[str]:
-    """A line for each key that means nothing, with the nearest that does."""
-    found = []
+    """A message for each unknown key, with the most similar known one."""
+    messages = []
     for section, values in config.items():
         if section not in KEYS:
-            found.append(f"unknown section [{section}]{_near(section, tuple(KEYS))}")
+            messages.append(f"unknown section [{section}]{_near(section, tuple(KEYS))}")
         elif isinstance(values, dict):
-            found += [
+            messages += [
                 f"unknown key {section}.{key}{_near(key, KEYS[section])}"
                 for key in values
                 if key not in KEYS[section]
             ]
-    return found
+    return messages
 
 
 def _near(word: str, known: tuple[str, ...]) -> str:
@@ -62,12 +62,12 @@ def build_engine_from_config(
     config: dict[str, Any], *, note: str | None = None, current_state: str | None = None,
     push: bool | None = None, checkpoint: Path | str | None = None,
 ) -> HandoverEngine:  # fmt: skip
-    """The engine that a configuration describes; what is given here wins over the file."""
+    """The engine that a configuration describes; arguments override the configuration."""
     handover, noted, published = (config.get(name, {}) for name in ("handover", "note", "backend"))
     memory_dir, tag = handover.get("memory_dir", "memory"), handover.get("tag", "general")
     session_note = note if note is not None else noted.get("session")
     if session_note is None:
-        raise ValueError("no session note: give one with note=… (--note), or set session in [note]")
+        raise ValueError("no session note: pass one with note=… (--note), or set session in [note]")
     state = current_state if current_state is not None else noted.get("current_state")
     return three_steps(
         note=session_note,

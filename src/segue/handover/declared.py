@@ -1,4 +1,4 @@
-"""Steps declared in ``segue.toml``: every key is known, or refused with the nearest that is.
+"""Handover steps declared in ``segue.toml``; an unknown key is refused, with the most similar known one.
 
     [handover]
     memory_dir = "memory"
@@ -12,7 +12,7 @@
     kind = "git"
     push = true
 
-A project's file counts once it is trusted, then the user's own; without any, the default four run.
+A project's file is used if it is trusted, else the user's own; without either, the four default steps run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..core.base.values import Value
 from ..errors import BadSettings
 
 Shape = Mapping[str, tuple[type, Any]]
-"""Keys with their type and default; a default of None means that it must be given, or is found out."""
+"""Keys with their type and default; a key whose default is None is required, unless it is in ``OPTIONAL``."""
 
 COMMON: Shape = {
     "name": (str, ""),
@@ -58,7 +58,7 @@ KINDS: dict[str, Shape] = {
 }
 OPTIONAL = ("sign", "idempotent", "timeout_seconds")
 ONCE = ("command", "webhook")
-"""Kinds that must not be done twice unless they say that they may."""
+"""Kinds that must not run twice unless a step says that it is idempotent."""
 TIMEOUT_SECONDS = {"command": 600.0, "git": 300.0, "webhook": 15.0}
 PLACEHOLDERS = ("goal", "session", "note", "tag", "date", "branch", "commit", "project", "done", "run")
 TOP: Shape = {"memory_dir": (str, "memory"), "tag": (str, "general"), "step": (list, [])}
@@ -71,7 +71,7 @@ DEFAULT: tuple[dict[str, Any], ...] = (
 
 
 class DeclaredStep(Value):
-    """A step as it is declared, whole."""
+    """A declared step with all its values."""
 
     name: str
     kind: str
@@ -83,31 +83,33 @@ class DeclaredStep(Value):
 
 
 class Workflow(Value):
-    """What a handover does in a project."""
+    """The steps of a handover in a project."""
 
     memory_dir: str
     tag: str
     steps: tuple[DeclaredStep, ...]
     source: str = ""
-    """The file that says so; empty for the default."""
+    """The file that declares it; empty for the default."""
 
 
 def workflow(table: Mapping[str, Any], source: str = "") -> Workflow:
-    """The workflow that a table describes; BadSettings with the place of what is wrong."""
+    """The workflow that a table describes; BadSettings, with the position, if it is wrong."""
     where = f"{source}: [handover]"
     values = _values(table, TOP, where)
     steps = [_declared(step, f"{where} step {n}") for n, step in enumerate(values["step"] or DEFAULT, 1)]
     names = [step.name for step in steps]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadSettings(f"{where}: two steps are called `{twice}`", hint="give one of them another `name`")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise BadSettings(
+            f"{where}: two steps are called `{duplicate}`", hint="give one of them another `name`"
+        )
     folder = _inside(values["memory_dir"], where, "memory_dir")
     return Workflow(folder, values["tag"], tuple(steps), source)
 
 
 def _declared(step: Any, where: str) -> DeclaredStep:
     if not isinstance(step, Mapping):
-        raise BadSettings(f"{where} is not a table", hint="write each as [[handover.step]]")
+        raise BadSettings(f"{where} is not a table", hint="write each step as [[handover.step]]")
     kind = step.get("kind")
     if kind not in KINDS:
         known = "one of " + ", ".join(KINDS)
@@ -128,7 +130,7 @@ def _declared(step: Any, where: str) -> DeclaredStep:
 def _values(table: Mapping[str, Any], shape: Shape, where: str) -> dict[str, Any]:
     for key in table:
         if key not in shape:
-            known = "it may have " + ", ".join(shape)
+            known = "known keys: " + ", ".join(shape)
             raise BadSettings(f"{where}: unknown key `{key}`", hint=_near(key, shape) or known)
     values: dict[str, Any] = {}
     for key, (kind, default) in shape.items():
@@ -140,10 +142,10 @@ def _values(table: Mapping[str, Any], shape: Shape, where: str) -> dict[str, Any
         if value is not None and type(value) is not kind:
             raise BadSettings(
                 f"{where}: `{key}` must be of type {kind.__name__}, not {type(value).__name__}",
-                hint="see the guide of handovers",
+                hint="see the guide to handovers",
             )
         if isinstance(value, int | float) and value < 0:
-            raise BadSettings(f"{where}: `{key}` is below 0", hint="give 0 or more")
+            raise BadSettings(f"{where}: `{key}` is negative", hint="use 0 or more")
         values[key] = value
     return values
 
@@ -164,9 +166,9 @@ def _check_options(kind: str, options: dict[str, Any], where: str) -> None:
     for key in ("text", "message"):
         for name in re.findall(r"\{(\w+)\}", options.get(key, "")):
             if name not in PLACEHOLDERS:
-                known = "there are " + ", ".join(PLACEHOLDERS)
+                known = "known placeholders: " + ", ".join(PLACEHOLDERS)
                 raise BadSettings(
-                    f"{where}: `{key}` names {{{name}}}, which is nothing",
+                    f"{where}: `{key}` has the unknown placeholder {{{name}}}",
                     hint=_near(name, PLACEHOLDERS) or known,
                 )
     if kind == "webhook":
@@ -174,27 +176,27 @@ def _check_options(kind: str, options: dict[str, Any], where: str) -> None:
 
 
 def check_url(url: str, where: str) -> None:
-    """BadSettings unless it is https, or http to this machine, without credentials in it."""
+    """Raise BadSettings unless a URL is https, or http to this machine, and contains no credentials."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
     except ValueError as fault:
-        raise BadSettings(f"{where}: {fault}", hint="give a URL that begins with https://") from fault
+        raise BadSettings(f"{where}: {fault}", hint="use a URL that begins with https://") from fault
     here = host in ("localhost", "::1") or re.fullmatch(r"127(\.\d{1,3}){3}", host)
     if not host or parts.username or parts.password:
         raise BadSettings(
-            f"{where}: the URL has no host, or has credentials in it", hint="name host and path"
+            f"{where}: the URL has no host, or contains credentials", hint="use a host and a path only"
         )
     if parts.scheme != "https" and not (parts.scheme == "http" and here):
-        raise BadSettings(f"{where}: a webhook goes to https, or to this machine", hint="use https://")
+        raise BadSettings(f"{where}: a webhook needs https, or a host on this machine", hint="use https://")
 
 
 def _inside(path: str, where: str, key: str) -> str:
-    """A relative path that stays within the project."""
+    """The path, if it is relative and stays within the project; else BadSettings."""
     parts = path.replace("\\", "/").split("/")
     if not path or path.startswith(("/", "~")) or ".." in parts or ":" in parts[0] or "\0" in path:
         raise BadSettings(
-            f"{where}: `{key}` must stay within the project: {path!r}", hint="give a relative path"
+            f"{where}: `{key}` must stay within the project: {path!r}", hint="use a relative path"
         )
     return path
 
@@ -205,5 +207,5 @@ def _near(word: str, known: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def filled(template: str, facts: Mapping[str, Any]) -> str:
-    """A template with facts in their places."""
+    """A template with facts in place of its placeholders."""
     return re.sub(r"\{(\w+)\}", lambda match: str(facts.get(match[1], "")), template)

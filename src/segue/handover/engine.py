@@ -1,10 +1,10 @@
-"""The engine: named steps, each durable before the next, resumed after any death.
+"""The engine: named steps, each durable before the next, which can be resumed after any crash.
 
-What steps are given is stored before the first one runs, so a resume finishes the interrupted run
-with that run's own notes; what the new run was given becomes a run of its own behind it. A
-step that cannot simply be done again is marked before it begins; if it died in the middle nobody
-knows whether it happened, and that is asked, never guessed. Steps of another workflow are refused. A
-PAUSE file stops everything, between any two steps.
+The payloads of the steps are stored before the first one runs, so a resume finishes the interrupted run with
+that run's own notes; the payloads of the new call become a run of their own after it. A step that must not be
+repeated blindly is marked before it starts; if its run died in the middle of it, nobody knows whether it
+happened, and the engine asks instead of guessing. Steps of another workflow are refused. A PAUSE file stops
+the run between any two steps.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .record import Record, pending_in
 BACKOFF_SECONDS_MAX = 60.0
 REASON_CHARS = 500
 Answer = Callable[[str], str]
-"""Asked about a step of which nobody knows whether it happened: ``done``, ``again``, or nothing."""
+"""Called with the name of an uncertain step; returns ``done``, ``again``, or nothing."""
 
 
 @dataclass
 class Step:
-    """A named piece of work that needs nothing and gives nothing."""
+    """A named piece of work without input or output."""
 
     name: str
     run: Callable[[], Any]
@@ -37,20 +37,20 @@ class Step:
 
 @dataclass
 class Work:
-    """What a task is handed when it runs."""
+    """The argument of a task."""
 
     run: str
-    """The run's id: the same again after a crash, so that a task can see what it did already."""
+    """The id of the run: the same after a crash, so that a task can recognise what it did already."""
     step: str
     payload: Any = None
     outputs: dict[str, Any] = field(default_factory=dict)
-    """What the tasks before it gave, by name."""
+    """The outputs of the tasks before it, by name."""
     payloads: dict[str, Any] = field(default_factory=dict)
-    """What all tasks of the run were given, by name."""
+    """The payloads of all tasks of the run, by name."""
 
 
 class Task(Step):
-    """A step whose payload is stored before the run begins, and that says how it may be done."""
+    """A step with a payload that is stored before the run starts, and with rules for running it."""
 
     def __init__(
         self, name: str, run: Callable[[Work], Any], payload: Any = None, *, idempotent: bool = True,
@@ -61,15 +61,15 @@ class Task(Step):
         self.run = self._refuse
         self.payload = payload
         self.idempotent = idempotent
-        """Whether doing it twice is doing it once."""
+        """Whether it may be run again after a crash in the middle of it."""
         self.timeout_seconds = timeout_seconds
         self.retries = retries
         self.backoff_seconds = backoff_seconds
-        """Before the first retry; twice as long before each further one."""
+        """The pause before the first retry; it doubles with each further one."""
         self.kind = kind
 
     def _refuse(self) -> Any:
-        raise TypeError(f"{self.name} is a task: an engine runs it")
+        raise TypeError(f"{self.name} is a task, which only an engine can run")
 
 
 class PauseError(RuntimeError):
@@ -86,16 +86,16 @@ class StepError(RuntimeError):
 
 
 class StepTimeout(RuntimeError):
-    """A step took longer than it may."""
+    """A step exceeded its time limit."""
 
 
 class UncertainStep(RuntimeError):
-    """A step died in the middle, and nobody knows whether it happened."""
+    """A run died in the middle of a step, and nobody knows whether it happened."""
 
     def __init__(self, step_name: str) -> None:
         super().__init__(
-            f"step '{step_name}' was under way when its run died, and doing it twice is not doing it "
-            "once: look whether it happened, then say `done` or `again`"
+            f"step '{step_name}' was under way when its run died, and it must not happen twice: "
+            "find out whether it happened, then answer `done` or `again`"
         )
         self.step_name = step_name
 
@@ -106,46 +106,46 @@ class WorkflowError(RuntimeError):
     def __init__(self, foreign: Sequence[str]) -> None:
         super().__init__(
             "the interrupted handover belongs to another workflow, with the steps "
-            f"{', '.join(foreign)}: finish it with that one, or begin anew with resume=False"
+            f"{', '.join(foreign)}: finish it with that workflow, or start over with resume=False"
         )
         self.foreign = tuple(foreign)
 
 
 class Ledger(Protocol):
-    """What an engine needs of a checkpoint: ``Checkpoint`` is in a file, ``StoreCheckpoint`` in a journal.
+    """The interface of a checkpoint: ``Checkpoint`` keeps it in a file, ``StoreCheckpoint`` in the journal.
 
-    Every change is durable when it returns."""
+    Every change is durable when the call returns."""
 
     def load(self) -> Record:
-        """How far the newest run came."""
+        """The progress of the newest run."""
         ...
 
     def running(self) -> AbstractContextManager[None]:
-        """One run at a time."""
+        """Allows one run at a time."""
         ...
 
     def begin(self, step_names: list[str], extra: dict[str, Any]) -> None:
-        """Begin a new run."""
+        """Start a new run."""
         ...
 
     def start(self, step_names: list[str]) -> None:
-        """Go on with the interrupted run, with these steps too."""
+        """Continue the interrupted run; steps that it lacks are added."""
         ...
 
     def step_begun(self, step_name: str) -> None:
-        """A step that cannot simply be done again is under way."""
+        """Record that a step which must not be repeated blindly has started."""
         ...
 
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
-        """A step is done; with ``last`` so is the run."""
+        """Record that a step is done; with ``last``, the run is completed too."""
         ...
 
     def step_failed(self, step_name: str, reason: str) -> None:
-        """A step failed and stays pending."""
+        """Record that a step failed; it stays pending."""
         ...
 
     def complete(self) -> None:
-        """The run is over."""
+        """Record that the run is completed."""
         ...
 
     def check_pause(self) -> None:
@@ -162,44 +162,44 @@ class HandoverEngine:
         progress: Callable[[int, int, str], None] | None = None,
     ) -> None:  # fmt: skip
         names = [step.name for step in steps]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"two steps have one name: {', '.join(twice)}")
+        duplicates = sorted({name for name in names if names.count(name) > 1})
+        if duplicates:
+            raise ValueError(f"several steps have the same name: {', '.join(duplicates)}")
         self.steps = list(steps)
         self.checkpoint = checkpoint
         self.pause_file = Path(pause_file).expanduser() if pause_file else None
         self.answer = answer
         self.about = dict(about or {})
-        """Facts that stand with the run: session, agent."""
+        """Facts that are stored with the run, such as the session and the agent."""
         self.progress = progress
 
     def run(self, resume: bool = True, *, only: bool = False) -> list[str]:
-        """Finish what was interrupted, then run what is new; the names of the steps that ran.
+        """Finish an interrupted run, then start a new one; returns the names of the steps that ran.
 
-        With ``only`` nothing new is run behind an interrupted run."""
+        With ``only``, no new run follows an interrupted one."""
         self._check_pause()
         with self.checkpoint.running():
-            found = self.checkpoint.load()
-            if not resume or found["status"] != "in_progress":
+            record = self.checkpoint.load()
+            if not resume or record["status"] != "in_progress":
                 return self._begin()
-            ours = only or self._is_ours(found)
-            executed = self.finish(found)
+            ours = only or self._is_ours(record)
+            executed = self.finish(record)
             return executed if ours else executed + self._begin()
 
-    def finish(self, found: Record) -> list[str]:
-        """Go on with an interrupted run, with what it was given itself."""
+    def finish(self, record: Record) -> list[str]:
+        """Continue an interrupted run with its own payloads; WorkflowError if its steps are not ours."""
         names = {step.name for step in self.steps}
-        foreign = [name for name in found["steps"] if name not in names]
-        payloads = (found.get("segue") or {}).get("payloads") or {}
+        foreign = [name for name in record["steps"] if name not in names]
+        payloads = (record.get("segue") or {}).get("payloads") or {}
         foreign += [step.name for step in self.steps if not _fits(step, payloads)]
         if foreign:
             raise WorkflowError(foreign)
         self.checkpoint.start([step.name for step in self.steps])
-        found = self.checkpoint.load()
-        if not pending_in(found):
+        record = self.checkpoint.load()
+        if not pending_in(record):
             self.checkpoint.complete()
             return []
-        return self._run_steps(found)
+        return self._run_steps(record)
 
     def _begin(self) -> list[str]:
         extra: dict[str, Any] = {"run": os.urandom(8).hex(), **self.about}
@@ -215,21 +215,21 @@ class HandoverEngine:
     def _payloads(self) -> dict[str, Any]:
         return {step.name: step.payload for step in self.steps if isinstance(step, Task)}
 
-    def _is_ours(self, found: Record) -> bool:
-        """Whether what was interrupted was given the same as this engine; opaque steps always are."""
-        stored = (found.get("segue") or {}).get("payloads")
+    def _is_ours(self, record: Record) -> bool:
+        """Whether the interrupted run has the same payloads as this engine, or has none."""
+        stored = (record.get("segue") or {}).get("payloads")
         return not stored or _undated(stored) == _undated(self._payloads())
 
-    def _run_steps(self, found: Record) -> list[str]:
-        extra = found.get("segue") or {}
+    def _run_steps(self, record: Record) -> list[str]:
+        extra = record.get("segue") or {}
         payloads, outputs = extra.get("payloads") or self._payloads(), dict(extra.get("outputs") or {})
-        pending, executed = pending_in(found), []
+        pending, executed = pending_in(record), []
         for step in self.steps:
             if step.name not in pending:
                 continue
             self._check_pause()
             if self.progress:
-                self.progress(len(found["steps"]) - len(pending), len(found["steps"]), step.name)
+                self.progress(len(record["steps"]) - len(pending), len(record["steps"]), step.name)
             work = Work(
                 str(extra.get("run", "")), step.name, payloads.get(step.name), dict(outputs), payloads
             )
@@ -245,11 +245,11 @@ class HandoverEngine:
         return executed
 
     def _happened(self, step: Step) -> bool:
-        """Whether a step that died in the middle happened, as whoever is asked says."""
-        said = self.answer(step.name) if self.answer else ""
-        if said not in ("done", "again"):
+        """Whether an uncertain step happened, according to ``answer``; UncertainStep without an answer."""
+        answer = self.answer(step.name) if self.answer else ""
+        if answer not in ("done", "again"):
             raise UncertainStep(step.name)
-        return said == "done"
+        return answer == "done"
 
     def _run_step(self, step: Step, work: Work) -> Any:
         try:
@@ -258,8 +258,8 @@ class HandoverEngine:
                 return None
             if not step.idempotent:
                 self.checkpoint.step_begun(step.name)
-            return plain(_with_retries(step, work))
-        except Exception as fault:  # it stays pending
+            return storable(_with_retries(step, work))
+        except Exception as fault:  # the step stays pending
             if isinstance(step, Task):
                 self.checkpoint.step_failed(step.name, str(fault)[:REASON_CHARS])
             raise StepError(step.name, fault) from fault
@@ -271,14 +271,14 @@ class HandoverEngine:
 
 
 def _fits(step: Step, payloads: Mapping[str, Any]) -> bool:
-    """Whether what was stored for a step is for a step of its kind."""
+    """Whether the payload that is stored for a step belongs to a step of the same kind."""
     stored = payloads.get(step.name)
     kind = stored.get("kind", "") if isinstance(stored, dict) else ""
     return not kind or (isinstance(step, Task) and step.kind == kind)
 
 
 def _undated(payloads: Mapping[str, Any]) -> dict[str, Any]:
-    """What steps were given, whatever the day: a resume may come after midnight."""
+    """The payloads without their dates, because a resume may come after midnight."""
     return {
         name: {k: v for k, v in value.items() if k not in ("date", "since")}
         if isinstance(value, dict)
@@ -287,8 +287,8 @@ def _undated(payloads: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def plain(value: Any) -> Any:
-    """What a task gave, as it can be stored; of anything else its words."""
+def storable(value: Any) -> Any:
+    """The output of a task as a JSON value; anything that is none as its string."""
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError):
@@ -299,7 +299,7 @@ def _with_retries(task: Task, work: Work) -> Any:
     wait_seconds = task.backoff_seconds
     for left in range(task.retries, -1, -1):
         try:
-            return _within(task, work)
+            return _with_timeout(task, work)
         except Exception:
             if not left:
                 raise
@@ -308,8 +308,8 @@ def _with_retries(task: Task, work: Work) -> Any:
     raise AssertionError("unreachable")
 
 
-def _within(task: Task, work: Work) -> Any:
-    """Run a task within its time; one that does not end is left behind and counts as failed."""
+def _with_timeout(task: Task, work: Work) -> Any:
+    """The output of a task; one that exceeds its time is abandoned and counts as failed."""
     if task.timeout_seconds <= 0:
         return task.do(work)
     ended: list[Any] = []
@@ -325,7 +325,7 @@ def _within(task: Task, work: Work) -> Any:
     thread.join(task.timeout_seconds)
     if not ended:
         raise StepTimeout(f"not done within {task.timeout_seconds:g} seconds")
-    good, outcome = ended[0]
-    if not good:
+    succeeded, outcome = ended[0]
+    if not succeeded:
         raise outcome
     return outcome

@@ -1,9 +1,9 @@
-"""A handover of a working tree: the workflow that is declared here, under the checkpoint in the journal.
+"""The handover of a working tree: its declared workflow, with the checkpoint in the journal.
 
     with Segue() as segue:
         Handover(segue).run(note="OAuth waits for credentials")
 
-What was interrupted is finished first, with what it was given itself; only then what is new is run.
+An interrupted run is finished first, with its own payloads; only then does the new one start.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WORDS = {0: "clean", 1: "resume needed", 2: "completed"}
 
 
 class HandoverRan(Value):
-    """What a run of a handover did."""
+    """The result of running a handover."""
 
     run: str
     session: str
@@ -42,17 +42,17 @@ class HandoverRan(Value):
     """Whether an interrupted run was finished."""
     outputs: dict[str, Any]
     said: list[str] = []
-    """What was mended or ignored on the way."""
+    """Notices about what was repaired."""
 
 
 class HandoverStatus(Value):
-    """How a handover stands."""
+    """The progress of a handover."""
 
     code: int
     """0 clean, 1 resume needed, 2 completed."""
     status: str
     steps: dict[str, str]
-    """Name to pending, done, failed or uncertain."""
+    """By name: pending, done, failed or uncertain."""
     run: str = ""
     session: str = ""
     started: str = ""
@@ -64,7 +64,7 @@ class HandoverStatus(Value):
 
 
 class Handover:
-    """The end of a session, in a working tree."""
+    """Hands over at the end of a session, in a working tree."""
 
     def __init__(
         self,
@@ -78,15 +78,14 @@ class Handover:
         self.checkpoint = StoreCheckpoint(segue, wait_seconds=wait_seconds)
         self._session = session
         self._steps = steps
-        """In Python, instead of what is declared."""
-        self.said: list[str] = []
+        """Steps in Python that replace the declared ones."""
 
-    # -- looking -------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------
 
     def workflow(self) -> Workflow:
-        """What is declared: by the project if that is trusted, else by the user, else the default four."""
-        place, variables = self.segue.workspace.working_tree, self.segue.workspace.environment
-        own = place.project_file if place.project_file.is_file() and place.trusted() else None
+        """The workflow that the project declares if it is trusted, else the user's, else the default."""
+        tree, variables = self.segue.workspace.working_tree, self.segue.workspace.environment
+        own = tree.project_file if tree.project_file.is_file() and tree.trusted() else None
         table, source = table_of("handover", own, user_file(variables) if variables else None)
         return workflow(table, source)
 
@@ -97,38 +96,38 @@ class Handover:
         for part in (folder, *folder.parents):
             if (root / part).is_symlink():
                 raise BadSettings(
-                    f"{part} is a symbolic link", hint="handovers write to folders of the project"
+                    f"{part} is a symbolic link", hint="handovers write to real folders of the project only"
                 )
         return MemoryStore(root / folder)
 
     def check(self) -> int:
-        """0 clean, 1 resume needed, 2 completed."""
+        """0 if all is clean, 1 if a resume is needed, 2 if the last run completed."""
         return self.checkpoint.resume_code()
 
     def standing(self) -> HandoverStatus:
-        """How far it came, step by step."""
-        found = self.checkpoint.load()
-        extra: dict[str, Any] = found.get("segue") or {}
-        steps = dict(found["steps"])
+        """The progress of the newest run, step by step."""
+        record = self.checkpoint.load()
+        extra: dict[str, Any] = record.get("segue") or {}
+        steps = dict(record["steps"])
         steps |= {name: "failed" for name in extra.get("failed", {}) if steps.get(name) != "done"}
         if extra.get("begun"):
             steps[extra["begun"]] = "uncertain"
         return HandoverStatus(
-            code_of(found), found["status"], steps, str(extra.get("run", "")), str(extra.get("session", "")),
-            found["started_at"] or "", found["finished_at"] or "", dict(extra.get("failed", {})),
-            dict(extra.get("outputs", {})), list(self.checkpoint.said),
+            code_of(record), record["status"], steps, str(extra.get("run", "")),
+            str(extra.get("session", "")), record["started_at"] or "", record["finished_at"] or "",
+            dict(extra.get("failed", {})), dict(extra.get("outputs", {})), list(self.checkpoint.notices),
         )  # fmt: skip
 
-    # -- doing ---------------------------------------------------------------------------------
+    # -- running -------------------------------------------------------------------------------
 
     def run(
         self, *, note: str = "", state: str = "", anew: bool = False,
         answers: Mapping[str, str] | None = None, progress: Progress | None = None,
     ) -> HandoverRan:  # fmt: skip
-        """Finish what was interrupted, then hand over.
+        """Finish an interrupted run, then hand over.
 
-        Without a note or a state, an interrupted run is all that is run. ``anew`` leaves it as it is;
-        ``answers`` says of uncertain steps ``done`` or ``again``."""
+        Without a note or a state, only an interrupted run is finished. With ``anew``, it is left unfinished.
+        ``answers`` gives ``done`` or ``again`` for uncertain steps."""
         self.segue.workspace.pause_file.check()
         mask = self.segue.workspace.repository.mask
         note, state = (clean_text(text, what="note", mask=mask).strip() for text in (note, state))
@@ -142,16 +141,16 @@ class Handover:
         except StepError as fault:
             raise _pending(fault) from fault
         except WorkflowError as fault:
-            hint = "finish it with the workflow that began it, or leave it with `segue handover run --anew`"
+            hint = "finish it with its own workflow, or leave it unfinished with `segue handover run --anew`"
             raise OtherWorkflow(str(fault).partition(": finish")[0], hint=hint) from fault
         except UncertainStep as fault:
             name = fault.step_name
-            asked = StepUncertain(
+            uncertain = StepUncertain(
                 f"nobody knows whether step {name} happened: its run died in the middle of it",
-                hint=f"look, then `segue handover run --done {name}` or `segue handover run --again {name}`",
+                hint=f"check, then `segue handover run --done {name}` or `segue handover run --again {name}`",
             )
-            asked.step = name
-            raise asked from fault
+            uncertain.step = name
+            raise uncertain from fault
         return self._ran(self.checkpoint.load(), executed, resumed)
 
     def _engine(
@@ -165,16 +164,16 @@ class Handover:
         if self._steps is not None:
             tasks: Sequence[Step] = self._steps
         else:
-            self.memory()  # refused before anything is begun
+            self.memory()  # raises before anything is started
             steps = Steps(self.segue, self.workflow(), session)
             steps.since = self._since(session)
             tasks = steps.tasks(note, state)
-        told: Answer = lambda step: answer(step) or ""  # noqa: E731
+        answer_for: Answer = lambda step: answer(step) or ""  # noqa: E731
         about = {"session": session} if session else {}
-        return HandoverEngine(tasks, self.checkpoint, answer=told, about=about, progress=progress)
+        return HandoverEngine(tasks, self.checkpoint, answer=answer_for, about=about, progress=progress)
 
     def _since(self, session: str) -> int:
-        """The session's version at the last handover of it that was completed here."""
+        """The session's version at its last completed handover in this working tree."""
         version = seen = 0
         for body, _ in self.checkpoint.history():
             if isinstance(body, HandoverBegun):
@@ -186,17 +185,17 @@ class Handover:
                 version = seen
         return version
 
-    def _ran(self, found: Record, executed: list[str], resumed: bool) -> HandoverRan:
-        extra: dict[str, Any] = found.get("segue") or {}
+    def _ran(self, record: Record, executed: list[str], resumed: bool) -> HandoverRan:
+        extra: dict[str, Any] = record.get("segue") or {}
         return HandoverRan(
             str(extra.get("run", "")), str(extra.get("session", "")), executed, resumed,
-            dict(extra.get("outputs", {})), list(self.checkpoint.said),
+            dict(extra.get("outputs", {})), list(self.checkpoint.notices),
         )  # fmt: skip
 
     def compact(
         self, *, months: int = 1, keep: bool = False, dry_run: bool = False, condense: Condense | None = None
     ) -> CompactionReport:
-        """Old notes into archives by month."""
+        """Compact old notes into archives by month."""
         from .compaction import compact
 
         if not dry_run:
@@ -204,21 +203,22 @@ class Handover:
         return compact(self.memory(), months=months, keep=keep, dry_run=dry_run, condense=condense)
 
     def pending(self) -> list[str]:
-        """Steps of the interrupted run that are not done."""
+        """The steps of the interrupted run that are not done."""
         return pending_in(self.checkpoint.load())
 
 
 def _check_answers(before: Record, answers: Mapping[str, str], *, anew: bool) -> None:
-    """UsageError for an answer that nobody asked for: it would begin a handover that nobody wants."""
+    """Raise UsageError for an answer about a step that is not uncertain; it would start an unwanted
+    handover."""
     begun = (before.get("segue") or {}).get("begun", "")
-    asked = begun if before["status"] == "in_progress" and not anew else ""
-    wrong = next((name for name in answers if name != asked), None)
+    uncertain = begun if before["status"] == "in_progress" and not anew else ""
+    wrong = next((name for name in answers if name != uncertain), None)
     if wrong is not None:
-        steps = f"; its steps: {', '.join(before['steps'])}" if before["steps"] else ""
-        what = f"only {asked} is uncertain" if asked else "no step is uncertain"
+        steps = f"; the steps are {', '.join(before['steps'])}" if before["steps"] else ""
+        what = f"only {uncertain} is uncertain" if uncertain else "no step is uncertain"
         raise UsageError(
-            f"nobody asked about step {wrong!r}: {what}{steps}",
-            hint="`segue handover status` shows every step; `segue handover run` alone goes on",
+            f"step {wrong!r} needs no answer: {what}{steps}",
+            hint="`segue handover status` shows every step; `segue handover run` alone continues",
         )
 
 

@@ -1,8 +1,8 @@
 """What each kind of declared step does.
 
-A step knows nothing but what it is handed: its payload, which was stored before the run began, and what the
-steps before it gave. So a resume by another process, on another day, does what the first one would have done.
-Everything that goes into a file passes the door once more.
+A step uses only its payload, which was stored before the run started, and the outputs of the steps before it.
+So a resume by another process, on another day, does what the first run would have done. Every text is cleaned
+again before it is written to a file.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ class Steps:
         self.flow = flow
         self.session = session
         self.since = 0
-        """The session's version at the handover before this one."""
+        """The session's version at the previous handover."""
         self.store = MemoryStore(segue.workspace.working_tree.root / flow.memory_dir)
 
     def tasks(self, note: str, state: str) -> list[Task]:
-        """The tasks, with what each is given."""
+        """The tasks with their payloads."""
         date = datetime.now().strftime("%Y-%m-%d")
-        given = {"note": {"given": note, "date": date}, "state": {"given": state, "date": date}}
-        return [self._task(step, given.get(step.kind, {})) for step in self.flow.steps]
+        texts = {"note": {"given": note, "date": date}, "state": {"given": state, "date": date}}
+        return [self._task(step, texts.get(step.kind, {})) for step in self.flow.steps]
 
-    def _task(self, step: DeclaredStep, given: dict[str, Any]) -> Task:
+    def _task(self, step: DeclaredStep, texts: dict[str, Any]) -> Task:
         kinds: dict[str, Callable[[Work], Any]] = {
             "collect": self.collect, "note": self.note, "state": self.state, "compact": self.compact,
             "command": self.command, "git": self.git, "webhook": self.webhook, "score": self.score,
         }  # fmt: skip
-        payload = {"kind": step.kind, **step.options, **given}
+        payload = {"kind": step.kind, **step.options, **texts}
         if step.kind == "collect":
             payload |= {"session": self.session, "since": self.since}
         if step.timeout_seconds:
             payload["timeout_seconds"] = step.timeout_seconds
-        own = step.kind in ("command", "git", "webhook")  # these keep their time themselves
+        own = step.kind in ("command", "git", "webhook")  # these enforce their timeouts themselves
         return Task(
             step.name, kinds[step.kind], payload, idempotent=step.idempotent, retries=step.retries,
             backoff_seconds=step.backoff_seconds, kind=step.kind,
@@ -75,7 +75,8 @@ class Steps:
     # -- kinds ---------------------------------------------------------------------------------
 
     def collect(self, work: Work) -> dict[str, Any]:
-        """The facts of this moment: the session, the branch, what happened since, a brief."""
+        """Collect the facts of now: the session, the branch, what happened since the last handover, a
+        brief."""
         segue, id = self.segue, work.payload["session"]
         tree, world = segue.workspace.working_tree, probe(segue.workspace.folder, seconds=2.0)
         facts: dict[str, Any] = {
@@ -104,19 +105,19 @@ class Steps:
             return f"no brief could be made: {fault.message}"
 
     def note(self, work: Work) -> dict[str, Any]:
-        """Add a note to its day."""
-        facts, given = _facts(work), work.payload
-        text = given["text"] or "{note}"
+        """Add a note to the file of its day."""
+        facts, payload = _facts(work), work.payload
+        text = payload["text"] or "{note}"
         lines = [f"## {facts.get('at', now())[11:16]} {facts.get('goal') or 'handover'}".rstrip()]
         lines += [filled(text, self._words(work)).strip()]
         lines += facts.get("happened", [])
-        body, tag = self._clean("\n".join(filter(None, lines))), given["tag"] or self.flow.tag
-        path = self.store.write(1, f"{body}\n", tag, given["date"], id=work.run)
+        body, tag = self._clean("\n".join(filter(None, lines))), payload["tag"] or self.flow.tag
+        path = self.store.write(1, f"{body}\n", tag, payload["date"], id=work.run)
         return {"path": self._relative(path)}
 
     def state(self, work: Work) -> dict[str, Any]:
-        """Replace the state: front matter for programs, a brief for readers."""
-        facts, given = _facts(work), work.payload
+        """Replace the state: front matter for programs, a brief for people."""
+        facts, payload = _facts(work), work.payload
         head = ""
         if facts.get("session"):
             state = self.segue.workspace.repository.state(facts["session"])
@@ -124,43 +125,44 @@ class Steps:
                 state = self.segue.workspace.repository.state_at(facts["session"], facts["version"])
             head = front_matter(told_of(state, facts["head"], facts["at"]))
         words = self._words(work)
-        said = filled(given["text"], words).strip() or given["given"].strip() or words["note"].strip()
-        parts = [HEADER.format(layer=2, date=given["date"]).strip(), said, facts.get("brief", "").strip()]
+        text = filled(payload["text"], words).strip() or payload["given"].strip() or words["note"].strip()
+        parts = [HEADER.format(layer=2, date=payload["date"]).strip(), text, facts.get("brief", "").strip()]
         body = self._clean("\n\n".join(filter(None, parts)))
         path = self.store.put_state(f"{head}{body}\n")
         return {"path": self._relative(path), "bytes": len(head.encode()) + len(body.encode())}
 
     def compact(self, work: Work) -> Any:
-        """Old notes into archives."""
+        """Compact old notes into archives."""
         done = compact(self.store, months=work.payload["months"], keep=work.payload["keep"])
         return {"archives": len(done.archives), "notes": done.notes, "removed": done.removed}
 
     def command(self, work: Work) -> dict[str, Any]:
         """Run a command in the project."""
-        given, root = work.payload, self.segue.workspace.working_tree.root
-        said = run_command(
-            given["command"], root / given["folder"], timeout_seconds=given.get("timeout_seconds", 0.0),
+        payload, root = work.payload, self.segue.workspace.working_tree.root
+        output = run_command(
+            payload["command"], root / payload["folder"],
+            timeout_seconds=payload.get("timeout_seconds", 0.0),
             environment={"SEGUE_SESSION": _facts(work).get("session", ""), "SEGUE_HANDOVER": work.run},
         )  # fmt: skip
-        return {"said": said}
+        return {"said": output}
 
     def git(self, work: Work) -> dict[str, Any]:
         """Commit our own paths, and push if that is declared."""
-        given, root = work.payload, self.segue.workspace.working_tree.root
+        payload, root = work.payload, self.segue.workspace.working_tree.root
         if self.segue.workspace.working_tree.repository is None:
             return {"skipped": "this is not a git repository"}
         publisher = Publisher(
-            root, given["paths"] or [self.flow.memory_dir], push=given["push"], remote=given["remote"],
-            branch=given["branch"], hooks=given["hooks"], sign=given["sign"],
-            timeout_seconds=given.get("timeout_seconds", 60.0),
+            root, payload["paths"] or [self.flow.memory_dir], push=payload["push"], remote=payload["remote"],
+            branch=payload["branch"], hooks=payload["hooks"], sign=payload["sign"],
+            timeout_seconds=payload.get("timeout_seconds", 60.0),
         )  # fmt: skip
-        done = publisher.publish(_subject(filled(given["message"], self._words(work))))
+        done = publisher.publish(_commit_message(filled(payload["message"], self._words(work))))
         if not done.ok:
             raise RuntimeError("; ".join([done.reason, *done.found[1:5]]))
         return {"commit": done.commit, "pushed": done.pushed, "files": list(done.files[:50])}
 
     def webhook(self, work: Work) -> dict[str, Any]:
-        """Tell somebody."""
+        """Send the note and a few facts to a webhook."""
         facts = {
             k: v for k, v in _facts(work).items() if k in ("session", "goal", "branch", "commit", "status")
         }
@@ -172,22 +174,21 @@ class Steps:
         )}  # fmt: skip
 
     def score(self, work: Work) -> dict[str, Any]:
-        """Judge the handovers before this one by the runs that came after them."""
+        """Score earlier handovers by the runs that came after them."""
         from .scoring import score_last
 
-        found = score_last(self.segue)
-        return (
-            {"score": found.score, "of": found.handover}
-            if found
-            else {"skipped": "no run came after one yet"}
-        )
+        newest = score_last(self.segue)
+        if newest is None:
+            return {"skipped": "no run came after an earlier handover yet"}
+        return {"score": newest.score, "of": newest.handover}
 
     # -- words ---------------------------------------------------------------------------------
 
     def _words(self, work: Work) -> dict[str, Any]:
-        """What stands for the placeholders of a template."""
+        """The values of the placeholders in a template."""
         facts = _facts(work)
-        note = next((t["given"] for t in _payloads(work) if t.get("kind") == "note" and t.get("given")), "")
+        payloads = (payload for payload in work.payloads.values() if isinstance(payload, dict))
+        note = next((p["given"] for p in payloads if p.get("kind") == "note" and p.get("given")), "")
         done = [line[8:] for line in facts.get("happened", []) if line.startswith("- done: ")]
         return {
             "goal": facts.get("goal") or facts.get("project", ""), "session": facts.get("session", ""),
@@ -207,24 +208,20 @@ class Steps:
 
 
 def _facts(work: Work) -> dict[str, Any]:
-    """What a collect step gave, whatever it is called."""
-    found = (given for given in work.outputs.values() if isinstance(given, dict) and "at" in given)
-    return next(found, {})
+    """The output of the collect step, whatever its name."""
+    collected = (output for output in work.outputs.values() if isinstance(output, dict) and "at" in output)
+    return next(collected, {})
 
 
-def _payloads(work: Work) -> list[dict[str, Any]]:
-    return [given for given in work.payloads.values() if isinstance(given, dict)]
-
-
-def _subject(message: str) -> str:
-    """A commit's message whose first line is one."""
+def _commit_message(message: str) -> str:
+    """A commit message with a first line of at most 100 characters."""
     first, _, rest = message.strip().partition("\n")
     first = " ".join(first.split())
     return f"{first[:99]}…\n\n{message}" if len(first) > 100 else f"{first}\n{rest}".strip() or "handover"
 
 
 def session_here(segue: Segue, id: str = "") -> str:
-    """The session that is meant; empty if none is current and none was named."""
+    """The id of the named or the current session; empty if none is named and none is current."""
     try:
         return segue.session(id).id
     except UnknownSession:

@@ -1,8 +1,8 @@
-"""The checkpoint of a working tree in the journal, with a file beside it that is quick to read.
+"""The checkpoint of a working tree in the journal, and a copy of it in a file that is quick to read.
 
-The stream ``handover/<tree>`` is the truth: each step is an event, committed before the next begins. The
-file is what `segue handover check` reads without a store; when it is damaged, gone or behind it is
-written anew from the stream, and that is said.
+The stream ``handover/<tree>`` is authoritative: each step is an event, committed before the next one starts.
+`segue handover check` reads the file, without opening a store. If the file is damaged, missing or outdated,
+it is written again from the stream, with a notice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.handover.events import checkpoint_of
 from ..effects.clock import now
-from ..effects.files.atomic import only_one, private_folder, replace_quickly, tidy_leftovers, write_whole
+from ..effects.files.atomic import file_lock, private_folder, replace_quickly, tidy_leftovers, write_whole
 from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .checkpoint import RUN_WAIT_SECONDS
@@ -29,7 +29,7 @@ _ABOUT = ("run", "payloads", "session")
 
 
 class StoreCheckpoint:
-    """How far the handover of a working tree came, as the journal tells it."""
+    """The progress of the handover of a working tree, according to the journal."""
 
     def __init__(self, segue: Segue, *, wait_seconds: float = RUN_WAIT_SECONDS) -> None:
         self._segue = segue
@@ -40,26 +40,26 @@ class StoreCheckpoint:
         )
         self.stream = f"handover/{own}"
         self.path: Path = segue.workspace.home.handover / f"{name}.json"
-        self.said: list[str] = []
-        """What was mended, in words."""
+        self.notices: list[str] = []
+        """Messages about what was repaired."""
         self._version = 0
         self._bodies: list[tuple[ev.Body | None, str]] = []
-        """Of the newest run."""
+        """The events of the newest run, with their times."""
 
-    # -- looking -------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------
 
     def load(self) -> Record:
-        """What the journal tells; the file is mended if it says something else."""
+        """The progress according to the journal; the file is repaired if it differs."""
         self._bodies, self._version = [], 0
         for event in self._segue.workspace.store.read(self.stream):
             self._take(ev.read_body(event), event.at)
             self._version = event.version
-        found = checkpoint_of(self._bodies)
-        self._compare(found)
-        return found
+        record = checkpoint_of(self._bodies)
+        self._repair_file(record)
+        return record
 
     def resume_code(self) -> int:
-        """0 nothing to resume, 1 interrupted, 2 completed."""
+        """0 if there is nothing to resume, 1 if a run was interrupted, 2 if the last run completed."""
         return code_of(self.load())
 
     def history(self) -> list[tuple[ev.Body | None, str]]:
@@ -72,25 +72,23 @@ class StoreCheckpoint:
         if not isinstance(body, ev.HandoverScored):
             self._bodies.append((body, at))
 
-    def _compare(self, found: Record) -> None:
+    def _repair_file(self, record: Record) -> None:
         try:
-            told = json.loads(self.path.read_bytes())
+            in_file = json.loads(self.path.read_bytes())
         except FileNotFoundError:
-            told = fresh()
+            in_file = fresh()
         except (OSError, ValueError, RecursionError):
-            told = None
-        if told == found or self._segue.workspace.pause_file.in_force():
+            in_file = None
+        if in_file == record or self._segue.workspace.pause_file.in_force():
             return
-        if not is_whole(told):
-            self._keep_damaged()
-            self.said.append(f"the checkpoint {self.path.name} was damaged and is made anew from the journal")
+        if not is_whole(in_file):
+            self._set_damaged_aside()
+            self.notices.append(f"the checkpoint {self.path.name} was damaged; rebuilt from the journal")
         else:
-            self.said.append(
-                f"the checkpoint {self.path.name} was behind the journal and is made anew from it"
-            )
-        self._write(found, durably=True)
+            self.notices.append(f"the checkpoint {self.path.name} was outdated; rebuilt from the journal")
+        self._write(record, durably=True)
 
-    def _keep_damaged(self) -> None:
+    def _set_damaged_aside(self) -> None:
         aside = self.path.with_name(f"{self.path.name}.damaged")
         if self.path.exists():
             os.replace(self.path, aside)
@@ -98,7 +96,7 @@ class StoreCheckpoint:
     # -- changing ------------------------------------------------------------------------------
 
     def begin(self, step_names: list[str], extra: Extra) -> None:
-        """Begin a new run with what its steps are given."""
+        """Start a new run; ``extra`` has the payloads of its steps."""
         about = {name: value for name, value in extra.items() if name not in _ABOUT}
         self._append(
             ev.HandoverBegun(
@@ -108,18 +106,18 @@ class StoreCheckpoint:
         )
 
     def start(self, step_names: list[str]) -> None:
-        """Go on with the interrupted run; steps that it does not have yet are added."""
-        found = checkpoint_of(self._bodies)
-        new = [name for name in step_names if name not in found["steps"]]
+        """Continue the interrupted run; steps that it lacks are added."""
+        record = checkpoint_of(self._bodies)
+        new = [name for name in step_names if name not in record["steps"]]
         if new:
             self._append(ev.HandoverExtended(self._run(), new))
 
     def step_begun(self, step_name: str) -> None:
-        """A step that cannot simply be done again is under way."""
+        """Record that a step which must not be repeated blindly has started."""
         self._append(ev.HandoverStepBegun(self._run(), step_name))
 
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
-        """A step is done; with ``last`` the run is completed in the same commit."""
+        """Record that a step is done; with ``last``, the same commit completes the run."""
         bodies: list[ev.Body] = [ev.HandoverStepDone(self._run(), step_name, output)]
         if last:
             bodies.append(ev.HandoverCompleted(self._run()))
@@ -128,23 +126,23 @@ class StoreCheckpoint:
         trip("handover.ledger.after_done")
 
     def step_failed(self, step_name: str, reason: str) -> None:
-        """A step failed and stays pending."""
+        """Record that a step failed; it stays pending."""
         self._append(ev.HandoverStepFailed(self._run(), step_name, reason))
 
     def complete(self) -> None:
-        """The run is over."""
+        """Record that the run is completed."""
         self._append(ev.HandoverCompleted(self._run()), durably=True)
 
     def check_pause(self) -> None:
-        """Paused while a PAUSE file exists."""
+        """Raise Paused while a PAUSE file exists."""
         self._segue.workspace.pause_file.check()
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """One run at a time in a working tree; another waits until this one is over or dead."""
+        """Allows one run at a time in a working tree; another one waits until this one has ended or died."""
         private_folder(self.path.parent)
         what = f"a handover in {self._segue.workspace.working_tree.root}"
-        with only_one(self.path.with_suffix(".lock"), timeout_seconds=self._wait_seconds, what=what):
+        with file_lock(self.path.with_suffix(".lock"), timeout_seconds=self._wait_seconds, what=what):
             tidy_leftovers(self.path)
             yield
 
@@ -168,10 +166,10 @@ class StoreCheckpoint:
         trip("handover.ledger.between")
         self._write(checkpoint_of(self._bodies), durably=durably)
 
-    def _write(self, found: Record, *, durably: bool) -> None:
-        body = json.dumps(found, ensure_ascii=False, indent=2).encode("utf-8", "replace")
+    def _write(self, record: Record, *, durably: bool) -> None:
+        body = json.dumps(record, ensure_ascii=False, indent=2).encode("utf-8", "replace")
         if durably:
             write_whole(self.path, body)
-        else:  # the journal has it: whoever finds an older file goes there
+        else:  # an older file would be rebuilt from the journal
             private_folder(self.path.parent)
             replace_quickly(self.path, body)

@@ -1,9 +1,9 @@
-"""Three layers of Markdown: notes by day, the state now, archives by month.
+"""Three layers of Markdown: notes by day, the current state, archives by month.
 
-A note is added to its day, never put in the place of another. The state is replaced whole. Every
-write is synced and renamed into place under a lock on the root, so that a reader, a kill and a
-second writer see the old file or the new one. Tags and dates become names that cannot leave the
-root; a symbolic link below the root is refused, whether it is read or written.
+A note is appended to the file of its day and never replaces another. The state is replaced as a whole. Every
+write is synced and renamed into place under a lock on the root, so that readers, other writers and a crash
+see either the old file or the new one. Tags and dates become file names that cannot leave the root; symbolic
+links below the root are refused for reading and writing.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from datetime import datetime
 from pathlib import Path
 
 from ..core.base.lazy import regex
-from ..effects.files.atomic import locked, sync_folder, tidy_leftovers, write_whole
+from ..effects.files.atomic import folder_lock, sync_folder, tidy_leftovers, write_whole
 
 HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
 LAYERS = (1, 2, 3)
 _DATE = regex(r"\d{4}-\d{2}(?:-[0-9A-Za-z][0-9A-Za-z._-]{0,40})?")
 _TAG_BYTES_MAX = 80
 _WAIT_SECONDS = 60.0
-_FILE_MODE = 0o666  # less what the user's umask takes away: these files are meant to be shared
+_FILE_MODE = 0o666  # subject to the user's umask: these files are meant to be shared
 
 
 class MemoryStore:
@@ -39,9 +39,9 @@ class MemoryStore:
         self, layer: int, content: str, tag: str = "general", date_str: str | None = None,
         dry_run: bool = False, *, id: str = "",
     ) -> Path:  # fmt: skip
-        """Write to a layer; where it is, or with ``dry_run`` would be.
+        """Write to a layer and return the path of the file; with ``dry_run``, only return it.
 
-        A note with an ``id`` that its file has already is not added again."""
+        A note is not added again if its file already has one with the same ``id``."""
         if layer not in LAYERS:
             raise ValueError(f"invalid layer: {layer}")
         date = checked_date(date_str or datetime.now().strftime("%Y-%m-%d"))
@@ -50,7 +50,7 @@ class MemoryStore:
             return target
         self._prepare(target)
         body = HEADER.format(layer=layer, date=date) + content
-        with locked(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
+        with folder_lock(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
             tidy_leftovers(target)
             if layer == 1:
                 self._add(target, body, id)
@@ -59,7 +59,7 @@ class MemoryStore:
         return target
 
     def path_of(self, layer: int, tag: str, date: str) -> Path:
-        """Where a layer keeps what has this tag and date."""
+        """The file of a layer for this tag and date."""
         name = safe_tag(tag)
         if layer == 1:
             return self.root / "layer1" / date[:7] / f"{name}-{date}.md"
@@ -83,19 +83,19 @@ class MemoryStore:
         target.parent.mkdir(parents=True, exist_ok=True)
 
     def check_links(self, target: Path) -> None:
-        """ValueError if anything between the root and a file is a symbolic link."""
-        place = target
-        while place != self.root and place != place.parent:
-            if place.is_symlink():
-                raise ValueError(f"{place} is a symbolic link: nothing is read or written through it")
-            place = place.parent
+        """Raise ValueError if a part of the path between the root and a file is a symbolic link."""
+        path = target
+        while path != self.root and path != path.parent:
+            if path.is_symlink():
+                raise ValueError(f"{path} is a symbolic link: nothing is read or written through it")
+            path = path.parent
 
     def put_state(self, text: str) -> Path:
-        """Replace the state by a text that brings its own first lines."""
+        """Replace the state by a text that includes its own header."""
         return self._replace(self.path_of(2, "general", "0000-00"), text)
 
     def read_archive(self, tag: str, month: str) -> str:
-        """The archive of a tag and a month, whole; empty if there is none."""
+        """The whole archive of a tag and a month; empty if there is none."""
         target = self.path_of(3, tag, checked_date(month))
         self.check_links(target)
         return _text(target)
@@ -108,15 +108,15 @@ class MemoryStore:
 
     def _replace(self, target: Path, text: str) -> Path:
         self._prepare(target)
-        with locked(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
+        with folder_lock(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
             tidy_leftovers(target)
             write_whole(target, text.encode("utf-8", "replace"), mode=_FILE_MODE)
         return target
 
     def remove(self, bodies: Mapping[Path, bytes]) -> int:
-        """Remove notes that an archive has and that are still as they were read; how many went."""
+        """Remove archived notes that have not changed since they were read; returns how many."""
         count = 0
-        with locked(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
+        with folder_lock(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
             for path, body in bodies.items():
                 self.check_links(path)
                 if path.exists() and path.read_bytes() == body:
@@ -125,13 +125,13 @@ class MemoryStore:
             for folder in {path.parent for path in bodies}:
                 sync_folder(folder)
                 with suppress(OSError):
-                    folder.rmdir()  # only if nothing is left in it
+                    folder.rmdir()  # fails unless it is empty
         return count
 
     # -- reading -------------------------------------------------------------------------------
 
     def read_latest(self, layer: int, tag: str | None = None) -> str:
-        """The newest text of a layer, of this tag if one is given; empty if there is none."""
+        """The newest text of a layer, or of a tag in it; empty if there is none."""
         if layer == 2:
             target = self.path_of(2, "general", "0000-00")
             self.check_links(target)
@@ -140,30 +140,30 @@ class MemoryStore:
         return _text(newest) if newest is not None else ""
 
     def files(self, layer: int, tag: str | None = None) -> list[Path]:
-        """The files of layer 1 or 3, those of a tag if one is given; links are not followed."""
-        found = []
+        """The files of layer 1 or 3, or those of a tag; symbolic links are not followed."""
+        paths = []
         for folder, folders, names in os.walk(self.root / f"layer{layer}"):
             folders[:] = [name for name in folders if not (Path(folder) / name).is_symlink()]
-            found += [Path(folder) / name for name in names if name.endswith(".md") and name[0] != "."]
+            paths += [Path(folder) / name for name in names if name.endswith(".md") and name[0] != "."]
         if (self.root / f"layer{layer}").is_symlink():
-            found = []
+            paths = []
         wanted = safe_tag(tag) if tag else None
-        return sorted(p for p in found if not p.is_symlink() and wanted in (None, tag_of(p, layer)))
+        return sorted(p for p in paths if not p.is_symlink() and wanted in (None, tag_of(p, layer)))
 
     def layer1_note_count(self, ym: str | None = None) -> int:
-        """How many files with notes there are, of a month if one is given."""
+        """The number of files with notes, or of those of a month."""
         return sum(ym is None or path.parent.name == ym for path in self.files(1))
 
 
 def checked_date(date: str) -> str:
-    """A date that can stand in a path: YYYY-MM, or with a day; else ValueError."""
+    """A date that is safe in a path, YYYY-MM with or without a day; ValueError for anything else."""
     if not _DATE.fullmatch(date) or ".." in date:
         raise ValueError(f"not a date: {date[:40]!r}; write it as YYYY-MM-DD")
     return date
 
 
 def safe_tag(tag: str) -> str:
-    """A tag as it stands in file names: never a path, never too long, never empty."""
+    """A tag in the form for file names: never a path, never too long, never empty."""
     plain = "".join(c if c.isalnum() or c in "._-" else "_" if c == " " else "-" for c in tag)
     plain = plain.lstrip(".") or "general"
     if len(plain.encode("utf-8", "replace")) <= _TAG_BYTES_MAX:

@@ -1,7 +1,7 @@
-"""`segue handover check` without a store: 0 clean, 1 resume needed, 2 completed, None if in doubt.
+"""`segue handover check` without opening a store: 0 clean, 1 resume needed, 2 completed.
 
-Nothing heavy is imported: an agent runs this first thing in every session. In doubt (a damaged file, an
-option that is not known here) the slow way decides, which asks the journal.
+Nothing heavy is imported, because an agent runs this first in every session. In doubt (a damaged file, an
+option that is not known here) the result is None, and the regular command decides by the journal.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _VALUED = {
 
 
 def check(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Record] | None:
-    """(exit code, the checkpoint) for these arguments; None if the slow way must decide."""
-    given: dict[str, str] = {}
-    left = iter(words)
-    for word in left:
+    """The exit code and the checkpoint for these arguments; None if the regular command must decide."""
+    options: dict[str, str] = {}
+    rest = iter(words)
+    for word in rest:
         if word in _VALUED:
-            given[_VALUED[word]] = next(left, "")
+            options[_VALUED[word]] = next(rest, "")
         elif word not in ("--json", "--no-color"):
             return None
-    if any(not value or value.startswith("-") for value in given.values()):
+    if any(not value or value.startswith("-") for value in options.values()):
         return None
-    folder = os.path.realpath(os.path.expanduser(given.get("folder", ".")))
-    home = data_path({**environment, "SEGUE_HOME": given["home"]} if "home" in given else environment)
-    if "checkpoint" in given:
-        return _read(os.path.join(folder, given["checkpoint"])) if os.path.isdir(folder) else None
-    return _read(_place(folder, home)) if os.path.isdir(folder) else None
+    folder = os.path.realpath(os.path.expanduser(options.get("folder", ".")))
+    home = data_path({**environment, "SEGUE_HOME": options["home"]} if "home" in options else environment)
+    if "checkpoint" in options:
+        return _read(os.path.join(folder, options["checkpoint"])) if os.path.isdir(folder) else None
+    return _read(_checkpoint_path(folder, home)) if os.path.isdir(folder) else None
 
 
-def _place(folder: str, home: str) -> str:
-    """The checkpoint of the working tree that holds a folder; agent-handover's if there is no other."""
+def _checkpoint_path(folder: str, home: str) -> str:
+    """The checkpoint of the working tree that contains a folder; agent-handover's if there is no other."""
     tops = [folder]
     while os.path.dirname(tops[-1]) != tops[-1]:
         tops.append(os.path.dirname(tops[-1]))
@@ -56,7 +56,8 @@ def _place(folder: str, home: str) -> str:
 
 
 def _hash(path: str) -> str:
-    """As `services.place.tree_stream` names a working tree; hashlib itself would cost as much as all else."""
+    """The hash in the name of a working tree's stream, as ``services/workspace/working_tree.py`` makes it.
+    Importing hashlib would take as long as everything else here."""
     try:
         from _sha2 import sha256  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -78,20 +79,20 @@ def _read(path: str) -> tuple[int, Record] | None:
     import json
 
     try:
-        found = json.loads(body)
+        record = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return (code_of(found), found) if is_whole(found) else None
+    return (code_of(record), record) if is_whole(record) else None
 
 
-def as_json(code: int, found: Record) -> str:
-    """What `--json` gives."""
+def as_json(code: int, record: Record) -> str:
+    """The output for `--json`."""
     import json
 
-    told = {"code": code, "status": found["status"], "steps": found["steps"]}
-    return json.dumps(told, ensure_ascii=not _speaks_unicode())
+    fields = {"code": code, "status": record["status"], "steps": record["steps"]}
+    return json.dumps(fields, ensure_ascii=not _is_stdout_utf8())
 
 
-def _speaks_unicode() -> bool:
+def _is_stdout_utf8() -> bool:
     encoding = getattr(sys.stdout, "encoding", None) or ""
     return encoding.lower().replace("-", "") == "utf8"

@@ -1,6 +1,6 @@
-"""A checkpoint as it stands in a file: agent-handover's four keys, and ours under ``segue``.
+"""The content of a checkpoint: agent-handover's four keys, and ours under ``segue``.
 
-Pure, and light: ``segue handover check`` reads a file with this before anything else is imported.
+Pure and cheap to import, because ``segue handover check`` uses it before anything else is imported.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from typing import Any
 
 Record = dict[str, Any]
 Extra = dict[str, Any]
-"""What Segue adds: run, payloads, outputs, begun, session."""
+"""What Segue adds: run, payloads, outputs, begun, failed, session."""
 STATUSES = ("none", "in_progress", "completed")
 
 
 def fresh() -> Record:
-    """No run yet."""
+    """The checkpoint before the first run."""
     return {"status": "none", "steps": {}, "started_at": None, "finished_at": None}
 
 
-def is_whole(found: object) -> bool:
-    """Whether this is a checkpoint: a status that we know, and steps by name."""
-    if not isinstance(found, dict) or found.get("status") not in STATUSES:
+def is_whole(value: object) -> bool:
+    """Whether a value is an intact checkpoint: a known status, and steps by name."""
+    if not isinstance(value, dict) or value.get("status") not in STATUSES:
         return False
-    steps, extra = found.get("steps"), found.get("segue", {})
+    steps, extra = value.get("steps"), value.get("segue", {})
     if not isinstance(steps, dict) or not isinstance(extra, dict):
         return False
     return all(isinstance(state, str) for state in steps.values())
 
 
-def pending_in(found: Record) -> list[str]:
-    """Steps that are not done, in their order."""
-    return [name for name, state in found["steps"].items() if state != "done"]
+def pending_in(record: Record) -> list[str]:
+    """The steps that are not done, in their order."""
+    return [name for name, state in record["steps"].items() if state != "done"]
 
 
-def code_of(found: Record) -> int:
-    """0 nothing to resume, 1 interrupted, 2 completed."""
-    if found["status"] == "in_progress":
-        return 1 if pending_in(found) else 2
-    return 2 if found["status"] == "completed" else 0
+def code_of(record: Record) -> int:
+    """0 if there is nothing to resume, 1 if a run was interrupted, 2 if the last run completed."""
+    if record["status"] == "in_progress":
+        return 1 if pending_in(record) else 2
+    return 2 if record["status"] == "completed" else 0

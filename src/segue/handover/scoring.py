@@ -1,8 +1,8 @@
-"""Scoring handovers: which run came after each, what it was told, what it made of that, by kind of fact.
+"""Scores handovers by what the next run did with the facts in its brief, by kind of fact.
 
-A handover is judged by the first run that began after it was completed and that has done something. What
-the run was told is read from its transcript, else from what was kept of it, else from what the handover
-collected. A score is an event of the stream ``score/<tree>``, so it is made once; ``again`` makes it anew.
+A handover is judged by the first run that started after its completion and called a tool. The run's brief is
+taken from its transcript, else from what was stored of it, else from what the handover collected. A score is
+an event of the stream ``score/<tree>``, so it is made once; ``again`` makes it again.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from ..api.segue import Segue
     from ..services.runs.discovery import RunFinder
 
-RUNS_LOOKED_AT = 60
+RUNS_MAX = 60
 CALLS_MIN = 1
-"""A run that called no tool says nothing about what it was told."""
+"""A run that called no tool says nothing about its brief."""
 
 
 class ScoredHandover(Value):
-    """A handover and what it was worth."""
+    """The score of a handover."""
 
     handover: str
-    """Its run."""
+    """The run of the handover."""
     by: str
     """The run that came after it, as agent/id."""
     score: float
     at: str
     reasons: list[str]
     kinds: dict[str, list[int]] = {}
-    """Of each kind of fact: how many were given, and how many of them were used."""
+    """For each kind of fact: how many the brief had, and how many of them were used."""
     measures: dict[str, float] = {}
     session: str = ""
 
 
 class CompletedHandover(Value):
-    """A handover that was completed."""
+    """A completed handover, and the brief that it collected."""
 
     run: str
     session: str
@@ -63,53 +63,53 @@ class CompletedHandover(Value):
 
 
 def scores(segue: Segue) -> list[ScoredHandover]:
-    """Every score that was kept, the oldest first; of a handover that was judged again, the newest."""
+    """All stored scores, the oldest first; only the newest of a handover that was scored again."""
     return scores_in(segue.workspace.store.read(_stream(segue)))
 
 
 def scores_in(events: Sequence[ev.Event]) -> list[ScoredHandover]:
-    """The scores of a stream."""
-    found: dict[str, ScoredHandover] = {}
+    """The scores in the events of a stream."""
+    by_run: dict[str, ScoredHandover] = {}
     for event in events:
         body = ev.read_body(event)
         if isinstance(body, ev.HandoverScored):
-            found.pop(body.run, None)
-            found[body.run] = ScoredHandover(
+            by_run.pop(body.run, None)
+            by_run[body.run] = ScoredHandover(
                 body.run, body.by, body.score, event.at, body.reasons, body.kinds, body.measures, body.session
             )
-    return list(found.values())
+    return list(by_run.values())
 
 
 def score_last(segue: Segue) -> ScoredHandover | None:
-    """Judge what was not judged yet; the newest score, or None if there is none."""
+    """Score what has no score yet, and return the newest score; None if there is none."""
     score(segue)
-    kept = scores(segue)
-    return kept[-1] if kept else None
+    stored = scores(segue)
+    return stored[-1] if stored else None
 
 
 def score(segue: Segue, *, again: bool = False) -> list[ScoredHandover]:
-    """Judge every completed handover that a run came after; those that were judged now."""
+    """Score every completed handover that a run came after; returns the new scores."""
     segue.workspace.pause_file.check()
     checkpoint = StoreCheckpoint(segue)
-    judged = set() if again else {one.handover for one in scores(segue)}
-    finished = [one for one in _finished(checkpoint) if one.run not in judged]
-    if not finished:
+    scored = set() if again else {stored.handover for stored in scores(segue)}
+    handovers = [handover for handover in _completed(checkpoint) if handover.run not in scored]
+    if not handovers:
         return []
-    capture = runs_of(segue.workspace).finder()
-    runs = _runs(capture)
-    done = []
-    for number, one in enumerate(finished):
-        until = finished[number + 1].at if number + 1 < len(finished) else ""
-        after = [(began, found) for began, found in runs if began > one.at and (not until or began < until)]
-        kept = _judged(segue, capture, one, [found for _, found in after], runs)
-        if kept is not None:
-            _keep(segue, kept)
-            done.append(kept)
-    return done
+    finder = runs_of(segue.workspace).finder()
+    runs = _runs(finder)
+    new_scores = []
+    for number, handover in enumerate(handovers):
+        until = handovers[number + 1].at if number + 1 < len(handovers) else ""
+        after = [run for began, run in runs if began > handover.at and (not until or began < until)]
+        new_score = _judged(segue, finder, handover, after, runs)
+        if new_score is not None:
+            _store(segue, new_score)
+            new_scores.append(new_score)
+    return new_scores
 
 
-def _finished(checkpoint: StoreCheckpoint) -> list[CompletedHandover]:
-    found: list[CompletedHandover] = []
+def _completed(checkpoint: StoreCheckpoint) -> list[CompletedHandover]:
+    handovers: list[CompletedHandover] = []
     session, brief = "", ""
     for body, at in checkpoint.history():
         if isinstance(body, ev.HandoverBegun):
@@ -117,81 +117,82 @@ def _finished(checkpoint: StoreCheckpoint) -> list[CompletedHandover]:
         elif isinstance(body, ev.HandoverStepDone) and isinstance(body.output, dict):
             brief = str(body.output.get("brief", "")) or brief
         elif isinstance(body, ev.HandoverCompleted):
-            found.append(CompletedHandover(body.run, session, at, brief))
-    return found
+            handovers.append(CompletedHandover(body.run, session, at, brief))
+    return handovers
 
 
-def _runs(capture: RunFinder) -> list[tuple[str, Found]]:
-    """(when it began, run) of the newest runs here, the oldest first; sub-agents are no runs of their own."""
-    found: list[tuple[str, Found]] = []
-    for one in capture.found():
-        if one.parent or not one.size:
+def _runs(finder: RunFinder) -> list[tuple[str, Found]]:
+    """The newest runs here with their start times, the oldest first, without those of sub-agents."""
+    runs: list[tuple[str, Found]] = []
+    for run in finder.found():
+        if run.parent or not run.size:
             continue
         try:
-            began = final(capture.reading(one), agent_of(one.agent)).began
+            began = final(finder.reading(run), agent_of(run.agent)).began
         except SegueError:
             continue
-        found.append((iso(began or one.changed), one))
-        if len(found) >= RUNS_LOOKED_AT:
+        runs.append((iso(began or run.changed), run))
+        if len(runs) >= RUNS_MAX:
             break
-    return sorted(found, key=lambda pair: pair[0])
+    return sorted(runs, key=lambda pair: pair[0])
 
 
 def _judged(
-    segue: Segue, capture: RunFinder, handover: CompletedHandover, after: Sequence[Found],
+    segue: Segue, finder: RunFinder, handover: CompletedHandover, after: Sequence[Found],
     runs: Sequence[tuple[str, Found]],
 ) -> ScoredHandover | None:  # fmt: skip
-    for found in after:
+    for run in after:
         try:
-            steps = list(capture.steps(found, redact_bytes))
+            steps = list(finder.steps(run, redact_bytes))
         except SegueError:
             continue
         if sum(isinstance(step, Call) for step in steps) < CALLS_MIN:
             continue
-        known, said = _before(capture, handover, runs)
-        result = judge(_told(segue, found, steps) or handover.brief, steps, known, said)
-        return _scored(handover, found, result)
+        known, prompts = _before(finder, handover, runs)
+        result = judge(_brief_of(segue, run, steps) or handover.brief, steps, known, prompts)
+        return _scored(handover, run, result)
     return None
 
 
-def _told(segue: Segue, found: Found, steps: Sequence[Step]) -> str:
-    """What the run was told by us: as its transcript has it, else as it was kept."""
+def _brief_of(segue: Segue, run: Found, steps: Sequence[Step]) -> str:
+    """The brief that a run got: from its transcript, else as it was stored; empty if there is neither."""
     for step in steps:
         if isinstance(step, Given):
             return step.text
     try:
-        kept = delivered_to(segue.workspace, found.agent, found.native)
+        delivered = delivered_to(segue.workspace, run.agent, run.native)
     except BadName:
         return ""
-    return next((one.text for one in kept if one.kind == "brief"), "")
+    return next((text.text for text in delivered if text.kind == "brief"), "")
 
 
 def _before(
-    capture: RunFinder, handover: CompletedHandover, runs: Sequence[tuple[str, Found]]
+    finder: RunFinder, handover: CompletedHandover, runs: Sequence[tuple[str, Found]]
 ) -> tuple[set[str], list[str]]:
-    """Files that the run before the handover knew, and what its user had said."""
-    earlier = [found for began, found in runs if began <= handover.at]
+    """The files that the run before a handover knew, and its user's prompts."""
+    earlier = [run for began, run in runs if began <= handover.at]
     if not earlier:
         return set(), []
     try:
-        digest = final(capture.reading(earlier[-1]), agent_of(earlier[-1].agent))
+        digest = final(finder.reading(earlier[-1]), agent_of(earlier[-1].agent))
     except SegueError:
         return set(), []
-    return set(digest.files), [words.text for words in digest.prompts]
+    return set(digest.files), [prompt.text for prompt in digest.prompts]
 
 
-def _scored(handover: CompletedHandover, found: Found, result: Score) -> ScoredHandover:
+def _scored(handover: CompletedHandover, run: Found, result: Score) -> ScoredHandover:
     measures: dict[str, Any] = msgspec.to_builtins(result.measures)
     return ScoredHandover(
-        handover.run, f"{found.agent}/{found.native}", result.score, now(), list(result.reasons),
+        handover.run, f"{run.agent}/{run.native}", result.score, now(), list(result.reasons),
         result.kinds, {name: float(value) for name, value in measures.items()}, handover.session,
     )  # fmt: skip
 
 
-def _keep(segue: Segue, one: ScoredHandover) -> None:
+def _store(segue: Segue, scored: ScoredHandover) -> None:
     body = ev.HandoverScored(
-        one.handover, one.by, one.score, one.session, one.kinds, one.reasons, one.measures
-    )
+        scored.handover, scored.by, scored.score, scored.session, scored.kinds, scored.reasons,
+        scored.measures,
+    )  # fmt: skip
     stream = _stream(segue)
     draft = ev.draft(
         body, at=now(), actor=segue.workspace.repository.actor, run=segue.workspace.repository.run
@@ -208,11 +209,11 @@ def _stream(segue: Segue) -> str:
     return "score/" + tree_stream(str(segue.workspace.working_tree.root)).removeprefix("tree/")
 
 
-def by_kind(kept: Sequence[ScoredHandover]) -> dict[str, tuple[int, int]]:
-    """Over all scores, of each kind of fact: how many were given, and how many of them were used."""
-    found: dict[str, tuple[int, int]] = {}
-    for one in kept:
-        for kind, (told, used) in one.kinds.items():
-            before = found.get(kind, (0, 0))
-            found[kind] = (before[0] + told, before[1] + used)
-    return dict(sorted(found.items(), key=lambda pair: -pair[1][0]))
+def by_kind(scored: Sequence[ScoredHandover]) -> dict[str, tuple[int, int]]:
+    """For each kind of fact, over all scores: how many the briefs had, and how many of them were used."""
+    totals: dict[str, tuple[int, int]] = {}
+    for score in scored:
+        for kind, (in_brief, used) in score.kinds.items():
+            before = totals.get(kind, (0, 0))
+            totals[kind] = (before[0] + in_brief, before[1] + used)
+    return dict(sorted(totals.items(), key=lambda pair: -pair[1][0]))

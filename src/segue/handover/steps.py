@@ -1,7 +1,7 @@
-"""The three steps that agent-handover's configuration and adapters give: note, state, publish.
+"""The three steps of agent-handover's configuration and adapters: note, state, publish.
 
-What each is given is a value that can be stored, with the note's date: a resume on another day, by
-another process, writes the note that was meant, once, where it belongs.
+Their payloads can be stored and include the date of the note, so that a resume on another day, by another
+process, writes the intended note once, in its place.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def three_steps(
     date = datetime.now().strftime("%Y-%m-%d")
 
     def write_note(work: Work) -> Any:
-        given = work.payload
-        return str(store.write(1, given["text"], given["tag"], given["date"], id=work.run))
+        payload = work.payload
+        return str(store.write(1, payload["text"], payload["tag"], payload["date"], id=work.run))
 
     def write_state(work: Work) -> Any:
         return str(store.write(2, work.payload["text"], date_str=work.payload["date"]))

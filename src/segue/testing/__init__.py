@@ -1,11 +1,9 @@
-"""What Segue is tested with, for those who write a store or build on Segue.
+"""Test suites and tools for those who write a store or an agent, or build on Segue.
 
-``JournalSuite`` is the contract of a store as tests: subclass it, say how a journal is made,
-and let pytest collect it. ``RunsSuite`` is the same for what a store keeps of runs, ``MemoriesSuite``
-for memories.
-``ReaderSuite`` is the same for an agent's reader: name the agent, and a module that writes its format.
+``JournalSuite`` is the contract of a store as tests: subclass it, override how a journal is made, and let
+pytest collect it. ``RunsSuite`` is the same for a store of runs, ``MemoriesSuite`` for a store of memories.
+``ReaderSuite`` is the contract of an agent's reader: it needs the agent, and a module that writes its format.
 ``failpoints`` kills a process, or raises, at a named place.
-``ScriptedModel`` answers a real agent as a script says; ``tests.support.rig`` has the world that it runs in.
 
     from segue.testing import JournalSuite
 
@@ -15,7 +13,7 @@ for memories.
         def make(self, tmp_path):
             return MyJournal(tmp_path / "store")
 
-Nothing here needs pytest to be imported, and nothing of Segue imports this.
+Importing this package does not need pytest, and the rest of Segue does not import it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What happens to files: bits flip, lines get lost, doubled, glued and torn, fields change their type.
+"""Damages files as happens in practice: bits flip, lines are lost, doubled, joined and torn, types change.
 
-Each function takes bytes and a seeded ``Random`` and gives damaged bytes; it never knows the format beyond
-"JSON, in lines or whole".
+Each function takes bytes and a seeded ``Random``, and returns damaged bytes. It knows nothing of the format
+except that it is JSON, in lines or as one document.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def glue_lines(data: bytes, random: Random) -> bytes:
 def swap_lines(data: bytes, random: Random) -> bytes:
     lines = data.splitlines(keepends=True)
     for _ in range(3):
-        one, two = random.randrange(len(lines)), random.randrange(len(lines))
-        lines[one], lines[two] = lines[two], lines[one]
+        first, second = random.randrange(len(lines)), random.randrange(len(lines))
+        lines[first], lines[second] = lines[second], lines[first]
     return b"".join(lines)
 
 
 def tear(data: bytes, random: Random) -> bytes:
-    """A part in the middle is gone, as after a crash of the machine."""
-    one, two = sorted(random.randrange(len(data) + 1) for _ in range(2))
-    return data[:one] + data[two:]
+    """Remove a part in the middle, as after a crash of the machine."""
+    first, second = sorted(random.randrange(len(data) + 1) for _ in range(2))
+    return data[:first] + data[second:]
 
 
 def overwrite(data: bytes, random: Random) -> bytes:
-    """NULs, or bytes that are no UTF-8, in the place of some."""
+    """Replace some bytes by NULs or by invalid UTF-8."""
     at = random.randrange(len(data))
     size = random.choice((1, 7, 512))
     return (
@@ -64,31 +64,31 @@ def overwrite(data: bytes, random: Random) -> bytes:
 
 
 def splice(data: bytes, random: Random) -> bytes:
-    """A piece of the file stands somewhere else in it too."""
-    one, two = sorted(random.randrange(len(data) + 1) for _ in range(2))
+    """Copy a piece of the file to another place in it."""
+    start, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
     at = random.randrange(len(data) + 1)
-    return data[:at] + data[one : min(two, one + 4_000)] + data[at:]
+    return data[:at] + data[start : min(end, start + 4_000)] + data[at:]
 
 
 def wrong_type(data: bytes, random: Random) -> bytes:
-    """A value is of another type than it ever was."""
+    """Replace a value by one of another type."""
     return changed_value(data, random, lambda value: random.choice(WRONG))
 
 
 def huge_text(data: bytes, random: Random) -> bytes:
-    """A line of 2 MB: somebody pasted a log, or an image as base64."""
+    """Replace a text by one of 2 MB, like a pasted log or an image as base64."""
     text = random.choice(("iVBORw0KGgo" * 190_000, "word " * 400_000, "<" * 2_000_000, '{"' * 1_000_000))
     return changed_value(data, random, lambda value: text, only=str)
 
 
 def nest_deep(data: bytes, random: Random) -> bytes:
-    """A value that is nested deeper than any parser goes."""
+    """Replace a value by one that is nested deeper than parsers support."""
     hole = "a-hole-to-be-filled"
-    made = changed_value(data, random, lambda value: hole)
+    with_hole = changed_value(data, random, lambda value: hole)
     opening, closing = random.choice(((b"[", b"]"), (b'{"a":', b"}")))
     depth = random.choice((200, 5_000, 60_000))
     inner = b"1" if opening == b'{"a":' else b""
-    return made.replace(f'"{hole}"'.encode(), opening * depth + inner + closing * depth)
+    return with_hole.replace(f'"{hole}"'.encode(), opening * depth + inner + closing * depth)
 
 
 ALL: tuple[Damage, ...] = (
@@ -100,7 +100,7 @@ SLOW: tuple[Damage, ...] = (huge_text, nest_deep)
 def changed_value(
     data: bytes, random: Random, change: Callable[[Any], Any], only: type | None = None
 ) -> bytes:
-    """The same JSON with one value changed: a line of it, or all of it."""
+    """The same JSON with one value changed; it may be lines or one document."""
     lines = data.splitlines()
     at = random.randrange(len(lines)) if lines else 0
     try:
@@ -119,7 +119,8 @@ def changed_value(
 
 
 def wrong_types(data: bytes, random: Random, every: int = 1) -> Iterator[tuple[str, bytes]]:
-    """(what was changed, the bytes) for each value of the JSON, or each so-manieth: one of another type."""
+    """For each value of the JSON, or every n-th one: a description, and the bytes with a value of another
+    type in its place."""
     try:
         rows = [json.loads(data)]
     except ValueError:
@@ -136,7 +137,7 @@ def wrong_types(data: bytes, random: Random, every: int = 1) -> Iterator[tuple[s
 
 
 def _inner_wrong(text: Any, random: Random) -> Iterator[str]:
-    """The same for the JSON inside of a text."""
+    """The same for the values of JSON inside a string."""
     if not isinstance(text, str) or text[:1] not in ("{", "["):
         return
     try:
@@ -150,7 +151,7 @@ def _inner_wrong(text: Any, random: Random) -> Iterator[str]:
 
 
 def _places(value: Any, depth: int) -> Iterator[tuple[Any, Any]]:
-    """Every (holder, key) in a value."""
+    """Every container in a value with each of its keys."""
     if depth > 40:
         return
     if isinstance(value, list | dict):

@@ -1,11 +1,11 @@
-"""Dying on purpose, at a named place.
+"""Kills a process, or raises, at a named failpoint.
 
-The package marks every durable write with ``trip("room.action.when")``. A test chooses one of
-those names and how often it may be passed; at that passing the process gets SIGKILL, as from
-``kill -9``, or, inside one process, an exception is raised. Only one hook is in force at a
-time, in this process only: threads share it, and a forked child inherits it.
+The package marks every durable write with ``trip("room.action.when")``. A test chooses one of those names and
+a count; when the failpoint is passed for the count-th time, the process gets SIGKILL, as from ``kill -9``, or
+an exception is raised. Only one hook is active at a time, in this process only: threads share it, and a
+forked child inherits it.
 
-From a shell or a test, in a process of its own:
+From a shell or a test, in a separate process:
 
     python -m segue.testing.failpoints store.append.after_commit:3 -- script.py arguments…
     python -m segue.testing.failpoints files.write.before_rename -- -m package.module arguments…
@@ -46,7 +46,7 @@ def _hook(passed: Passed, name: str, count: int, act: Callable[[], None]) -> Cal
 
 
 def kill_at(name: str, count: int = 1) -> Passed:
-    """From now on: SIGKILL for this process when it passes ``name`` for the ``count``-th time."""
+    """Kill this process when it passes ``name`` for the ``count``-th time."""
     passed = Passed()
     _failpoints.install(_hook(passed, name, count, _die))
     return passed
@@ -69,7 +69,7 @@ def armed(name: str, fault: BaseException, *, count: int = 1) -> Iterator[Passed
 
 @contextmanager
 def recording() -> Iterator[Passed]:
-    """Within the block: only count what is passed."""
+    """Within the block: only count the failpoints that are passed."""
     passed = Passed()
     _failpoints.install(_hook(passed, "", 0, lambda: None))
     try:
@@ -79,7 +79,7 @@ def recording() -> Iterator[Passed]:
 
 
 def all_failpoints(package: Path = _PACKAGE) -> frozenset[str]:
-    """Every name that the source of the package can trip over; a test exercises each of them."""
+    """The names of all failpoints in the source of the package; a test exercises each of them."""
     names: set[str] = set()
     for path in sorted(package.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def all_failpoints(package: Path = _PACKAGE) -> frozenset[str]:
                 case ast.Call(func=ast.Name(id="trip"), args=[ast.Constant(value=str(name))]):
                     names.add(name)
                 case ast.Call(func=ast.Name(id="trip")):
-                    raise ValueError(f"{path}:{node.lineno}: the name of a failpoint is not a plain text")
+                    raise ValueError(f"{path}:{node.lineno}: the name of a failpoint is not a literal")
     return frozenset(names)
 
 
@@ -99,18 +99,19 @@ def is_failpoint(name: str, package: Path = _PACKAGE) -> bool:
 
 
 def spawn(name: str, *script: str, count: int = 1) -> subprocess.Popen[str]:
-    """A child that runs ``script.py arguments…`` and dies at the failpoint; its output is piped."""
+    """Start a child process that runs ``script.py arguments…`` and dies at the failpoint; its output is
+    piped."""
     command = [sys.executable, "-m", __name__, f"{name}:{count}", "--", *script]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def main(arguments: Sequence[str]) -> None:
-    """``NAME[:COUNT] -- script.py arguments…``: run the script as if it had been started itself."""
+    """``NAME[:COUNT] -- script.py arguments…``: run the script as if it had been started directly."""
     if len(arguments) < 3 or arguments[1] != "--":
         raise SystemExit("usage: python -m segue.testing.failpoints NAME[:COUNT] -- SCRIPT [ARGUMENT…]")
     name, _, count = arguments[0].partition(":")
     if not is_failpoint(name):
-        raise SystemExit(f"no failpoint is called {name!r}; there are: {', '.join(sorted(all_failpoints()))}")
+        raise SystemExit(f"no failpoint is called {name!r}; known: {', '.join(sorted(all_failpoints()))}")
     kill_at(name, int(count or 1))
     if arguments[2] == "-m":
         sys.argv = list(arguments[3:])

@@ -1,7 +1,7 @@
 """The contract of ``segue.stores.base.Memories`` as tests that any store can run.
 
-Subclass ``MemoriesSuite`` as you would ``JournalSuite``. ``leaks`` is the rule of scopes as a function: what
-a reader gets must be what it would get if nothing that it may not see existed.
+Subclass ``MemoriesSuite`` as you would ``JournalSuite``. ``leaks`` checks the rule of scopes: a reader must
+get exactly what it would get if the memories that it may not see did not exist.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ MODEL = "test"
 
 
 def vector_of(text: str) -> bytes:
-    """A vector that knows which letters a text has."""
+    """A vector of how often each letter occurs in a text."""
     return packed([float(text.count(chr(97 + place))) + 0.01 for place in range(24)])
 
 
 def memory(id: str, content: str = "the pool has ten connections", **fields: Any) -> Memory:
     """A memory of the project ``shop``."""
-    given = {
+    values = {
         "scope": "project",
         "project": "shop",
         "agent": "user",
@@ -53,45 +53,45 @@ def memory(id: str, content: str = "the pool has ten connections", **fields: Any
         "updated": THEN,
         **fields,
     }
-    return Memory(id, content, **given)
+    return Memory(id, content, **values)
 
 
-def kept(one: Memory) -> StoredMemory:
-    """With words and a vector."""
+def kept(memory: Memory) -> StoredMemory:
+    """The memory as it is stored, with words and a vector if it is live."""
     return (
-        StoredMemory(one, " ".join(words(one.content)), MODEL, vector_of(one.content))
-        if one.live
-        else StoredMemory(one)
+        StoredMemory(memory, " ".join(words(memory.content)), MODEL, vector_of(memory.content))
+        if memory.live
+        else StoredMemory(memory)
     )
 
 
 def add(store: Memories, *memories: Memory) -> list[str]:
-    """Keep these in one change."""
-    return store.write(MemoryChange(adds=[kept(one) for one in memories]))
+    """Store memories in one change, and return their ids."""
+    return store.write(MemoryChange(adds=[kept(memory) for memory in memories]))
 
 
 def found(
     store: Memories, reader: MemoryReader, query: str, where: MemoryFilter | None = None
 ) -> list[tuple[str, float]]:
-    """(id, score) of what a reader finds."""
+    """The ids and scores of what a reader finds."""
     where = where or MemoryFilter()
     text = store.match(reader, query_words(query), where, 100)
     near = dict(store.near(reader, MODEL, vector_of(query), where, 100))
     ranked = rank(query_words(query), text, near, semantic=False)
-    ranked = with_neighbours(ranked, store.places([one.no for one in ranked[:2]], reader, 2))
-    there = store.take([one.no for one in ranked], reader)
-    return sorted((there[one.no].id, round(one.score, 6)) for one in ranked if one.no in there)
+    ranked = with_neighbours(ranked, store.places([hit.no for hit in ranked[:2]], reader, 2))
+    readable = store.take([hit.no for hit in ranked], reader)
+    return sorted((readable[hit.no].id, round(hit.score, 6)) for hit in ranked if hit.no in readable)
 
 
 def seen(store: Memories, reader: MemoryReader, query: str) -> dict[str, Any]:
-    """All that a reader can learn from a store: results, scores, counts, lists and trails."""
+    """Everything that a reader can learn from a store: results, scores, counts, lists and trails."""
     text = store.match(reader, query_words(query), MemoryFilter(), 100)
     numbers = [hit.no for hit in text.hits]
     return {
         "found": found(store, reader, query),
         "counts": (sorted(text.counts), text.total, round(text.length_mean, 6)),
         "sessions": sorted(place.session for place in store.places(numbers, reader).values()),
-        "listed": [one.id for one in store.listing(reader, MemoryFilter(dead=True), NOW)],
+        "listed": [memory.id for memory in store.listing(reader, MemoryFilter(dead=True), NOW)],
         "trail": [(trace.memory, trace.act) for trace in store.trail(reader)],
     }
 
@@ -99,24 +99,32 @@ def seen(store: Memories, reader: MemoryReader, query: str) -> dict[str, Any]:
 def leaks(
     make: Sequence[Memories], memories: Iterable[Memory], reader: MemoryReader, query: str
 ) -> list[str]:
-    """What a reader sees of a full store and not of one with only its own; ``make``: both, empty."""
+    """The differences between what a reader sees of a full store and of one with only its own memories.
+
+    ``make`` has both stores, empty."""
     full, own = make
     everything = list(memories)
-    visible = [one for one in everything if may_read(reader, audience_of(one))]
+    visible = [memory for memory in everything if may_read(reader, audience_of(memory))]
     for store, rows in ((full, everything), (own, visible)):
-        for one in rows:
-            store.write(MemoryChange(adds=[kept(one)], trail=[MemoryAudit(one.id, "add", THEN, one.agent)]))
-    there, wanted = seen(full, reader, query), seen(own, reader, query)
+        for memory in rows:
+            store.write(
+                MemoryChange(adds=[kept(memory)], trail=[MemoryAudit(memory.id, "add", THEN, memory.agent)])
+            )
+    in_full, in_own = seen(full, reader, query), seen(own, reader, query)
     wrong = [
-        f"{name}: {there[name]} instead of {wanted[name]}" for name in there if there[name] != wanted[name]
+        f"{name}: {in_full[name]} instead of {in_own[name]}"
+        for name in in_full
+        if in_full[name] != in_own[name]
     ]
-    hidden = [one.id for one in everything if one not in visible]
-    shown = full.get(hidden, reader)
-    return wrong + [f"get gave {one.id}" for one in shown if not may_read(reader, audience_of(one))]
+    hidden = [memory.id for memory in everything if memory not in visible]
+    returned = full.get(hidden, reader)
+    return wrong + [
+        f"get gave {memory.id}" for memory in returned if not may_read(reader, audience_of(memory))
+    ]
 
 
 class MemoriesSuite(ABC):
-    """All that a store of memories must do."""
+    """The contract of a store of memories."""
 
     durable = False
 
@@ -125,14 +133,16 @@ class MemoriesSuite(ABC):
         """A new, empty store that keeps its files, if any, in this folder."""
 
     def reopen(self, store: Memories, tmp_path: Path) -> Memories:
-        """The same store once more, as another process would see it."""
+        """The same store, opened again as another process would."""
         return self.make(tmp_path)
 
     def test_a_memory_comes_back_as_it_was_kept(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
-        one = memory("m1", "é 日本 \u2028 'quote\" \\", metadata={"a": [1, {"b": None}]}, shared_with=("x",))
-        assert add(store, one) == ["m1"]
-        assert store.get(["m1", "never"], HERE) == [one]
+        stored = memory(
+            "m1", "é 日本 \u2028 'quote\" \\", metadata={"a": [1, {"b": None}]}, shared_with=("x",)
+        )
+        assert add(store, stored) == ["m1"]
+        assert store.get(["m1", "never"], HERE) == [stored]
 
     def test_the_same_words_for_the_same_readers_are_kept_once(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -156,8 +166,8 @@ class MemoriesSuite(ABC):
         old = replace(memory("m1"), deprecated=NOW, reason="wrong", revision=2)
         store.write(MemoryChange(puts=[kept(old)]))
         assert add(store, memory("m2")) == ["m2"]
-        assert [one.id for one in store.listing(HERE, MemoryFilter(), NOW)] == ["m2"]
-        assert {one.id for one in store.listing(HERE, MemoryFilter(dead=True), NOW)} == {"m1", "m2"}
+        assert [stored.id for stored in store.listing(HERE, MemoryFilter(), NOW)] == ["m2"]
+        assert {stored.id for stored in store.listing(HERE, MemoryFilter(dead=True), NOW)} == {"m1", "m2"}
 
     def test_a_put_that_comes_too_late_changes_nothing_at_all(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -168,7 +178,7 @@ class MemoriesSuite(ABC):
             raise AssertionError("a late put was taken")
         except StaleVersion as stale:
             assert (stale.expected, stale.actual) == (2, 1)
-        assert [one.id for one in store.listing(HERE, MemoryFilter(), NOW)] == ["m1"]
+        assert [stored.id for stored in store.listing(HERE, MemoryFilter(), NOW)] == ["m1"]
 
     def test_a_put_that_says_what_another_memory_says_changes_nothing(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -178,7 +188,7 @@ class MemoriesSuite(ABC):
             raise AssertionError("the same words were kept twice")
         except StaleVersion as stale:
             assert (stale.expected, stale.actual) == (1, 1)
-        assert {one.content for one in store.listing(HERE, MemoryFilter(), NOW)} == {"one", "two"}
+        assert {stored.content for stored in store.listing(HERE, MemoryFilter(), NOW)} == {"one", "two"}
 
     def test_full_text_finds_words_and_says_how_many_hold_them(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -200,7 +210,7 @@ class MemoriesSuite(ABC):
         assert store.near(HERE, "other", vector_of("pool"), MemoryFilter(), 10) == []
         [(_, close)] = store.near(HERE, MODEL, vector_of("the pool has ten connections"), MemoryFilter(), 10)
         assert close > 0.99
-        assert [one.id for _, one in store.unembedded("other", 10)] == ["m1"]
+        assert [stored.id for _, stored in store.unembedded("other", 10)] == ["m1"]
         assert store.unembedded(MODEL, 10) == []
         store.write(MemoryChange(vectors=[StoredMemory(memory("m1"), "", "other", vector_of("pool"))]))
         assert len(store.near(HERE, "other", vector_of("pool"), MemoryFilter(), 10)) == 1
@@ -223,11 +233,13 @@ class MemoriesSuite(ABC):
         text = store.match(
             HERE, query_words("alpha bravo charlie delta echo foxtrot golf"), MemoryFilter(), 100
         )
-        numbers = {one.id: no for no, one in store.take([hit.no for hit in text.hits], HERE).items()}
-        found = store.places(list(numbers.values()), HERE, 2)
+        numbers = {stored.id: no for no, stored in store.take([hit.no for hit in text.hits], HERE).items()}
+        places = store.places(list(numbers.values()), HERE, 2)
         names = {no: id for id, no in numbers.items()}
-        told = {names[no]: [[names[other] for other in far] for far in p.beside] for no, p in found.items()}
-        assert told == {"m1": [["m2"], ["m4"]], "other": [[], []], "m2": [["m1", "m4"], []],
+        neighbours = {
+            names[no]: [[names[other] for other in far] for far in p.beside] for no, p in places.items()
+        }
+        assert neighbours == {"m1": [["m2"], ["m4"]], "other": [[], []], "m2": [["m1", "m4"], []],
                         "m4": [["m2"], ["m1"]]}  # fmt: skip
         assert store.places([numbers["m1"]], MemoryReader(agent="x"), 2) == {}
         assert [place.session for place in store.places([numbers["m1"]], HERE).values()] == ["s1"]
@@ -247,7 +259,7 @@ class MemoriesSuite(ABC):
             (MemoryFilter(agents=("nobody",)), set()),
         ):
             assert {id for id, _ in found(store, HERE, "alpha", where)} == wanted
-            assert {one.id for one in store.listing(HERE, where, NOW)} == wanted
+            assert {stored.id for stored in store.listing(HERE, where, NOW)} == wanted
 
     def test_lists_filter_by_facts_time_and_life(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -259,7 +271,7 @@ class MemoriesSuite(ABC):
         )
 
         def ids(**where: Any) -> list[str]:
-            return [one.id for one in store.listing(HERE, MemoryFilter(**where), NOW)]
+            return [stored.id for stored in store.listing(HERE, MemoryFilter(**where), NOW)]
 
         assert ids() == ["m2", "m1"] and set(ids(dead=True)) == {"m1", "m2", "m3"}
         assert ids(metadata={"area": "auth"}) == ids(metadata={"tags": "y"}) == ["m1"]
@@ -271,11 +283,11 @@ class MemoriesSuite(ABC):
         add(store, memory("m1"))
         for voter, vote in (("a", "helpful"), ("b", "helpful"), ("a", "harmful")):
             store.write(MemoryChange(votes=[Vote("m1", voter, vote, NOW)]))
-        [one] = store.get(["m1"], HERE)
-        assert (one.helpful, one.harmful) == (1, 1)
+        [stored] = store.get(["m1"], HERE)
+        assert (stored.helpful, stored.harmful) == (1, 1)
         store.write(MemoryChange(recalls=[("m1", 2, NOW), ("m1", 1, NOW)]))
-        [one] = store.get(["m1"], HERE)
-        assert (one.recalled, one.recalled_at, one.helpful) == (3, NOW, 1)
+        [stored] = store.get(["m1"], HERE)
+        assert (stored.recalled, stored.recalled_at, stored.helpful) == (3, NOW, 1)
 
     def test_a_forgotten_memory_is_found_by_nothing_and_leaves_a_stone(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -301,10 +313,10 @@ class MemoriesSuite(ABC):
         vote = Vote("m1", "ann", "helpful", NOW, "it was of help")
         add(store, first, memory("m2", "dead", deprecated=NOW), memory("m3", "third"))
         store.write(MemoryChange(votes=[vote], trail=[trace], recalls=[("m1", 2, NOW)]))
-        one, two = store.carried(0, 2)
-        assert one.kept.memory == replace(first, helpful=1, recalled=2, recalled_at=NOW)
-        assert (one.kept.model, one.kept.vector) == (MODEL, vector_of(first.content))
-        assert (list(one.votes), list(one.trail)) == ([vote], [trace])
+        stored, two = store.carried(0, 2)
+        assert stored.kept.memory == replace(first, helpful=1, recalled=2, recalled_at=NOW)
+        assert (stored.kept.model, stored.kept.vector) == (MODEL, vector_of(first.content))
+        assert (list(stored.votes), list(stored.trail)) == ([vote], [trace])
         assert two.kept.memory.id == "m2" and not two.kept.vector and not two.votes
         assert [row.kept.memory.id for row in store.carried(two.no)] == ["m3"]
 
@@ -330,7 +342,7 @@ class MemoriesSuite(ABC):
         }
         for reader, wanted in readers.values():
             assert {id for id, _ in found(store, reader, "pool")} == wanted
-            assert {one.id for one in store.listing(reader, MemoryFilter(), NOW)} == wanted
+            assert {stored.id for stored in store.listing(reader, MemoryFilter(), NOW)} == wanted
             assert store.match(reader, query_words("pool"), MemoryFilter(), 10).total == len(wanted)
 
     def test_writers_beside_each_other_lose_nothing(self, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """The contract of ``segue.agents.base`` as tests that any agent can run.
 
-Subclass ``ReaderSuite``, name your ``agent`` and a ``maker`` that writes its format from steps (see
-``segue.testing.transcripts``), and let pytest collect it. Where the format cannot say something, declare
-it: ``unsaid``, ``acts``, ``ids``, ``pending``. Stories and damage are seeded; a failure says its seed, and
-``scale`` says how much of the fuzzing is done.
+Subclass ``ReaderSuite``, set your ``agent`` and a ``maker`` that writes its format from steps (see
+``segue.testing.transcripts``), and let pytest collect it. Declare what the format cannot express by
+``unsaid``, ``acts``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows its seed;
+``scale`` sets how much fuzzing is done.
 """
 
 from __future__ import annotations
@@ -54,36 +54,36 @@ _steps = msgspec.json.Decoder(list[Step])
 
 
 class ReaderSuite(ABC):
-    """All that an agent's reader must do. Subclass it; the name of the subclass begins with ``Test``."""
+    """The contract of an agent's reader. Subclass it under a name that begins with ``Test``."""
 
     agent: Agent
     maker: Maker
     unsaid: frozenset[type] = frozenset()
-    """Kinds of steps that the format cannot tell."""
+    """Kinds of steps that the format cannot express."""
     acts: frozenset[Act] = frozenset({"run", "read", "edit", "create"})
-    """Kinds of calls that the format tells apart."""
+    """Kinds of calls that the format distinguishes."""
     ids = True
-    """Whether calls keep their ids."""
+    """Whether calls have ids in the format."""
     pending = True
     """Whether a call is written before it has a result."""
     seed = 1
     scale = 1.0
 
-    # -- what the tests are made of ------------------------------------------------------------
+    # -- building blocks -----------------------------------------------------------------------
 
     def count(self, most: int) -> int:
-        """How often, of so many times in a full run."""
+        """How many of the iterations of a full run to do."""
         return max(2, round(most * self.scale))
 
     def written(self, steps: Iterable[Step]) -> bytes:
         return self.maker.written(steps, native="run-1", cwd="/src/shop")
 
     def records(self, data: bytes) -> list[bytes]:
-        """What a reader is given, one after the other."""
+        """The records of a transcript, in order."""
         return [line for line in data.split(b"\n") if line] if self.agent.form == "lines" else [data]
 
     def read(self, data: bytes) -> list[Step]:
-        """The steps of a whole transcript, each of them of its own types."""
+        """The steps of a whole transcript, checked for types and times."""
         reader = self.agent.reader()
         steps = [step for record in self.records(data) for step in reader.read(record)]
         assert _steps.decode(msgspec.json.encode(steps)) == steps
@@ -95,14 +95,14 @@ class ReaderSuite(ABC):
         return story(Random(f"{self.seed}/{number}"), length, pending=pending)
 
     def briefed(self, digest: RunDigest, *budgets: int) -> None:
-        """Briefs of every form can be made and stay within their budgets."""
+        """Assert that briefs of every form can be made and stay within their budgets."""
         for budget in budgets:
             for form in FORMS:
                 text = render_brief(brief_facts([digest], agent=self.agent.name), budget=budget, form=form)
                 assert len(text.encode()) <= budget, (budget, form)
 
     def survives(self, data: bytes, what: str, *, brief: bool) -> None:
-        """Whatever the bytes are: steps, a digest, and a brief within its budget."""
+        """Assert that any bytes give steps, a digest and a brief within its budget."""
         try:
             digest = fold(self.read(data))
             if brief:
@@ -110,40 +110,40 @@ class ReaderSuite(ABC):
         except Exception as fault:
             raise AssertionError(f"{self.agent.name}, {what}: {fault!r}") from fault
 
-    # -- what was said and done is told --------------------------------------------------------
+    # -- contents ------------------------------------------------------------------------------
 
     def test_what_was_written_is_read_as_it_was_told(self) -> None:
         for number in range(self.count(60)):
-            told = self.story(number)
-            found = self.read(self.written(told))
-            for kind, facts in _facts(told, found, self).items():
-                one, other = facts
-                assert one == other, f"story {self.seed}/{number}: {kind.__name__}"
+            original = self.story(number)
+            read_back = self.read(self.written(original))
+            for kind, facts in _facts(original, read_back, self).items():
+                expected, actual = facts
+                assert expected == actual, f"story {self.seed}/{number}: {kind.__name__}"
 
     def test_steps_come_in_the_order_in_which_they_were_told(self) -> None:
         for number in range(self.count(20)):
-            told = [step for step in self.story(number) if not isinstance(step, Plan)]
-            found = self.read(self.written(told))
-            assert _order(found) == _order(told), f"story {self.seed}/{number}"
+            original = [step for step in self.story(number) if not isinstance(step, Plan)]
+            read_back = self.read(self.written(original))
+            assert _order(read_back) == _order(original), f"story {self.seed}/{number}"
 
     def test_a_call_without_a_result_is_pending_and_others_are_not(self) -> None:
         if not self.pending:
             return
         for number in range(self.count(10)):
-            told = self.story(number, pending=True)
-            digest = fold(self.read(self.written(told)))
+            original = self.story(number, pending=True)
+            digest = fold(self.read(self.written(original)))
             [call] = digest.pending.values()
-            assert call.line == told[-1].command  # type: ignore[union-attr]
+            assert call.line == original[-1].command  # type: ignore[union-attr]
 
     def test_a_brief_that_was_given_is_told_as_such(self) -> None:
-        told: list[Step] = [
+        original: list[Step] = [
             Given(BEGAN, BRIEF),
             Prompt(BEGAN + 1, "go on"),
             Say(BEGAN + 2, "I go on with the cart."),
         ]
-        found = self.read(self.written(told))
-        assert _texts(found, Given) == [BRIEF] and _texts(found, Prompt) == ["go on"]
-        assert fold(found).inherited.goal == "Make the cart count each discount once"
+        read_back = self.read(self.written(original))
+        assert _texts(read_back, Given) == [BRIEF] and _texts(read_back, Prompt) == ["go on"]
+        assert fold(read_back).inherited.goal == "Make the cart count each discount once"
 
     # -- in any pieces -------------------------------------------------------------------------
 
@@ -153,8 +153,8 @@ class ReaderSuite(ABC):
         records = self.records(self.written(self.story(1, 60)))
         whole = self.read(b"\n".join(records))
         for end in range(len(records)):
-            found = self.read(b"\n".join(records[:end]))
-            assert found == whole[: len(found)], f"{end} records"
+            read_back = self.read(b"\n".join(records[:end]))
+            assert read_back == whole[: len(read_back)], f"{end} records"
 
     def test_reading_in_any_pieces_gives_the_same_steps_and_the_same_digest(self) -> None:
         for number in range(self.count(30)):
@@ -162,15 +162,15 @@ class ReaderSuite(ABC):
             data = self.written(story(random, 60))
             data = random.choice(damage.ALL)(data, random) if number % 2 else data
             records, whole = self.records(data), self.read(data)
-            found: list[Step] = []
-            digest, kept = RunDigest(), None
+            read_back: list[Step] = []
+            digest, state = RunDigest(), None
             for piece in _pieces(records, random):
-                reader = self.agent.reader(kept)
+                reader = self.agent.reader(state)
                 steps = [step for record in piece for step in reader.read(record)]
                 digest = decode(encode(fold(steps, digest))) or RunDigest()
-                found += steps
-                kept = json.loads(json.dumps(reader.keep()))
-            assert found == whole, f"seed {self.seed}/{number}"
+                read_back += steps
+                state = json.loads(json.dumps(reader.keep()))
+            assert read_back == whole, f"seed {self.seed}/{number}"
             assert encode(digest) == encode(fold(whole)), f"seed {self.seed}/{number}"
 
     def test_a_reader_that_is_asked_again_says_the_same(self) -> None:
@@ -198,14 +198,14 @@ class ReaderSuite(ABC):
     # -- damage --------------------------------------------------------------------------------
 
     def test_no_damage_makes_a_reader_raise_or_a_brief_too_long(self) -> None:
-        whole = [self.written(self.story(one, 16, pending=one % 3 == 0)) for one in range(12)]
+        whole = [self.written(self.story(kind, 16, pending=kind % 3 == 0)) for kind in range(12)]
         for number in range(self.count(3_000)):
             random = Random(f"{self.seed}/{number}")
             data = random.choice(whole)
             chosen = random.choices(damage.ALL, k=random.choice((1, 1, 2)))
-            for one in chosen:
-                data = _damaged(one, data, random)
-            names = "+".join(one.__name__ for one in chosen)
+            for kind in chosen:
+                data = _damaged(kind, data, random)
+            names = "+".join(kind.__name__ for kind in chosen)
             self.survives(data, f"seed {self.seed}/{number}: {names}", brief=number % 10 == 0)
 
     def test_every_field_may_be_of_another_type(self) -> None:
@@ -217,9 +217,9 @@ class ReaderSuite(ABC):
     def test_huge_and_deep_values_are_survived(self) -> None:
         for number in range(self.count(40)):
             random = Random(f"{self.seed}/{number}")
-            one = damage.SLOW[number % len(damage.SLOW)]
-            data = one(self.written(story(random, 8)), random)
-            self.survives(data, f"seed {self.seed}/{number}: {one.__name__}", brief=True)
+            kind = damage.SLOW[number % len(damage.SLOW)]
+            data = kind(self.written(story(random, 8)), random)
+            self.survives(data, f"seed {self.seed}/{number}: {kind.__name__}", brief=True)
 
     def test_a_file_may_end_at_any_byte(self) -> None:
         data = self.written(self.story(3, 6))
@@ -238,17 +238,17 @@ class ReaderSuite(ABC):
             assert not [step for step in self.read(nothing) if isinstance(step, Prompt | Say | Call | Result)]
 
     def test_half_an_emoji_costs_no_step(self) -> None:
-        told = [
+        original = [
             *self.story(5, 8),
             Prompt(1_799_999_000.0, "Fix the 🙂 half"),
             Say(1_799_999_001.0, "Half an 🙂 here"),
             Call(1_799_999_002.0, "call_half", "shell", "run", "echo 🙂", "echo 🙂"),
             Result(1_799_999_003.0, "call_half", True, 0, "🙂 printed"),
         ]
-        data = self.written(told)
+        data = self.written(original)
         for half in (b"\\ud83d", b"\\\\ud83d"):  # as it is, and in JSON within JSON
-            found = self.read(data.replace("🙂".encode(), half).replace(b"\\ud83d\\ude42", half))
-            assert _kinds(found) == _kinds(self.read(data))
+            read_back = self.read(data.replace("🙂".encode(), half).replace(b"\\ud83d\\ude42", half))
+            assert _kinds(read_back) == _kinds(self.read(data))
 
     def test_two_records_on_one_line_are_both_read(self) -> None:
         data = self.written(self.story(6))
@@ -258,8 +258,8 @@ class ReaderSuite(ABC):
             return
         for number in range(self.count(20)):
             at = Random(f"{self.seed}/{number}").randrange(len(lines) - 2)
-            glued = b"\n".join([*lines[:at], lines[at] + lines[at + 1], *lines[at + 2 :]])
-            assert self.read(glued) == whole, f"lines {at} and {at + 1}"
+            joined = b"\n".join([*lines[:at], lines[at] + lines[at + 1], *lines[at + 2 :]])
+            assert self.read(joined) == whole, f"lines {at} and {at + 1}"
 
     def test_a_torn_line_is_one_malformed_piece_and_no_record_of_its_own(self) -> None:
         if self.agent.form != "lines":
@@ -273,34 +273,36 @@ class ReaderSuite(ABC):
             assert not list(reader.read(torn)), f"seed {self.seed}/{number}"
             assert reader.malformed + reader.skipped == 1, f"seed {self.seed}/{number}"
 
-    # -- whose words ---------------------------------------------------------------------------
+    # -- only the user's words are prompts -----------------------------------------------------
 
     def test_only_the_users_words_are_prompts(self) -> None:
         for number in range(self.count(10)):
-            told = injected(Random(f"{self.seed}/{number}"))
-            found = self.read(self.written(told))
-            said = [step.text for step in told if isinstance(step, Prompt)]
-            assert [step.text for step in found if isinstance(step, Prompt)] == said
-            assert not [step for step in found if isinstance(step, Given)]
-            digest = fold(found)
+            original = injected(Random(f"{self.seed}/{number}"))
+            read_back = self.read(self.written(original))
+            prompts = [step.text for step in original if isinstance(step, Prompt)]
+            assert [step.text for step in read_back if isinstance(step, Prompt)] == prompts
+            assert not [step for step in read_back if isinstance(step, Given)]
+            digest = fold(read_back)
             for budget in (700, 2_048, 16_384):
                 text = render_brief(brief_facts([digest], agent=self.agent.name), budget=budget)
                 for line in text.split("\n"):
                     if line.startswith(_USERS):
-                        planted = [mark_of(one) for one in range(50) if mark_of(one) in line]
+                        planted = [
+                            mark_of(mark_number) for mark_number in range(50) if mark_of(mark_number) in line
+                        ]
                         assert not planted, f"seed {self.seed}/{number}: {line}"
 
-    # -- whose file ----------------------------------------------------------------------------
+    # -- recognising and finding transcripts ---------------------------------------------------
 
     def test_its_transcripts_are_recognised_as_its_own_and_no_others(self, tmp_path: Path) -> None:
         path = self.maker.placed(self.story(8), native="run-1", cwd="/src/shop", home=tmp_path)
         head = path.read_bytes()[:HEAD_BYTES]
         assert self.agent.recognises(head, str(path))
-        others = [one for one in agents() if one.name != self.agent.name]
-        assert not [one.name for one in others if one.recognises(head, str(path))]
+        others = [other for other in agents() if other.name != self.agent.name]
+        assert not [other.name for other in others if other.recognises(head, str(path))]
         if self.agent.form == "lines":
             assert self.agent.recognises(head, "transcript.jsonl")
-            assert not [one.name for one in others if one.recognises(head, "transcript.jsonl")]
+            assert not [other.name for other in others if other.recognises(head, "transcript.jsonl")]
 
     def test_no_damage_makes_recognising_raise(self, tmp_path: Path) -> None:
         path = self.maker.placed(self.story(9), native="run-1", cwd="/src/shop", home=tmp_path)
@@ -311,16 +313,16 @@ class ReaderSuite(ABC):
                 assert self.agent.recognises(head, name) in (True, False)
 
     def test_a_transcript_in_its_place_is_read_from_there(self, tmp_path: Path) -> None:
-        told = self.story(10)
-        path = self.maker.placed(told, native="run-1", cwd="/src/shop", home=tmp_path)
-        found = self.read(self.agent.load(path, "run-1"))
-        assert _order(found) == _order(self.read(self.written(told)))
+        original = self.story(10)
+        path = self.maker.placed(original, native="run-1", cwd="/src/shop", home=tmp_path)
+        read_back = self.read(self.agent.load(path, "run-1"))
+        assert _order(read_back) == _order(self.read(self.written(original)))
 
 
-def _damaged(one: damage.Damage, data: bytes, random: Random) -> bytes:
-    """Damage on damage: what no longer is JSON, or is nothing, stays as it is."""
+def _damaged(kind: damage.Damage, data: bytes, random: Random) -> bytes:
+    """Damaged data; data that is empty or no longer JSON stays as it is."""
     try:
-        return one(data, random) if data else data
+        return kind(data, random) if data else data
     except (ValueError, IndexError, RecursionError):
         return data
 
@@ -339,33 +341,36 @@ def _kinds(steps: list[Step]) -> list[type]:
 
 
 def _order(steps: Sequence[Step]) -> list[Any]:
-    """Who said and did what, in which order; parallel calls and their results may change places."""
-    told: list[Any] = []
+    """Messages and calls in order; parallel calls count as one, because their order may change."""
+    order: list[Any] = []
     for step in steps:
         if isinstance(step, Prompt | Say):
-            told.append((type(step), step.text.strip()))
-        elif isinstance(step, Call) and step.act != "plan" and told[-1:] != [Call]:
-            told.append(Call)
-    return told
+            order.append((type(step), step.text.strip()))
+        elif isinstance(step, Call) and step.act != "plan" and order[-1:] != [Call]:
+            order.append(Call)
+    return order
 
 
-def _facts(told: list[Step], found: list[Step], suite: ReaderSuite) -> dict[type, tuple[Any, Any]]:
-    """What must be equal, by the kind of step that says it."""
+def _facts(original: list[Step], read_back: list[Step], suite: ReaderSuite) -> dict[type, tuple[Any, Any]]:
+    """Expected and actual facts by the kind of step."""
     facts: dict[type, tuple[Any, Any]] = {}
     for kind in (Prompt, Say, Given):
-        facts[kind] = (_texts(told, kind), _texts(found, kind))
-    calls = {call.id for call in _of(told, Call) if call.act in suite.acts}
-    facts[Call] = (_calls(told, suite, calls), _calls(found, suite, calls))
-    facts[Result] = (_results(told, suite, calls), _results(found, suite, calls))
-    facts[Plan] = (_plan(told), _plan(found))
-    summaries = [one.summary for one in _of(told, Compact)]
-    compacted = [one.summary for one in _of(found, Compact)]
-    facts[Compact] = (summaries, [_within(one, compacted) for one in summaries])
-    facts[Fault] = (len(_of(told, Fault)), len(_of(found, Fault)))
-    facts[Interrupt] = (len(_of(told, Interrupt)), len(_of(found, Interrupt)))
-    facts[Usage] = ([one.context for one in _of(told, Usage)], [one.context for one in _of(found, Usage)])
-    facts[Title] = (_texts(told, Title)[-1:], _texts(found, Title)[-1:])
-    known, named = {one.name for one in _of(told, Model)}, {one.name for one in _of(found, Model)}
+        facts[kind] = (_texts(original, kind), _texts(read_back, kind))
+    calls = {call.id for call in _of(original, Call) if call.act in suite.acts}
+    facts[Call] = (_calls(original, suite, calls), _calls(read_back, suite, calls))
+    facts[Result] = (_results(original, suite, calls), _results(read_back, suite, calls))
+    facts[Plan] = (_plan(original), _plan(read_back))
+    summaries = [step.summary for step in _of(original, Compact)]
+    compacted = [step.summary for step in _of(read_back, Compact)]
+    facts[Compact] = (summaries, [_contained(step, compacted) for step in summaries])
+    facts[Fault] = (len(_of(original, Fault)), len(_of(read_back, Fault)))
+    facts[Interrupt] = (len(_of(original, Interrupt)), len(_of(read_back, Interrupt)))
+    facts[Usage] = (
+        [step.context for step in _of(original, Usage)],
+        [step.context for step in _of(read_back, Usage)],
+    )
+    facts[Title] = (_texts(original, Title)[-1:], _texts(read_back, Title)[-1:])
+    known, named = {step.name for step in _of(original, Model)}, {step.name for step in _of(read_back, Model)}
     facts[Model] = (True, bool(named) and named <= known)
     return {kind: pair for kind, pair in facts.items() if kind not in suite.unsaid}
 
@@ -378,12 +383,12 @@ def _texts(steps: list[Step], kind: type) -> list[str]:
     return [step.text.strip() for step in steps if isinstance(step, kind)]  # type: ignore[union-attr]
 
 
-def _within(wanted: str, texts: list[str]) -> str:
+def _contained(wanted: str, texts: list[str]) -> str:
     return wanted if any(wanted in text for text in texts) else ""
 
 
 def _calls(steps: list[Step], suite: ReaderSuite, ids: set[str]) -> list[Any]:
-    """Calls as far as this format tells them; plans are told by themselves."""
+    """The calls in a comparable form, as far as the format expresses them."""
     return sorted(
         (call.id if suite.ids else "", call.act, call.command, call.paths[:1])
         for call in _of(steps, Call)
@@ -392,13 +397,13 @@ def _calls(steps: list[Step], suite: ReaderSuite, ids: set[str]) -> list[Any]:
 
 
 def _results(steps: list[Step], suite: ReaderSuite, ids: set[str]) -> list[Any]:
-    """Results of those calls; those of calls that ran beside each other come in any order."""
+    """The results of calls in a comparable form; those of parallel calls may come in any order."""
     if not suite.ids:
         ids = {call.id for call in _of(steps, Call) if call.act in suite.acts}
     return sorted(
-        (one.id if suite.ids else "", one.ok, one.exit or 0, one.text.strip())
-        for one in _of(steps, Result)
-        if one.id in ids
+        (result.id if suite.ids else "", result.ok, result.exit or 0, result.text.strip())
+        for result in _of(steps, Result)
+        if result.id in ids
     )
 
 

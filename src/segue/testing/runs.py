@@ -17,14 +17,14 @@ from ..stores.base import RunRow, Runs
 
 
 def row(key: str = "k1", *, last: float = 1.0, project: str = "p", session: str = "s") -> RunRow:
-    """A run, with a reading."""
+    """A row of a run, with a reading."""
     return RunRow(
         key, "codex", f"native-{key}", project, session, f"/logs/{key}", "/src/shop", last, b"facts", b"read"
     )
 
 
 class RunsSuite(ABC):
-    """All that a store of runs must do."""
+    """The contract of a store of runs."""
 
     durable = False
 
@@ -33,7 +33,7 @@ class RunsSuite(ABC):
         """A new, empty store that keeps its files, if any, in this folder."""
 
     def reopen(self, runs: Runs, tmp_path: Path) -> Runs:
-        """The same store once more, as another process would see it."""
+        """The same store, opened again as another process would."""
         return self.make(tmp_path)
 
     def test_a_run_comes_back_as_it_was_put(self, tmp_path: Path) -> None:
@@ -45,16 +45,16 @@ class RunsSuite(ABC):
     def test_a_list_has_no_readings_and_begins_with_the_newest(self, tmp_path: Path) -> None:
         runs = self.make(tmp_path)
         runs.put([row("a", last=1.0), row("c", last=3.0), row("b", last=2.0)])
-        found = runs.rows()
-        assert [one.key for one in found] == ["c", "b", "a"]
-        assert all(one.reading is None and one.facts == b"facts" for one in found)
+        listed = runs.rows()
+        assert [run.key for run in listed] == ["c", "b", "a"]
+        assert all(run.reading is None and run.facts == b"facts" for run in listed)
 
     def test_a_list_is_of_the_projects_and_the_session_that_were_asked_for(self, tmp_path: Path) -> None:
         runs = self.make(tmp_path)
         runs.put([row("a", project="p"), row("b", project="q"), row("c", project="q", session="t")])
-        assert {one.key for one in runs.rows(projects=["q"])} == {"b", "c"}
-        assert {one.key for one in runs.rows(projects=["p", "q"])} == {"a", "b", "c"}
-        assert {one.key for one in runs.rows(session="t")} == {"c"}
+        assert {run.key for run in runs.rows(projects=["q"])} == {"b", "c"}
+        assert {run.key for run in runs.rows(projects=["p", "q"])} == {"a", "b", "c"}
+        assert {run.key for run in runs.rows(session="t")} == {"c"}
         assert runs.rows(projects=["p"], session="t") == []
 
     def test_a_second_put_takes_the_place_of_the_first(self, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ class RunsSuite(ABC):
         runs = self.make(tmp_path)
         runs.put([row("a"), row("b")])
         runs.drop(["a", "never"])
-        assert [one.key for one in runs.rows()] == ["b"]
+        assert [run.key for run in runs.rows()] == ["b"]
 
     def test_texts_and_bytes_of_any_kind_come_back(self, tmp_path: Path) -> None:
         runs = self.make(tmp_path)
@@ -109,4 +109,4 @@ class RunsSuite(ABC):
             return
         runs = self.make(tmp_path)
         runs.put([row("a"), row("b")])
-        assert {one.key for one in self.reopen(runs, tmp_path).rows()} == {"a", "b"}
+        assert {run.key for run in self.reopen(runs, tmp_path).rows()} == {"a", "b"}

@@ -1,8 +1,8 @@
 """The contract of ``segue.stores.base.Journal`` as tests that any store can run.
 
-Subclass ``JournalSuite`` and override ``make``; a store that outlives its process sets
-``durable`` and, if closing is not enough to open it anew, overrides ``reopen``. Every test
-takes a fresh folder, pytest's ``tmp_path``, and asserts plainly.
+Subclass ``JournalSuite`` and override ``make``; a store that outlives its process sets ``durable`` and, if it
+needs more than closing and making it again, overrides ``reopen``. Every test takes a new folder, pytest's
+``tmp_path``.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ AT = "2026-01-02T03:04:05.000006Z"
 
 
 def draft(text: str = "x", *, kind: str = "note.taken", at: str = AT, run: str = "") -> Draft:
-    """An event to be, with a text in its body."""
+    """A draft of an event, with a text in its body."""
     return Draft(kind=kind, body=canonical.encode({"text": text}), at=at, actor="tester", run=run)
 
 
 def drafts(*texts: str) -> list[Draft]:
-    """Several of them."""
+    """Several drafts."""
     return [draft(text) for text in texts]
 
 
 def verify_chain(events: list[Event]) -> None:
-    """Assert that these are a stream from its first event on, whole and as it was written."""
+    """Assert that these events are a whole stream from its first event on, as it was written."""
     prev, left = canonical.GENESIS, 0
-    for place, event in enumerate(events, 1):
-        assert event.version == place, f"{event.stream}: version {event.version} stands at {place}"
-        assert event.prev == prev, f"{event.stream} {place}: its predecessor is another one"
-        assert event.chained(), f"{event.stream} {place}: its envelope was changed"
-        assert event.intact(), f"{event.stream} {place}: its body was changed"
-        assert left == 0 or event.left == left - 1, f"{event.stream} {place}: a commit has a hole"
+    for position, event in enumerate(events, 1):
+        assert event.version == position, f"{event.stream}: version {event.version} is at {position}"
+        assert event.prev == prev, f"{event.stream} {position}: its predecessor is another one"
+        assert event.chained(), f"{event.stream} {position}: its envelope was changed"
+        assert event.intact(), f"{event.stream} {position}: its body was changed"
+        assert left == 0 or event.left == left - 1, f"{event.stream} {position}: a commit has a hole"
         prev, left = event.hash, event.left
-    assert left == 0, f"{events[-1].stream}: the last commit is only half there"
+    assert left == 0, f"{events[-1].stream}: the last commit is incomplete"
 
 
 def _raised(kind: type[E], call: Callable[[], object]) -> E:
@@ -56,17 +56,17 @@ def _raised(kind: type[E], call: Callable[[], object]) -> E:
 
 
 class JournalSuite(ABC):
-    """All that a journal must do. Subclass it; the name of the subclass begins with ``Test``."""
+    """The contract of a journal. Subclass it under a name that begins with ``Test``."""
 
     durable = False
-    """Whether what was appended is there after ``reopen``."""
+    """Whether events survive ``reopen``."""
 
     @abstractmethod
     def make(self, tmp_path: Path) -> Journal:
         """A new, empty journal that keeps its files, if any, in this folder."""
 
     def reopen(self, journal: Journal, tmp_path: Path) -> Journal:
-        """The same store once more, as another process would see it."""
+        """The same store, opened again as another process would."""
         journal.close()
         return self.make(tmp_path)
 
@@ -247,8 +247,8 @@ class JournalSuite(ABC):
         piece = address(b"secret piece")
         journal.append(Append("s", 3, drafts("d")), pieces={piece: b"secret piece"})
         journal.keep(Snapshot("s", 4, 1, b"secret state"))
-        wish = Append("s", 4, drafts("erased"))
-        journal.erase([Rewrite("s", 2, b'{"text":"-"}')], {piece: b"-"}, wish)
+        request = Append("s", 4, drafts("erased"))
+        journal.erase([Rewrite("s", 2, b'{"text":"-"}')], {piece: b"-"}, request)
         events = journal.read("s")
         assert [e.erased for e in events] == [False, True, False, False, False]
         assert events[1].body == b'{"text":"-"}' and events[1].hash == before[1].hash
@@ -359,10 +359,10 @@ class JournalSuite(ABC):
         assert one.read("s") == [] and two.streams() == []
 
 
-def _append_by_retry(journal: Journal, stream: str, wish: Draft) -> None:
+def _append_by_retry(journal: Journal, stream: str, draft: Draft) -> None:
     while True:
         try:
-            journal.append(Append(stream, journal.head(stream).version, [wish]))
+            journal.append(Append(stream, journal.head(stream).version, [draft]))
             return
         except StaleVersion:
             continue

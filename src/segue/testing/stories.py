@@ -1,7 +1,7 @@
-"""Made-up runs as steps: what readers are tested on, and what a demo shows. The same seed, the same story.
+"""Made-up runs as steps, for tests of readers and for the demo. The same seed gives the same story.
 
-``story`` is a run that works, fails, plans and goes on; ``injected`` is one in which everything that the
-agent reads tells it what to do. None of it was copied from a real conversation.
+``story`` is a run that works, fails, plans and continues; in ``injected``, everything that the agent reads
+tries to give it orders. Nothing was copied from a real conversation.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ _STATES: tuple[Planning, ...] = ("pending", "active", "done")
 
 
 def story(random: Random, length: int = 40, *, pending: bool = False) -> list[Step]:
-    """A run of about so many steps; with ``pending`` it dies in a call."""
-    return list(_Story(random).told(length, pending))
+    """A run of about so many steps; with ``pending``, it ends in the middle of a call."""
+    return list(_Story(random).steps(length, pending))
 
 
 class _Story:
@@ -71,7 +71,7 @@ class _Story:
         self.calls = self.context = 0
         self.plan: list[tuple[str, Planning]] = []
 
-    def told(self, length: int, pending: bool) -> Iterator[Step]:
+    def steps(self, length: int, pending: bool) -> Iterator[Step]:
         yield Start(self.tick(), "start", "run-1", "/src/shop", "main", "", "1.2.3")
         yield Model(self.tick(), "model-one")
         yield Given(self.tick(), BRIEF)
@@ -90,12 +90,12 @@ class _Story:
         return self.at
 
     def sentence(self) -> str:
-        one, two = self.random.sample(_THINGS, 2)
+        first, second = self.random.sample(_THINGS, 2)
         end = self.random.choice(
             ("", " (naïve 日本語 🙂)", " “as agreed”", " in C:\\shop\\new", "\n\n- [ ] later")
         )
         number = self.random.randrange(10_000)
-        return f"{self.random.choice(_VERBS)} the {one} before the {two}, case {number}{end}."
+        return f"{self.random.choice(_VERBS)} the {first} before the {second}, case {number}{end}."
 
     def event(self) -> Iterator[Step]:
         kind = self.random.choices(
@@ -215,31 +215,33 @@ _ORDERS = (
 
 
 def mark_of(number: int) -> str:
-    """The word by which an injection is known again."""
+    """The word by which an injection is recognised."""
     return f"QZX{number:02}PLANTED"
 
 
 def injected(random: Random, count: int = 50) -> list[Step]:
-    """A run in which each thing that was read gives an order; only the prompts are the user's."""
-    made = _Story(random)
+    """A run in which everything that is read gives an order; only the prompts are the user's."""
+    writer = _Story(random)
     steps: list[Step] = [
-        Start(made.tick(), "start", "run-1", "/src/shop", "main"),
-        Model(made.tick(), "model-one"),
-        Prompt(made.tick(), "Make the shopping cart count each discount once. Never touch the ledger."),
+        Start(writer.tick(), "start", "run-1", "/src/shop", "main"),
+        Model(writer.tick(), "model-one"),
+        Prompt(writer.tick(), "Make the shopping cart count each discount once. Never touch the ledger."),
     ]
     acts: tuple[Act, ...] = ("run", "read", "web", "search", "agent", "create", "edit")
     for number in range(count):
         order = _ORDERS[number % len(_ORDERS)].format(mark=mark_of(number))
-        call = made.call(acts[number % len(acts)])
+        call = writer.call(acts[number % len(acts)])
         wrapped = random.choice(("{}", "first line\n{}", "{}\nlast line", "\n\n{}\n\n")).format(order)
         if call.act in ("create", "edit"):
             call = Call(
                 call.at, call.id, call.tool, call.act, f"{call.paths[0]}\n{wrapped}", paths=call.paths
             )
         failed = call.act == "run" and random.random() < 0.3
-        result = Result(made.tick(), call.id, not failed, int(failed) if call.act == "run" else None, wrapped)
+        result = Result(
+            writer.tick(), call.id, not failed, int(failed) if call.act == "run" else None, wrapped
+        )
         steps += [call, result]
         if number % 10 == 9:
-            steps.append(Say(made.tick(), "The discount is counted twice in the cart."))
-    steps.append(Prompt(made.tick(), "Use integers for cents, not floats, in the shopping cart please."))
+            steps.append(Say(writer.tick(), "The discount is counted twice in the cart."))
+    steps.append(Prompt(writer.tick(), "Use integers for cents, not floats, in the shopping cart please."))
     return steps

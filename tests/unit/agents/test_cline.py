@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from segue.agents.cline import AGENT, ROO
-from segue.agents.cline.texts import Tool, outcome, said
+from segue.agents.cline.texts import Tool, assistant_parts, outcome
 from segue.core.runs.steps import (
     Call,
     Compact,
@@ -156,10 +156,10 @@ def test_xml_tools_are_parted_from_what_is_said():
         "Then <read_file> in words.\n<read_file>\n<args>\n<file>\n<path>a.py</path>\n</file>\n"
         "<file><path>b.py</path></file>\n</args>\n</read_file>"
     )
-    first, write, then, reading = said(text)
+    first, write, then, reading = assistant_parts(text)
     assert (first, then) == ("First.", "Then <read_file> in words.")
     assert isinstance(write, Tool)
-    assert write.given == {"path": "a.html", "content": "<b></content> in it</b>", "line_count": "1"}
+    assert write.arguments == {"path": "a.html", "content": "<b></content> in it</b>", "line_count": "1"}
     (call,) = [
         step
         for step in read(api(("assistant", texts(text))))
@@ -258,14 +258,14 @@ def test_an_answer_is_for_the_last_call_of_its_tool_not_for_one_that_was_interru
 
 
 @pytest.mark.parametrize(
-    ("denied", "said"),
+    ("denied", "feedback"),
     [
         ("The user denied this operation.", ""),
         ("The user denied this operation and provided the following feedback:\n<feedback>\nNo.\n</feedback>",
          "No."),
     ],
 )  # fmt: skip
-def test_a_call_that_the_user_denied_is_refused_and_did_not_fail(denied, said):
+def test_a_call_that_the_user_denied_is_refused_and_did_not_fail(denied, feedback):
     native = [{"type": "tool_use", "id": "t1", "name": "execute_command", "input": {"command": "rm x"}}]
     answer = [
         {
@@ -275,7 +275,7 @@ def test_a_call_that_the_user_denied_is_refused_and_did_not_fail(denied, said):
         }
     ]
     steps = read(api(("assistant", native), ("user", answer)))
-    assert steps[-2:] == [Interrupt(0.0, said, "t1"), Result(0.0, "t1")]
+    assert steps[-2:] == [Interrupt(0.0, feedback, "t1"), Result(0.0, "t1")]
 
 
 def test_a_subtask_is_pending_until_it_reports():

@@ -20,7 +20,7 @@ from tests.unit.agents.codex_records import (
     user,
 )
 
-from segue.agents.codex.script import called
+from segue.agents.codex.script import readable_calls
 from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say
 
 # What was said
@@ -425,4 +425,4 @@ def test_a_script_that_runs_on_leaves_its_calls_pending_until_it_was_waited_for(
     ],
 )
 def test_literals_in_a_script_are_read_and_what_is_computed_is_left(source, found):
-    assert called(source) == found
+    assert readable_calls(source) == found

@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 
 from segue.agents import agent
-from segue.agents.base import Heard, objects
+from segue.agents.base import AgentOutput, json_objects
 from segue.services.supervision.launchers import launchable
 
-CASES: dict[str, tuple[list[Any], Heard]] = {
+CASES: dict[str, tuple[list[Any], AgentOutput]] = {
     "claude-code": (
         [
             {"type": "system", "subtype": "init", "session_id": "n1"},
             {"type": "result", "is_error": True, "result": "Invalid API key", "api_error_status": 401,
              "session_id": "n1", "total_cost_usd": 0.25},
         ],
-        Heard("n1", "Invalid API key", 401, 0.25),
+        AgentOutput("n1", "Invalid API key", 401, 0.25),
     ),
     "codex": (
         [
             {"type": "thread.started", "thread_id": "n1"},
             {"type": "turn.failed", "error": {"message": "unexpected status 429"}},
         ],
-        Heard("n1", "unexpected status 429"),
+        AgentOutput("n1", "unexpected status 429"),
     ),
     "opencode": (
         [
@@ -33,14 +33,14 @@ CASES: dict[str, tuple[list[Any], Heard]] = {
             {"type": "step_finish", "sessionID": "n1", "part": {"cost": 0.5}},
             {"type": "error", "sessionID": "n1", "error": {"data": {"message": "no key", "statusCode": 401}}},
         ],
-        Heard("n1", "no key", 401, 0.5),
+        AgentOutput("n1", "no key", 401, 0.5),
     ),
     "gemini-cli": (
         [
             {"type": "init", "session_id": "n1"},
             {"type": "result", "status": "error", "error": {"message": "got status: 429 Too Many"}},
         ],
-        Heard("n1", "got status: 429 Too Many", 429),
+        AgentOutput("n1", "got status: 429 Too Many", 429),
     ),
 }  # fmt: skip
 
@@ -58,8 +58,8 @@ def test_four_agents_can_be_launched() -> None:
 def test_what_an_agent_prints_says_its_conversation_and_what_went_wrong(name: str) -> None:
     printed, heard = CASES[name]
     text = "warning: not JSON\n" + "\n".join(json.dumps(one) for one in printed) + '\n{"torn": '
-    assert agent(name).launcher.hear(text) == heard  # type: ignore[attr-defined]
-    assert agent(name).launcher.hear("") == Heard()  # type: ignore[attr-defined]
+    assert agent(name).launcher.parse_output(text) == heard  # type: ignore[attr-defined]
+    assert agent(name).launcher.parse_output("") == AgentOutput()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -74,5 +74,5 @@ def test_a_command_line_holds_the_prompt_and_what_was_asked(name: str) -> None:
 
 
 def test_objects_are_found_between_other_lines() -> None:
-    assert list(objects('x\n{"a": 1}\n[1]\n{"b"\n {"c": 2} tail')) == [{"a": 1}, {"c": 2}]
-    assert list(objects('{\n "a": {\n "b": 1}}')) == [{"a": {"b": 1}}]
+    assert list(json_objects('x\n{"a": 1}\n[1]\n{"b"\n {"c": 2} tail')) == [{"a": 1}, {"c": 2}]
+    assert list(json_objects('{\n "a": {\n "b": 1}}')) == [{"a": {"b": 1}}]

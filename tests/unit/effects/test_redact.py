@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 from tests.support import made_up_secrets as secrets_kit
 
+from segue.effects.redaction import assignment
 from segue.effects.redaction.redact import redact, redact_bytes
 from segue.effects.redaction.rules import RULES, RUN
 
@@ -380,6 +381,19 @@ def test_what_only_repeats_hides_nothing(piece: bytes) -> None:
     many = piece * 5000
     chunk = many + b"\nexport API_KEY=abc123abc123\n" + many
     assert redact_bytes(chunk) == many + b"\nexport API_KEY=[redacted:assigned]\n" + many
+
+
+@pytest.mark.parametrize("table", ["NO_ASSIGNMENTS", "NO_SECRETS"])
+def test_each_exemption_alone_keeps_its_example_from_being_masked(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exemptions = getattr(assignment, table)
+    for exemption in exemptions:
+        assert redact_bytes(exemption.example) == exemption.example, exemption.reason
+        others = tuple(other for other in exemptions if other is not exemption)
+        with monkeypatch.context() as without:
+            without.setattr(assignment, table, others)
+            assert b"[redacted:assigned]" in redact_bytes(exemption.example), exemption.reason
 
 
 def test_a_text_without_anything_telling_loads_no_engine() -> None:

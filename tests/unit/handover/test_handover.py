@@ -201,7 +201,7 @@ def test_a_damaged_checkpoint_heals_itself_from_the_journal_and_says_so(
     else:
         path.write_text(damage)
     standing = Handover(segue).standing()
-    assert standing.code == 1 and len(standing.said) == 1 and "made anew from" in standing.said[0]
+    assert standing.code == 1 and len(standing.said) == 1 and "rebuilt from" in standing.said[0]
     assert json.loads(path.read_bytes()) == whole and Handover(segue).standing().said == []
 
 
@@ -300,12 +300,12 @@ def test_a_file_that_is_not_trusted_declares_nothing(segue: Segue, project: Path
         ("[[handover.step]]\nkind = 'git'\npsuh = true", "unknown key `psuh`", "push"),
         ("[[handover.step]]\nkind = 'git'\npush = 'yes'", "must be of type bool", ""),
         ("[[handover.step]]\nkind = 'git'\npaths = ['../up']", "must stay within", ""),
-        ("[[handover.step]]\nkind = 'note'\ntext = '{gaol}'", "names {gaol}", "goal"),
+        ("[[handover.step]]\nkind = 'note'\ntext = '{gaol}'", "placeholder {gaol}", "goal"),
         ("[[handover.step]]\nkind = 'command'", "`command` is missing", ""),
         ("[[handover.step]]\nkind = 'command'\ncommand = []", "list of words", ""),
-        ("[[handover.step]]\nkind = 'webhook'\nurl = 'http://example.org/x'", "to https", "https"),
+        ("[[handover.step]]\nkind = 'webhook'\nurl = 'http://example.org/x'", "needs https", "https"),
         ("[[handover.step]]\nkind = 'webhook'\nurl = 'https://u:p@example.org'", "credentials", ""),
-        ("[[handover.step]]\nkind = 'note'\nretries = -1", "below 0", ""),
+        ("[[handover.step]]\nkind = 'note'\nretries = -1", "is negative", ""),
         ("[[handover.step]]\nkind = 'note'\n[[handover.step]]\nkind = 'note'", "two steps", "name"),
         ("[[handover.step]]\nkind = 'note'\nname = '../x'", "cannot be used as the step's name", ""),
     ],
@@ -326,7 +326,7 @@ def test_a_command_that_fails_or_hangs_leaves_its_step_pending_and_nothing_runni
         segue,
         '[[handover.step]]\nkind = "command"\ncommand = ["sh", "-c", "echo broken; exit 3"]\n',
     )
-    with pytest.raises(HandoverPending, match="ended with 3: broken"):
+    with pytest.raises(HandoverPending, match="exited with 3: broken"):
         Handover(segue).run()
     declare(
         segue,

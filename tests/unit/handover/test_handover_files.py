@@ -67,7 +67,7 @@ def test_a_checkpoint_whose_copy_is_damaged_too_begins_anew_and_the_engine_runs(
     one.start(["a"])
     one.path.write_text("{}")
     (one.path.parent / ".checkpoint.json.copy").write_text("")
-    with pytest.warns(HandoverWarning, match="begins anew"):
+    with pytest.warns(HandoverWarning, match="replaced by an empty one"):
         assert HandoverEngine([Step("a", lambda: None)], one).run() == ["a"]
     assert one.resume_code() == 2
 
@@ -219,7 +219,7 @@ def test_pause_stops_a_run_between_two_steps(tmp_path: Path) -> None:
 
 
 def test_two_steps_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="one name: a"):
+    with pytest.raises(ValueError, match="same name: a"):
         HandoverEngine([Step("a", lambda: None), Step("a", lambda: None)], checkpoint(tmp_path))
 
 

@@ -177,7 +177,7 @@ def test_a_locked_index_is_waited_for_and_never_broken(free: bool, project: Path
         timer.start()
     done = Publisher(project, ["memory"], lock_seconds=20 if free else 0.2).publish("m")
     assert done.ok == free and lock.exists() != free
-    assert free or "another git has the index" in done.reason
+    assert free or "another git process has held" in done.reason
 
 
 def test_without_a_name_somebody_commits_all_the_same(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_a_path_that_git_ignores_is_said_to_be(project: Path) -> None:
 def test_a_folder_that_is_no_repository_is_pending(tmp_path: Path) -> None:
     write(tmp_path, "x")
     done = publish(tmp_path)
-    assert not done.ok and "not in a working tree" in done.reason
+    assert not done.ok and "not in a git working tree" in done.reason
 
 
 def test_a_removed_file_is_removed_in_the_commit(project: Path) -> None:

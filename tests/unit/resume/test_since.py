@@ -209,7 +209,7 @@ def test_after_a_forced_push_that_was_cleaned_up_commits_are_told_by_time(
     told = seg.since()
     assert told.how == "unknown" and [one.subject for one in told.commits] == ["theirs"]
     assert told.files.modified == ("b.py",)
-    assert "is not here any more" in told.unknown[0]
+    assert "no longer exists" in told.unknown[0]
 
 
 def test_a_merge_in_the_middle_has_conflicts_to_be_solved_first(seg: Segue, repo: Repository) -> None:

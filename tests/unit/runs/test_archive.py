@@ -14,7 +14,7 @@ import pytest
 
 from segue import DamagedError
 from segue.effects.files import archive as module
-from segue.effects.files.archive import Archive, Copy, CopyOwner, Pen, to_drop
+from segue.effects.files.archive import Archive, Copy, CopyOwner, CopyWriter, to_drop
 
 ABOUT = CopyOwner("k1", "codex", "run-1", "/logs/run-1.jsonl")
 
@@ -36,11 +36,11 @@ def lines(count: int, seed: int = 1) -> bytes:
 
 
 def keep(archive: Archive, *blocks: bytes, about: CopyOwner = ABOUT, before: Copy | None = None) -> Copy:
-    pen = Pen(archive, about, before, last=time.time())
+    writer = CopyWriter(archive, about, before, last=time.time())
     for block in blocks:
-        pen.add(block)
-    copy = pen.finish(sum(map(len, blocks)) + (before.about.offset if before else 0))
-    archive.put([copy], pen.waiting)
+        writer.add(block)
+    copy = writer.finish(sum(map(len, blocks)) + (before.about.offset if before else 0))
+    archive.put([copy], writer.waiting)
     return copy
 
 
@@ -82,17 +82,17 @@ def test_what_two_transcripts_have_in_common_is_stored_once(archive: Archive) ->
 
 
 def test_a_document_without_lines_is_cut_all_the_same(archive: Archive) -> None:
-    pen = Pen(archive, ABOUT, last=1.0)
+    writer = CopyWriter(archive, ABOUT, last=1.0)
     body = b"x" * 2500 + b"y" * 700
-    pen.add(body, whole=False)
-    archive.put([pen.finish(len(body))], pen.waiting)
+    writer.add(body, whole=False)
+    archive.put([writer.finish(len(body))], writer.waiting)
     assert b"".join(archive.read("k1")) == body
 
 
 def test_a_torn_last_line_is_kept_beside_and_replaced(archive: Archive) -> None:
-    pen = Pen(archive, ABOUT, last=1.0)
-    pen.add(b"whole\n")
-    archive.put([pen.finish(6, torn=b'{"half')], pen.waiting)
+    writer = CopyWriter(archive, ABOUT, last=1.0)
+    writer.add(b"whole\n")
+    archive.put([writer.finish(6, torn=b'{"half')], writer.waiting)
     assert list(archive.read("k1")) == [b"whole\n", b'{"half']
     keep(archive, b'{"half":1}\n', before=archive.find("k1"))
     assert b"".join(archive.read("k1")) == b'whole\n{"half":1}\n'
@@ -102,7 +102,7 @@ def test_bytes_that_are_not_what_was_written_are_refused(archive: Archive) -> No
     keep(archive, lines(300))
     archive.close()
     db = sqlite3.connect(archive.path)
-    other = module.squeeze(b"something else")
+    other = module.compress(b"something else")
     db.execute("UPDATE chunks SET body = ? WHERE no = 2", (other,))
     db.commit()
     db.close()
@@ -118,7 +118,7 @@ def test_a_missing_chunk_is_named_and_found_by_a_look(archive: Archive) -> None:
     db.commit()
     db.close()
     assert archive.broken() == ["run-1"]
-    with pytest.raises(DamagedError, match="is gone"):
+    with pytest.raises(DamagedError, match="a chunk is missing"):
         list(archive.read("k1"))
 
 
@@ -173,9 +173,9 @@ def test_limits_take_the_oldest_first_and_never_one_that_stays() -> None:
 
 def test_a_rewrite_reaches_what_lies_across_a_cut(archive: Archive) -> None:
     body = b"a" * 990 + b"SECRET-WORD" + b"b" * 2000 + b"\n" + lines(50)
-    pen = Pen(archive, ABOUT, last=1.0)
-    pen.add(body, whole=False)
-    archive.put([pen.finish(len(body), torn=b"SECRET-WORD")], pen.waiting)
+    writer = CopyWriter(archive, ABOUT, last=1.0)
+    writer.add(body, whole=False)
+    archive.put([writer.finish(len(body), torn=b"SECRET-WORD")], writer.waiting)
     change = lambda text: text.replace(b"SECRET-WORD", b"*" * 11)  # noqa: E731
     assert archive.rewrite(change, dry_run=True) == ["k1"]
     assert archive.rewrite(change) == ["k1"]

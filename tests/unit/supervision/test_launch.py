@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.effects.processes.launch import UNKNOWN_EXIT, Child, found_again, kill, left_behind, spawn
+from segue.effects.processes.launch import UNKNOWN_EXIT, Child, find_child, kill, leftover_processes, spawn
 from segue.errors import NotInstalled
 
 STUBBORN = """
@@ -57,12 +57,12 @@ def test_a_child_is_found_again_by_pid_and_by_its_mark(tmp_path: Path) -> None:
     child = _spawn(tmp_path, "m4", "sleep", "60")
     try:
         for again in (
-            found_again(child.pid, child.started, "m4", child.output),
-            found_again(0, "", "m4", child.output),
+            find_child(child.pid, child.started, "m4", child.output),
+            find_child(0, "", "m4", child.output),
         ):
             assert again is not None and again.pid == child.pid and again.exit_code() is None
-        assert found_again(child.pid, "another start", "m4", child.output) is None
-        assert found_again(0, "", "m5", child.output) is None
+        assert find_child(child.pid, "another start", "m4", child.output) is None
+        assert find_child(0, "", "m5", child.output) is None
     finally:
         child.end(1.0)
     gone = Child(child.pid, child.started, child.output)
@@ -71,11 +71,11 @@ def test_a_child_is_found_again_by_pid_and_by_its_mark(tmp_path: Path) -> None:
 
 def test_what_a_killed_child_left_is_found_and_named(tmp_path: Path) -> None:
     child = _spawn(tmp_path, "m6", "sh", "-c", "setsid sleep 61 & echo up; sleep 62")
-    _until(lambda: len(left_behind("m6")) == 2)
+    _until(lambda: len(leftover_processes("m6")) == 2)
     kill(child.pid)
     _until(lambda: child.exit_code() is not None)
-    left = left_behind("m6")
+    left = leftover_processes("m6")
     assert {one.command for one in left} == {"sleep 61", "sleep 62"}
     for one in left:
         kill(one.pid)
-    _until(lambda: not left_behind("m6"))
+    _until(lambda: not leftover_processes("m6"))

@@ -77,18 +77,18 @@ INIT = '{"type":"init","session_id":"n"}\n'
     ],
 )  # fmt: skip
 def test_gemini_cli_prints_why_it_tries_again_until_it_goes_on(line: str, seconds: float) -> None:
-    heard = agent("gemini-cli").launcher.hear(f"YOLO\n{INIT}{line}\n")  # type: ignore[attr-defined]
+    heard = agent("gemini-cli").launcher.parse_output(f"YOLO\n{INIT}{line}\n")  # type: ignore[attr-defined]
     assert trouble_of(heard.retrying) == "rate" and told_wait(heard.retrying, NOW) == seconds
-    gone_on = agent("gemini-cli").launcher.hear(f"{INIT}{line}\n{INIT}")  # type: ignore[attr-defined]
+    gone_on = agent("gemini-cli").launcher.parse_output(f"{INIT}{line}\n{INIT}")  # type: ignore[attr-defined]
     assert gone_on.retrying == ""
-    assert agent("gemini-cli").launcher.hear(INIT).retrying == ""  # type: ignore[attr-defined]
+    assert agent("gemini-cli").launcher.parse_output(INIT).retrying == ""  # type: ignore[attr-defined]
 
 
 def test_claude_code_and_opencode_say_when_a_limit_ends() -> None:
     limit = '{"type":"rate_limit_event","rate_limit_info":{"status":"%s","resetsAt":1794749593}}\n'
     claude = agent("claude-code").launcher  # type: ignore[attr-defined]
-    assert claude.hear(limit % "rejected").resets_at == 1794749593
-    assert claude.hear(limit % "allowed").resets_at == 0
+    assert claude.parse_output(limit % "rejected").resets_at == 1794749593
+    assert claude.parse_output(limit % "allowed").resets_at == 0
     error = '{"type":"error","error":{"data":{"message":"m","responseHeaders":{"retry-after":"%s"}}}}\n'
     opencode = agent("opencode").launcher  # type: ignore[attr-defined]
-    assert [opencode.hear(error % text).retry_seconds for text in ("20", "soon")] == [20.0, 0.0]
+    assert [opencode.parse_output(error % text).retry_seconds for text in ("20", "soon")] == [20.0, 0.0]

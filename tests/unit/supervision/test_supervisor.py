@@ -16,7 +16,7 @@ from segue.core.runs.steps import Fault as Refused
 from segue.core.sessions import commands as do
 from segue.core.supervision.decide import Policy, Waiting
 from segue.effects.processes import launch as processes
-from segue.effects.processes.launch import UNKNOWN_EXIT, LeftBehind
+from segue.effects.processes.launch import UNKNOWN_EXIT, LeftoverProcess
 from segue.errors import NotInstalled, Paused, UsageError
 from segue.services.supervision import follow, record, supervisor
 from segue.services.supervision.record import Launched, Options, Supervision
@@ -113,7 +113,7 @@ class World:
         self.launched: list[tuple[list[str], dict[str, Any]]] = []
         self.children: list[Child] = []
         self.notices: list[Notice] = []
-        self.left: list[LeftBehind] = []
+        self.left: list[LeftoverProcess] = []
         self.killed: list[int] = []
 
     def transcript(self, life: Scripted, native: str, prompt: str = "p") -> None:
@@ -162,7 +162,7 @@ def world(home: Path, repo: Repository, seg: Segue, monkeypatch: pytest.MonkeyPa
     for module in (supervisor, follow):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(supervisor, "spawn", made.spawn)
-    monkeypatch.setattr(supervisor, "left_behind", lambda mark: made.left)
+    monkeypatch.setattr(supervisor, "leftover_processes", lambda mark: made.left)
     monkeypatch.setattr(supervisor, "kill", made.killed.append)
     seg.start("Make good.txt", id="work")
     return made
@@ -484,7 +484,7 @@ def test_a_child_of_a_killed_supervisor_is_found_and_watched_to_its_end(
     world.transcript(GOOD, "n1")
     (world.folder / "good.txt").write_text("x")
     found = Child(world, GOOD, 77, world.folder / "out")
-    monkeypatch.setattr(supervisor, "found_again", lambda pid, *_: found if pid == 77 else None)
+    monkeypatch.setattr(supervisor, "find_child", lambda pid, *_: found if pid == 77 else None)
     finished = world.supervisor().run()
     assert finished.outcome == "done" and not world.launched
     assert world.texts("launched") == ["still at work: picked up"]
@@ -503,7 +503,7 @@ def test_of_a_child_that_is_gone_its_transcript_says_how_it_ended(
     )
     record.save(world.seg.session("work"), Supervision(CLAUDE, launches=(launch,)))
     world.transcript(life, "n1")
-    monkeypatch.setattr(supervisor, "found_again", lambda *_: None)
+    monkeypatch.setattr(supervisor, "find_child", lambda *_: None)
     monkeypatch.setattr(processes.Child, "exit_code", lambda self: UNKNOWN_EXIT)
     world.run(GOOD)
     assert world.kept.launches[0].ended == ended
@@ -558,8 +558,8 @@ def test_an_agent_that_cannot_be_launched_is_named_before_anything_is_done(world
 def test_processes_that_it_left_are_told_to_the_next_and_its_own_program_is_ended(world: World) -> None:
     prove(world)
     world.left = [
-        LeftBehind(41, "npm run dev"), LeftBehind(42, "/usr/bin/claude --resume x"),
-        LeftBehind(43, "node /opt/claude.js -p"), LeftBehind(44, "sh -c /x/claude.js"),
+        LeftoverProcess(41, "npm run dev"), LeftoverProcess(42, "/usr/bin/claude --resume x"),
+        LeftoverProcess(43, "node /opt/claude.js -p"), LeftoverProcess(44, "sh -c /x/claude.js"),
     ]  # fmt: skip
     world.run(Scripted(exit=1), GOOD)
     assert set(world.killed) == {42, 43}

@@ -106,6 +106,6 @@ def test_switching_pauses_one_session_and_takes_the_other_up(tmp_path: Path, jou
 
 @pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: other systems have no such names")
 def test_a_folder_whose_path_is_no_utf8_is_refused_in_words(tmp_path: Path, journal: VolatileStore) -> None:
-    with pytest.raises(UsageError, match="no UTF-8") as refused:
+    with pytest.raises(UsageError, match="not valid UTF-8") as refused:
         at(tmp_path / "caf\udce9", journal)
     assert "rename" in refused.value.hint

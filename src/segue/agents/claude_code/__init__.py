@@ -1,4 +1,4 @@
-"""Claude Code: JSON lines under ``~/.claude/projects``, append-only, one file a conversation."""
+"""Claude Code: JSON lines under ``~/.claude/projects``, append-only, one file per conversation."""
 
 from __future__ import annotations
 

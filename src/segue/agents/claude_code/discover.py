@@ -1,8 +1,8 @@
-"""Where Claude Code keeps its transcripts, whose they are, and whether their process lives.
+"""Finds Claude Code's transcripts, the project of each, and whether its process is alive.
 
-A folder under ``projects`` is named after the working folder with every other character than letters
-and digits made a dash. ``sessions/<pid>.json`` exists while a process runs and is left behind when it
-is killed: that is the mark of a crash.
+A folder under ``projects`` is named after the working folder, with a dash for every character that is not a
+letter or a digit. ``sessions/<pid>.json`` exists while a process runs and stays when it is killed, which is
+the sign of a crash.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
 _LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
 _CWD = regex(rb'"cwd":("(?:[^"\\]|\\.)*")')
-_CLEANUP_DAYS = 30  # what the agent does when its settings do not say
+_CLEANUP_DAYS = 30  # the agent's default
 
 
 class _Live(Value, rename="camel"):
-    """``sessions/<pid>.json``."""
+    """The content of ``sessions/<pid>.json``."""
 
     pid: int = 0
     session_id: str = ""
@@ -62,8 +62,8 @@ class ClaudeCode:
             return False
         if any(mark in head for mark in _SURE):
             return True
-        squeezed = head.replace(b'": ', b'":')
-        return any(mark in squeezed for mark in _SURE) or sum(mark in squeezed for mark in _LIKELY) >= 2
+        compact = head.replace(b'": ', b'":')
+        return any(mark in compact for mark in _SURE) or sum(mark in compact for mark in _LIKELY) >= 2
 
     def reader(self, kept: Any = None) -> Reader:
         from .reader import Reader
@@ -104,8 +104,8 @@ class ClaudeCode:
 
 
 def _folder(where: SearchScope) -> Path:
-    given = where.env.get("CLAUDE_CONFIG_DIR")
-    return Path(given) if given else where.home / ".claude"
+    configured = where.env.get("CLAUDE_CONFIG_DIR")
+    return Path(configured) if configured else where.home / ".claude"
 
 
 def _slug(path: Path) -> str:
@@ -113,7 +113,7 @@ def _slug(path: Path) -> str:
 
 
 def _files(projects: Path, where: SearchScope) -> Iterator[tuple[Path, os.stat_result, bool]]:
-    """(file, its stat, whether the folder's name alone says that it is the project's)."""
+    """Each file with its stat, and whether the folder's name alone shows that it belongs to the project."""
     slugs = [_slug(root) for root in where.roots]
     for folder in _listed(projects):
         sure = folder.name in slugs
@@ -146,21 +146,21 @@ def _listed(folder: Path) -> list[Path]:
 def _cwd(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            found = _CWD.search(file.read(16_384))
-        return str(msgspec.json.decode(found[1])) if found else ""
+            match = _CWD.search(file.read(16_384))
+        return str(msgspec.json.decode(match[1])) if match else ""
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return ""
 
 
 def _registry(root: Path, where: SearchScope) -> dict[str, tuple[int, Sign]]:
-    """Native id to (pid, sign) of every process that runs or was killed."""
-    found: dict[str, tuple[int, Sign]] = {}
+    """The pid and the sign of every process that runs or was killed, by the id of its conversation."""
+    processes: dict[str, tuple[int, Sign]] = {}
     for path in _listed(root / "sessions"):
         try:
-            one = msgspec.json.decode(path.read_bytes(), type=_Live)
+            process = msgspec.json.decode(path.read_bytes(), type=_Live)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             continue
-        alive = where.is_alive(one.pid, str(one.proc_start or ""))
-        if alive or one.session_id not in found:
-            found[one.session_id] = (one.pid, "alive" if alive else "crashed")
-    return found
+        alive = where.is_alive(process.pid, str(process.proc_start or ""))
+        if alive or process.session_id not in processes:
+            processes[process.session_id] = (process.pid, "alive" if alive else "crashed")
+    return processes

@@ -1,7 +1,7 @@
-"""What Claude Code tells hooks, and what it takes from them; Codex has the same shapes.
+"""The hooks of Claude Code; those of Codex have the same form.
 
-Context goes in as ``additionalContext``; what a hook before a compaction prints is appended to the
-instructions of the compaction; a stop is refused by a decision to block with a reason.
+Context is returned as ``additionalContext``; what a hook prints before a compaction is appended to the
+instructions for it; a stop is refused by the decision to block, with a reason.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TAKES_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolBat
 
 
 class ClaudeHooks:
-    """The hooks of Claude Code and of those that have its shapes."""
+    """The hooks of Claude Code, and of agents with the same form."""
 
     def __init__(self, agent: str = "claude-code") -> None:
         self._agent = agent
@@ -44,7 +44,7 @@ class ClaudeHooks:
         return HookEvent(
             agent=self._agent, kind=kind, native=native, cwd=_cwd(payload),
             transcript=text(payload, "transcript_path"), source=text(payload, "source", "trigger", "reason"),
-            text=_said(kind, payload), turn=text(payload, "prompt_id", "turn_id"),
+            text=_text_of(kind, payload), turn=text(payload, "prompt_id", "turn_id"),
             again=payload.get("stop_hook_active") is True, side=bool(text(payload, "agent_id")),
             model=text(payload, "model") or model, window=window,
             context=context or number(payload, "context_tokens"), tool=text(payload, "tool_name"),
@@ -64,11 +64,11 @@ class ClaudeHooks:
         return msgspec.json.encode({"hookSpecificOutput": inner})
 
 
-def _said(kind: Kind, payload: dict[str, Any]) -> str:
+def _text_of(kind: Kind, payload: dict[str, Any]) -> str:
     if kind == "tool":
-        given = payload.get("tool_input")
-        if isinstance(given, dict):
-            return text(given, "command", "file_path", "path", "description")
+        arguments = payload.get("tool_input")
+        if isinstance(arguments, dict):
+            return text(arguments, "command", "file_path", "path", "description")
         return ""
     return text(
         payload, *{"prompt": ("prompt",), "failure": ("error",)}.get(kind, ("last_assistant_message",))
@@ -82,7 +82,7 @@ def _cwd(payload: dict[str, Any]) -> str:
 
 
 def _window(payload: dict[str, Any]) -> tuple[int, int, str]:
-    """(size, tokens in it, model) as a status line is told."""
+    """The size of the window, the tokens in it and the model, from the payload for a status line."""
     model = payload.get("model")
     name = text(model, "id", "display_name") if isinstance(model, dict) else ""
     about = payload.get("context_window")

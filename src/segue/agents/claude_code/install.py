@@ -1,4 +1,4 @@
-"""Segue in Claude Code: hooks in a settings file, and the MCP server in the scope that is not shared."""
+"""Installs Segue in Claude Code: hooks in a settings file, and the MCP server."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ LIVE = {"PostToolBatch": ("glance", 5)}
 
 
 def folder(where: InstallTarget) -> Path:
-    """Claude Code's own folder."""
-    given = where.env.get("CLAUDE_CONFIG_DIR")
-    return Path(given) if given else where.home / ".claude"
+    """Claude Code's configuration folder."""
+    configured = where.env.get("CLAUDE_CONFIG_DIR")
+    return Path(configured) if configured else where.home / ".claude"
 
 
 class ClaudeInstaller:
-    """Claude Code."""
+    """The installer for Claude Code."""
 
     name = "claude-code"
     title = "Claude Code"
 
-    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
-        return bool(found("claude")) or folder(where).is_dir()
+    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
+        return bool(which("claude")) or folder(where).is_dir()
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         settings = {
@@ -55,8 +55,8 @@ class ClaudeInstaller:
             return [
                 Edit(where.root / ".mcp.json", "MCP server", (JsonEntry(("mcpServers", "segue"), value),))
             ]
-        given = where.env.get("CLAUDE_CONFIG_DIR")
-        file = Path(given) / ".claude.json" if given else where.home / ".claude.json"
+        configured = where.env.get("CLAUDE_CONFIG_DIR")
+        file = Path(configured) / ".claude.json" if configured else where.home / ".claude.json"
         inside = ("projects", str(where.root)) if where.scope == "project" else ()
         return [Edit(file, "MCP server", (JsonEntry((*inside, "mcpServers", "segue"), value),), mode=0o600)]
 

@@ -1,14 +1,14 @@
-"""How Claude Code is started, and what it prints."""
+"""Starts Claude Code and reads what it prints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base import Heard, number_of, objects
+from ..base import AgentOutput, json_objects, number_of
 
 
 class Launcher:
-    """``claude -p``."""
+    """Claude Code without a terminal is ``claude -p``."""
 
     command = "claude"
 
@@ -23,17 +23,17 @@ class Launcher:
     def interactive(self, prompt: str, *, resume: str, more: Sequence[str]) -> list[str]:
         return [self.command, *(["--resume", resume] if resume else []), *more, prompt]
 
-    def hear(self, output: str) -> Heard:
+    def parse_output(self, output: str) -> AgentOutput:
         native = fault = ""
         status, cost, resets_at = 0, 0.0, 0.0
-        for one in objects(output):
-            native = native or str(one.get("session_id") or "")
-            limit = one.get("rate_limit_info") if one.get("type") == "rate_limit_event" else None
+        for record in json_objects(output):
+            native = native or str(record.get("session_id") or "")
+            limit = record.get("rate_limit_info") if record.get("type") == "rate_limit_event" else None
             if isinstance(limit, dict) and limit.get("status") == "rejected":
                 resets_at = number_of(limit.get("resetsAt"))
-            if one.get("type") == "result":
-                cost = float(one.get("total_cost_usd") or 0.0)
-                if one.get("is_error"):
-                    fault = str(one.get("result") or one.get("subtype") or "error")
-                    status = int(one.get("api_error_status") or 0)
-        return Heard(native, fault, status, cost, resets_at)
+            if record.get("type") == "result":
+                cost = float(record.get("total_cost_usd") or 0.0)
+                if record.get("is_error"):
+                    fault = str(record.get("result") or record.get("subtype") or "error")
+                    status = int(record.get("api_error_status") or 0)
+        return AgentOutput(native, fault, status, cost, resets_at)

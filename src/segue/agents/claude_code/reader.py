@@ -1,7 +1,7 @@
-"""Claude Code's records to steps.
+"""Reads Claude Code's records as steps.
 
-Only what the user typed becomes a prompt. A sub-agent's lines in the main file are left out (its
-report is the result of the call that sent it); in a file of its own they are the work.
+Only what the user typed becomes a prompt. The lines of a sub-agent are left out in the main file, because its
+report is the result of the call that started it; in a file of its own they are the work.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from ...core.runs.steps import (
     Title,
     Usage,
 )
-from ..base import BROKEN, anything, decoded, loads
-from ..common import blocks_text, given, heard, plain, seconds
+from ..base import DECODE_ERRORS, decode_any, decode_line, decode_part
+from ..common import blocks_text, brief_steps, plain_text, prompt_steps, question_texts, seconds, todo_items
 from .wire import (
     ATTACHED,
     ATTACHMENT,
@@ -91,14 +91,14 @@ LED = '<teammate-message teammate_id="team-lead"'
 _LED = regex(rf"{LED}[^>]*>(.*?)</teammate-message>", re.S)
 _NOTICE = regex(r"<summary>(.*?)</summary>", re.S)
 _NOTICED = regex(r"<tool-use-id>\s*([^<\s]+)")
-_FOUND = regex(r"<result>(.*?)(?:</result>|\Z)", re.S)
+_RESULT = regex(r"<result>(.*?)(?:</result>|\Z)", re.S)
 _ATTACHMENTS = ("queued_command", "hook_additional_context", "hook_success")
 _PATHS = ("file_path", "notebook_path", "path")
 _NOTE_BYTES = 2_000
 _QUEUED_MAX = 8
 _TURNS_MAX = 64
 _ID_CHARS = 13
-_QUEUED = ["", ""]  # a prompt that hangs on no record yet
+_QUEUED = ["", ""]  # a prompt that belongs to no record yet
 
 
 class Reader:
@@ -114,9 +114,9 @@ class Reader:
         self._begun: bool = kept.get("begun", False)
         self._trigger: list[Any] = list(kept.get("trigger") or ("", 0))
         self._queued: list[str] = list(kept.get("queued") or ())
-        self._given: str = kept.get("given", "")  # the last brief, by a sum
+        self._given: str = kept.get("given", "")  # fingerprint of the last brief
         self._turns: list[list[str]] = list(kept.get("turns") or ())  # of each prompt: parent, own id
-        self._over: bool = kept.get("over", False)  # the turn's end was told
+        self._over: bool = kept.get("over", False)  # the end of the turn has been reported
 
     def keep(self) -> dict[str, Any]:
         return {
@@ -131,10 +131,10 @@ class Reader:
     def read_view(self, line: memoryview) -> Iterable[Step]:
         try:
             record = RECORD.decode(line)
-        except BROKEN:
-            records, bad = loads(bytes(line), RECORD)
+        except DECODE_ERRORS:
+            records, bad = decode_line(bytes(line), RECORD)
             self.malformed += bad
-            return [step for one in records for step in self._record(one)]
+            return [step for record in records for step in self._record(record)]
         return self._record(record)
 
     def _record(self, record: Record) -> Iterable[Step]:
@@ -149,8 +149,8 @@ class Reader:
         self._begun = True
         return handle(self, record, seconds(record.timestamp))
 
-    def _placed(self, record: Record, at: float) -> list[Step]:
-        """A Start where the surroundings changed."""
+    def _start_if_moved(self, record: Record, at: float) -> list[Step]:
+        """A ``Start`` if the conversation, folder, branch or version changed."""
         native, parent = record.session_id or "", _forked(record)
         if self._side and record.agent_id:
             native, parent = f"agent-{record.agent_id}", native
@@ -166,11 +166,11 @@ class Reader:
             how = "fork" if record.forked_from else "resume" if before[0] else "start"
         return [Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version, parent)]
 
-    # -- one method a type of record
+    # -- a method for each type of record
 
     def _user(self, record: Record, at: float) -> list[Step]:
         message = self._message(record)
-        steps = self._placed(record, at)
+        steps = self._start_if_moved(record, at)
         if message is None or message.content is None:
             return steps
         if record.is_compact_summary:
@@ -181,16 +181,17 @@ class Reader:
             if block.type == "tool_result":
                 steps += _result(block, at)
             elif block.type == "text" and block.text:
-                said = self._text(block.text, at, bool(record.is_meta), bool(record.agent_name))
-                steps += self._turned(said, record)
+                steps_of_text = self._text(block.text, at, bool(record.is_meta), bool(record.agent_name))
+                steps += self._with_rewinds(steps_of_text, record)
         return steps
 
-    def _turned(self, steps: Iterable[Step], record: Record) -> Iterator[Step]:
-        """Two prompts behind the same record: the user went back and said it otherwise."""
+    def _with_rewinds(self, steps: Iterable[Step], record: Record) -> Iterator[Step]:
+        """The steps, with a ``Rewind`` before a prompt that follows the same record as an earlier one: the
+        user went back and changed it."""
         now = [(record.parent_uuid or "")[:_ID_CHARS], (record.uuid or "")[:_ID_CHARS]]
         for step in steps:
             if isinstance(step, Prompt):
-                same = next((n for n, one in enumerate(self._turns) if now[0] and one[0] == now[0]), None)
+                same = next((n for n, turn in enumerate(self._turns) if now[0] and turn[0] == now[0]), None)
                 if same is not None and self._turns[same][1] != now[1]:
                     yield Rewind(step.at, len(self._turns) - same)
                     del self._turns[same:]
@@ -207,14 +208,14 @@ class Reader:
             elif text.startswith(CONTINUED):
                 yield self._compact(at, text)
             elif member and text.startswith(LED):
-                yield from _led(text, at)
+                yield from _lead_messages(text, at)
             elif not meta:
-                yield from _tagged(text, at)
+                yield from _tagged_text(text, at)
         elif text and not meta:
-            if (mark := _mark(text)) in self._queued:
-                self._queued.remove(mark)  # it was a prompt when it was queued
+            if (mark := _fingerprint(text)) in self._queued:
+                self._queued.remove(mark)  # it was reported as a prompt when it was queued
             else:
-                yield from heard(at, text)
+                yield from prompt_steps(at, text)
 
     def _compact(self, at: float, summary: str) -> Compact:
         trigger, tokens = self._trigger
@@ -223,7 +224,7 @@ class Reader:
 
     def _assistant(self, record: Record, at: float) -> list[Step]:
         message = self._message(record)
-        steps = self._placed(record, at)
+        steps = self._start_if_moved(record, at)
         if message is None:
             return steps
         if record.is_api_error_message:
@@ -252,14 +253,15 @@ class Reader:
         return steps
 
     def _turn_over(self, at: float) -> Iterator[Step]:
-        """A turn's end, told once: up to three records say so, and older versions write only some of them."""
+        """The end of a turn, reported once: up to three records mark it, and older versions write only
+        some."""
         if not self._over:
             self._over = True
             yield End(at, "turn")
 
     def _progress(self, record: Record, at: float) -> Iterable[Step]:
-        """Of the notes on what is under way one matters: hooks for the end of a turn run."""
-        if memoryview(record.data).nbytes > _NOTE_BYTES:  # these hold messages of sub-agents
+        """One kind of progress matters: that the hooks for the end of a turn run."""
+        if memoryview(record.data).nbytes > _NOTE_BYTES:  # these contain messages of sub-agents
             return ()
         note = _any(record.data)
         stopping = isinstance(note, dict) and note.get("hookEvent") == "Stop"
@@ -281,49 +283,49 @@ class Reader:
             case _:
                 self.skipped += 1
 
-    def _queue(self, record: Record, at: float) -> Iterator[Step]:
+    def _queue_operation(self, record: Record, at: float) -> Iterator[Step]:
         text = blocks_text(_any(record.content)).strip()
         typed = text and not text.startswith(("/", '{"task_id"')) and not _is_harness(text)
         if record.operation == "enqueue" and typed:
-            self._queued = [*self._queued, _mark(text)][-_QUEUED_MAX:]
-            yield from self._turned(heard(at, text), record)
-        elif record.operation == "popAll" and (mark := _mark(text)) in self._queued:
-            self._queued.remove(mark)  # back in the input line
+            self._queued = [*self._queued, _fingerprint(text)][-_QUEUED_MAX:]
+            yield from self._with_rewinds(prompt_steps(at, text), record)
+        elif record.operation == "popAll" and (mark := _fingerprint(text)) in self._queued:
+            self._queued.remove(mark)  # moved back to the input line
             if _QUEUED in self._turns:
                 self._turns.remove(_QUEUED)
             yield Rewind(at, text=text)
 
-    def _attached(self, record: Record, at: float) -> Iterable[Step]:
+    def _attachment(self, record: Record, at: float) -> Iterable[Step]:
         try:
             known = ATTACHED.decode(record.attachment).type in _ATTACHMENTS
-        except BROKEN:
+        except DECODE_ERRORS:
             known = True
-        attachment = decoded(bytes(record.attachment), ATTACHMENT, Attachment) if known else None
+        attachment = decode_part(bytes(record.attachment), ATTACHMENT, Attachment) if known else None
         if attachment is None or attachment.type not in _ATTACHMENTS:
             self.skipped += 1
             return ()
         if attachment.type == "queued_command":
             if attachment.command_mode == "task-notification":
-                return _noticed(blocks_text(attachment.prompt), at)
+                return _background_notice(blocks_text(attachment.prompt), at)
             if attachment.command_mode not in ("", "prompt"):
                 return ()
-            return self._turned(self._text(blocks_text(attachment.prompt), at, False), record)
-        return [*self._placed(record, at), *self._hook(attachment, at)]
+            return self._with_rewinds(self._text(blocks_text(attachment.prompt), at, False), record)
+        return [*self._start_if_moved(record, at), *self._hook(attachment, at)]
 
     def _hook(self, attachment: Attachment, at: float) -> Iterator[Step]:
-        """Our own brief, told once: a hook's output stands in two records."""
-        for text in _told(attachment):
-            for step in given(at, text):
-                if (mark := _mark(text.strip())) != self._given:
+        """Our own brief, reported once: a hook's output is in two records."""
+        for text in _hook_texts(attachment):
+            for step in brief_steps(at, text):
+                if (mark := _fingerprint(text.strip())) != self._given:
                     self._given = mark
                     yield step
 
-    def _titled(self, record: Record, at: float) -> Iterator[Step]:
+    def _title(self, record: Record, at: float) -> Iterator[Step]:
         title = record.custom_title or record.ai_title or record.title
         if title:
             yield Title(at, title)
 
-    def _left(self, record: Record, at: float) -> Iterator[Step]:
+    def _exit(self, record: Record, at: float) -> Iterator[Step]:
         yield End(at, "exit")
 
     def _message(self, record: Record) -> Message | None:
@@ -337,11 +339,11 @@ _HANDLERS = {
     "assistant": Reader._assistant,
     "system": Reader._system,
     "progress": Reader._progress,
-    "queue-operation": Reader._queue,
-    "attachment": Reader._attached,
-    "ai-title": Reader._titled,
-    "custom-title": Reader._titled,
-    "cost-state": Reader._left,
+    "queue-operation": Reader._queue_operation,
+    "attachment": Reader._attachment,
+    "ai-title": Reader._title,
+    "custom-title": Reader._title,
+    "cost-state": Reader._exit,
 }
 
 
@@ -352,26 +354,27 @@ def _forked(record: Record) -> str:
     return native if isinstance(native, str) else ""
 
 
-def _mark(text: str) -> str:
-    """A text to be known again, in a few bytes."""
+def _fingerprint(text: str) -> str:
+    """A few characters by which a text is recognised later."""
     return f"{len(text)}-{crc32(text.encode('utf-8', 'replace')):x}"
 
 
 def _is_harness(text: str) -> bool:
-    """Is it a text that the harness wrote in the user's place?"""
+    """Whether the harness wrote this text in the user's place."""
     tag = TAG.match(text)
     return text.startswith(NOT_TYPED) or (tag is not None and f"</{tag[1]}>" in text)
 
 
-def _told(attachment: Attachment) -> list[str]:
-    """What a hook told the model: texts, or its output as it printed it."""
+def _hook_texts(attachment: Attachment) -> list[str]:
+    """The texts that a hook added for the model, or its output as it was printed."""
     if attachment.type == "hook_additional_context":
         content = attachment.content
-        return [one for one in (content if isinstance(content, list) else [content]) if isinstance(one, str)]
+        texts = content if isinstance(content, list) else [content]
+        return [text for text in texts if isinstance(text, str)]
     printed = attachment.stdout if isinstance(attachment.stdout, str) else ""
     if not printed.lstrip().startswith("{"):
         return [printed]
-    output = anything(printed.encode("utf-8", "replace"))
+    output = decode_any(printed.encode("utf-8", "replace"))
     inner = output.get("hookSpecificOutput") if isinstance(output, dict) else None
     text = inner.get("additionalContext") if isinstance(inner, dict) else None
     return [text] if isinstance(text, str) else []
@@ -379,28 +382,28 @@ def _told(attachment: Attachment) -> list[str]:
 
 def _any(raw: msgspec.Raw) -> Any:
     data = bytes(raw)
-    return anything(data) if data else None
+    return decode_any(data) if data else None
 
 
 def _untyped(content: str | list[Block] | None) -> Any:
     return content if isinstance(content, str) else [{"text": block.text} for block in content or ()]
 
 
-def _tagged(text: str, at: float) -> Iterator[Step]:
-    """A text in tags: a slash command that the user gave, or a notice of a sub-agent."""
+def _tagged_text(text: str, at: float) -> Iterator[Step]:
+    """The steps of a text in tags: a slash command of the user, or a notice about a background task."""
     slash = _SLASH.search(text)
     if slash and slash[1]:
-        name, given = slash[1].lstrip("/"), _SLASH_ARGS.search(text)
-        words = given[1].strip() if given else ""
+        name, arguments = slash[1].lstrip("/"), _SLASH_ARGS.search(text)
+        words = arguments[1].strip() if arguments else ""
         if words or name not in CONTROLS:
             yield Prompt(at, f"/{name} {words}".strip())
     elif text.startswith("<task-notification>"):
-        yield from _noticed(text, at)
+        yield from _background_notice(text, at)
 
 
-def _noticed(text: str, at: float) -> Iterator[Step]:
-    """Something in the background is over: of a sub-agent what it found, of a command that it ended."""
-    notice, found, call = _NOTICE.search(text), _FOUND.search(text), _NOTICED.search(text)
+def _background_notice(text: str, at: float) -> Iterator[Step]:
+    """A background task has ended: the report of a sub-agent, or a recap for a command."""
+    notice, found, call = _NOTICE.search(text), _RESULT.search(text), _NOTICED.search(text)
     summary = notice[1].strip() if notice else ""
     if found or (call and summary.startswith(("Agent ", "Background agent "))):
         yield Report(at, found[1].strip() if found else summary, call=call[1] if call else "")
@@ -408,15 +411,15 @@ def _noticed(text: str, at: float) -> Iterator[Step]:
         yield Recap(at, summary)
 
 
-def _led(text: str, at: float) -> Iterator[Step]:
-    """What the one that leads a team told this member: its task, as a sub-agent gets one; not its notices."""
+def _lead_messages(text: str, at: float) -> Iterator[Step]:
+    """The tasks that the lead of a team gave to this member; notices of the lead are left out."""
     for body in _LED.findall(text):
         words = body.strip()
-        told = anything(words.encode("utf-8", "replace")) if words.startswith("{") else None
-        if isinstance(told, dict):
+        notice = decode_any(words.encode("utf-8", "replace")) if words.startswith("{") else None
+        if isinstance(notice, dict):
             parts = (
-                [told.get("subject"), told.get("description")]
-                if told.get("type") == "task_assignment"
+                [notice.get("subject"), notice.get("description")]
+                if notice.get("type") == "task_assignment"
                 else []
             )
             words = "\n".join(part for part in parts if isinstance(part, str))
@@ -428,13 +431,13 @@ def _result(block: Block, at: float) -> list[Step]:
     text = block.content if isinstance(block.content, str) else blocks_text(block.content)
     failed = bool(block.is_error)
     if failed and text.startswith(REJECTED):
-        said = text.partition("the user said:")[2].partition(REJECTED_NOTE)[0].strip()
-        refused = Interrupt(at, "" if said.startswith(REJECTED_QUESTION) else said, block.tool_use_id)
+        reason = text.partition("the user said:")[2].partition(REJECTED_NOTE)[0].strip()
+        refused = Interrupt(at, "" if reason.startswith(REJECTED_QUESTION) else reason, block.tool_use_id)
         return [refused, Result(at, block.tool_use_id, None, None, "")]
     if text.startswith((UNKNOWN_OUTCOME, LAUNCHED)):
-        return []  # the agent's own note at resume, or a sub-agent that works on: the call stays pending
-    if text.lstrip()[:18] == "<persisted-output>" and (shown := _PERSISTED.match(text)):
-        text = shown[1].strip()
+        return []  # a note of the agent at resume, or a sub-agent still at work: the call stays pending
+    if text.lstrip()[:18] == "<persisted-output>" and (preview := _PERSISTED.match(text)):
+        text = preview[1].strip()
     code = _EXIT.match(text) if failed else None
     steps: list[Step] = [
         Result(
@@ -453,45 +456,29 @@ def _result(block: Block, at: float) -> list[Step]:
 
 
 def _call(block: Block, at: float) -> list[Step]:
-    given = block.input if isinstance(block.input, dict) else {}
+    arguments = block.input if isinstance(block.input, dict) else {}
     act = ACTS.get(block.name, "other")
-    paths = tuple([given[key] for key in _PATHS if isinstance(given.get(key), str)])
-    command = given.get("command") if act == "run" else ""
-    note = given.get("description") if act in ("run", "agent") else ""
+    paths = tuple([arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)])
+    command = arguments.get("command") if act == "run" else ""
+    note = arguments.get("description") if act in ("run", "agent") else ""
     if act == "ask":
-        note = _questions(given)
+        note = question_texts(arguments)
     call = Call(
-        at, block.id, block.name, act, plain(given), command if isinstance(command, str) else "",
+        at, block.id, block.name, act, plain_text(arguments), command if isinstance(command, str) else "",
         paths, note if isinstance(note, str) else "",
     )  # fmt: skip
-    return [call, *_plan(block.name, given, at)] if act == "plan" else [call]
+    return [call, *_plan(block.name, arguments, at)] if act == "plan" else [call]
 
 
-def _questions(given: dict[str, Any]) -> str:
-    asked = given.get("questions")
-    if not isinstance(asked, list):
-        return ""
-    return "\n".join(
-        one["question"] for one in asked if isinstance(one, dict) and isinstance(one.get("question"), str)
-    )
-
-
-def _plan(tool: str, given: dict[str, Any], at: float) -> Iterator[Step]:
-    todos = given.get("todos")
+def _plan(tool: str, arguments: dict[str, Any], at: float) -> Iterator[Step]:
+    todos = arguments.get("todos")
     if tool == "TodoWrite" and isinstance(todos, list):
-        yield Plan(
-            at,
-            tuple(
-                PlanItem(todo["content"], STATES.get(str(todo.get("status")), "pending"))
-                for todo in todos
-                if isinstance(todo, dict) and isinstance(todo.get("content"), str)
-            ),
-        )
+        yield Plan(at, todo_items(todos, "content", STATES))
     elif tool == "TaskUpdate":
-        subject, status = given.get("subject"), given.get("status")
+        subject, status = arguments.get("subject"), arguments.get("status")
         item = PlanItem(
             subject if isinstance(subject, str) else "",
             STATES.get(str(status), "pending") if status else "",
-            str(given.get("taskId", "")),
+            str(arguments.get("taskId", "")),
         )
         yield Plan(at, (item,), whole=False)

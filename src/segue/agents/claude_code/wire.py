@@ -1,8 +1,8 @@
-"""Claude Code's transcript records, versions 1.0 to 2.1, as far as we read them.
+"""The records of Claude Code's transcripts, versions 1.0 to 2.1, as far as we read them.
 
-One line is one record; new types appear with every version and are skipped. One model response is
-several ``assistant`` lines, a content block each, with the same ``message.id`` and the same usage.
-Most bytes are copies (``toolUseResult``, ``progress``, ``prompt_snapshot``): they are never decoded.
+A line is a record; new types appear with every version and are skipped. One response of the model is several
+``assistant`` lines, one per content block, with the same ``message.id`` and the same usage. Most bytes are
+copies (``toolUseResult``, ``progress``, ``prompt_snapshot``), which are never decoded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Block(Struct, gc=False):
 
 
 class Message(Struct, gc=False):
-    """What the API took or gave."""
+    """A message to or from the API."""
 
     id: str = ""
     model: str = ""
@@ -52,24 +52,24 @@ class CompactMetadata(Struct, gc=False, rename="camel"):
 
 
 class Attachment(Struct, gc=False):
-    """What matters: ``queued_command``, words that the user typed while the agent worked, and what a hook
-    told the model (``hook_additional_context``, ``hook_success``)."""
+    """The types that matter: ``queued_command``, which the user typed while the agent worked, and the output
+    of hooks (``hook_additional_context``, ``hook_success``)."""
 
     type: str = ""
     content: Any = None  # of a hook: texts
-    stdout: Any = None  # of a hook: a text, or JSON that holds it
+    stdout: Any = None  # of a hook: a text, or JSON that contains it
     prompt: Any = None
     command_mode: str = field(name="commandMode", default="")
 
 
 class Attached(Struct, gc=False):
-    """What kind of attachment it is: most are large, and nothing is wanted of them."""
+    """The type of an attachment alone: most are large and not needed."""
 
     type: str = ""
 
 
 class Record(Struct, gc=False, rename="camel"):
-    """A line."""
+    """A line of a transcript."""
 
     type: str = ""
     uuid: str | None = None
@@ -82,7 +82,7 @@ class Record(Struct, gc=False, rename="camel"):
     version: str | None = None
     agent_id: str | None = None
     agent_name: Any = None
-    """Of a member of a team, whose user is the one that leads it."""
+    """Set for a member of a team, whose "user" is the team lead."""
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
@@ -106,8 +106,8 @@ RECORD = json_decoder(Record)
 ATTACHED = json_decoder(Attached)
 ATTACHMENT = json_decoder(Attachment)
 
-# Text in a user record that no user typed; so is what stands in a tag of the harness, whose names have a
-# hyphen or an underscore.
+# Beginnings of texts in user records that no user typed. Nor did a user type what is in a tag of the harness,
+# whose name has a hyphen or an underscore.
 TAG = regex(r"<([a-z]+(?:[-_][a-z]+)+)\b[^>]*>")
 NOT_TYPED = (
     "Caveat:",
@@ -118,7 +118,7 @@ NOT_TYPED = (
 INTERRUPTED = "[Request interrupted by user"
 CONTINUED = "This session is being continued from a previous conversation"
 REJECTED = "The user doesn't want to proceed with this tool use"
-REJECTED_NOTE = "Note: The user's next message"  # the harness, below what the user said
-REJECTED_QUESTION = "The user wants to clarify these questions"  # the harness, instead of it
+REJECTED_NOTE = "Note: The user's next message"  # added by the harness after the user's reason
+REJECTED_QUESTION = "The user wants to clarify these questions"  # written by the harness instead of a reason
 LAUNCHED = "Async agent launched successfully"
 UNKNOWN_OUTCOME = "[Tool call interrupted:"

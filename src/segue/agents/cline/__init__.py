@@ -1,4 +1,4 @@
-"""Cline and Roo: a folder a task, with JSON documents that are written anew at every change."""
+"""Cline and Roo: a folder per task, with JSON documents that are rewritten at every change."""
 
 from __future__ import annotations
 

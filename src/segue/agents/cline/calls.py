@@ -1,4 +1,4 @@
-"""What Cline's and Roo's tools mean as steps: most are calls; some are how the agent speaks."""
+"""The tools of Cline and Roo as steps: most are calls; with some the agent talks to the user."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.runs.steps import Act, Call, Compact, End, Plan, PlanItem, Planning, Say, Step
-from ..common import checklist, patched, plain
+from ..common import checklist, patch_targets, plain_text
 from . import wire
 from .texts import ACTS, paths_of
 
 _FILES: frozenset[Act] = frozenset({"read", "edit", "create", "delete"})
 _STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done"}
-_CHANGES = "HAS_CHANGES"  # a mark of Cline's at the end of a completion
-_ASIDE = frozenset({"task_progress", "requires_approval"})  # not what the tool is about
+_CHANGES = "HAS_CHANGES"  # a mark that Cline puts at the end of a completion
+_ASIDE = frozenset({"task_progress", "requires_approval"})  # arguments that are not for the tool itself
 ASKING = frozenset({"ask_followup_question", "plan_mode_respond", "attempt_completion"})
 
 # How the UI names the same tools.
@@ -30,37 +30,37 @@ SHOWN: dict[str, tuple[str, Act]] = {
 }  # fmt: skip
 
 
-def tool_steps(at: float, id: str, name: str, given: dict[str, Any]) -> Iterator[Step]:
+def tool_steps(at: float, id: str, name: str, arguments: dict[str, Any]) -> Iterator[Step]:
     """The steps of a tool that the model called."""
     if name == "attempt_completion":
-        yield from completed(at, _string(given, "result"))
+        yield from completed(at, _string(arguments, "result"))
     elif name in ("plan_mode_respond", "act_mode_respond"):
-        if text := _string(given, "response").strip():
+        if text := _string(arguments, "response").strip():
             yield Say(at, text)
             if name == "plan_mode_respond":
                 yield End(at)
     elif name in ("condense", "summarize_task"):
-        yield Compact(at, _string(given, "context"), "manual" if name == "condense" else "auto")
+        yield Compact(at, _string(arguments, "context"), "manual" if name == "condense" else "auto")
     else:
-        yield _call(at, id, name, given)
-    if items := checklist(_string(given, "todos" if name == "update_todo_list" else "task_progress")):
+        yield _call(at, id, name, arguments)
+    if items := checklist(_string(arguments, "todos" if name == "update_todo_list" else "task_progress")):
         yield Plan(at, items)
 
 
-def _call(at: float, id: str, name: str, given: dict[str, Any]) -> Call:
+def _call(at: float, id: str, name: str, arguments: dict[str, Any]) -> Call:
     act = ACTS.get(name, "other")
     paths: tuple[str, ...] = ()
     if name == "apply_patch":
-        act, paths = patched(plain(given))
+        act, paths = patch_targets(plain_text(arguments))
     elif act in _FILES:
-        paths = paths_of(given)
-    text = plain({key: value for key, value in given.items() if key not in _ASIDE})
-    note = _string(given, "question")
+        paths = paths_of(arguments)
+    text = plain_text({key: value for key, value in arguments.items() if key not in _ASIDE})
+    note = _string(arguments, "question")
     if name == "use_mcp_tool":
-        name = note = _mcp(_string(given, "server_name"), _string(given, "tool_name"))
+        name = note = _mcp(_string(arguments, "server_name"), _string(arguments, "tool_name"))
     elif name == "new_task":
-        note = _titled(_string(given, "message") or _string(given, "context"))
-    return Call(at, id, name, act, text, _string(given, "command") if act == "run" else "", paths, note)
+        note = _titled(_string(arguments, "message") or _string(arguments, "context"))
+    return Call(at, id, name, act, text, _string(arguments, "command") if act == "run" else "", paths, note)
 
 
 def _mcp(server: str, tool: str) -> str:
@@ -68,37 +68,37 @@ def _mcp(server: str, tool: str) -> str:
 
 
 def _titled(task: str) -> str:
-    """A task by its first line."""
+    """The first line of a task, without Markdown."""
     return task.strip().partition("\n")[0].strip("#* ")
 
 
-def _string(given: dict[str, Any], name: str) -> str:
-    value = given.get(name)
+def _string(arguments: dict[str, Any], name: str) -> str:
+    value = arguments.get(name)
     return value if isinstance(value, str) else ""
 
 
 def completed(at: float, text: str) -> Iterator[Step]:
-    """What the agent says when it believes that it is done."""
+    """The steps of a completion: what the agent says, and the end of its turn."""
     if text := text.removesuffix(_CHANGES).strip():
         yield Say(at, text)
     yield End(at, "turn", text)
 
 
 def shown_call(at: float, id: str, tool: wire.ToolShown) -> Call:
-    """A tool as the UI tells it."""
+    """The call of a tool in a UI message."""
     if tool.server_name:
         name = _mcp(tool.server_name, tool.tool_name or "")
-        return Call(at, id, name, "other", plain(tool.arguments), note=name)
+        return Call(at, id, name, "other", plain_text(tool.arguments), note=name)
     name, act = SHOWN.get(tool.tool, (tool.tool, "other"))
     paths = tuple(filter(None, (tool.path,))) if act in _FILES else ()
     if act in _FILES and isinstance(tool.batch_files, list):
         paths += paths_of({"files": tool.batch_files})
     parts = (tool.path, tool.regex, tool.diff, tool.content if act != "read" else None)
-    return Call(at, id, name, act, plain([part for part in parts if part]), paths=paths)
+    return Call(at, id, name, act, plain_text([part for part in parts if part]), paths=paths)
 
 
 def todos_of(todos: list[wire.Todo] | None) -> tuple[PlanItem, ...]:
-    """The todos as the UI tells them; their ids change with their status and identify nothing."""
+    """The items of a plan in a UI message; their ids change with their status, so they are not used."""
     return tuple(
         PlanItem(todo.content, _STATES.get(todo.status, "pending")) for todo in todos or () if todo.content
     )

@@ -1,7 +1,7 @@
-"""Where Cline and Roo keep their tasks, and whose they are.
+"""Finds the tasks of Cline and Roo, and the project of each.
 
-A task is a folder named after its id. Which working folder it is about stands in the list of all tasks,
-in Roo also in the task's ``history_item.json``, and in what the first message tells the model.
+A task is a folder named after its id. Its working folder is in the list of all tasks, with Roo also in the
+task's ``history_item.json``, and in the first message to the model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
-from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decoded
+from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_part
 
 if TYPE_CHECKING:
     from . import wire
@@ -38,12 +38,12 @@ _TRIES = 3  # a document that is being written is read again
 
 
 class Flavour(Value):
-    """In what Cline and Roo differ."""
+    """The differences between Cline and Roo."""
 
     name: str
     title: str
     extension: str  # its folder in an editor's storage
-    cli: bool = False  # has a command of its own, with a folder in the home
+    cli: bool = False  # whether it has a command line tool, with a folder in the home folder
     traits: Traits = Traits()
 
 
@@ -60,7 +60,9 @@ class Cline:
 
     def recognises(self, head: bytes, name: str) -> bool:
         known = Path(name).name in (API, UI)
-        return (known or _shaped(head)) and any(mark in head for mark in _ROO) == (self.name == "roo")
+        return (known or _looks_like_ours(head)) and any(mark in head for mark in _ROO) == (
+            self.name == "roo"
+        )
 
     def reader(self, kept: Any = None) -> Reader:
         from .reader import Reader
@@ -93,12 +95,12 @@ class Cline:
                 heads += 1
                 if where.heads_max and heads > where.heads_max:
                     continue
-                cwd, parent = _looked(path)
+                cwd, parent = _read_from_task(path)
             if where.holds(cwd) if cwd else not where.roots:
                 yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
 
 
-def _shaped(head: bytes) -> bool:
+def _looks_like_ours(head: bytes) -> bool:
     start = head[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b'{"id":', b'{"api":')) and b'"api":' in head:
         return True
@@ -108,11 +110,11 @@ def _shaped(head: bytes) -> bool:
     return shown or (b'"role"' in head and (b"<task>" in head or b"<environment_details>" in head))
 
 
-# what there is
+# finding tasks
 
 
 def _bases(flavour: Flavour, where: SearchScope) -> Iterator[Path]:
-    """The folders that hold ``tasks``: texts until one is there, for there are many places to look at."""
+    """The folders with a folder ``tasks``. Candidates are strings, because there are many and few exist."""
     home = str(where.home)
     config = where.env.get("XDG_CONFIG_HOME") or f"{home}/.config"
     users = [
@@ -140,35 +142,35 @@ def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
                 yield tasks / name / file, (tasks / name / file).stat()
                 break
             except OSError:
-                continue  # not there yet, or deleted meanwhile
+                continue  # not written yet, or deleted meanwhile
 
 
 def _history(base: Path) -> dict[str, wire.History]:
-    """Every task that the lists name."""
+    """The entries of all lists of tasks, by id."""
     from . import wire
 
-    found: dict[str, wire.History] = {}
+    tasks: dict[str, wire.History] = {}
     for path in (base / "state" / "taskHistory.json", base / "tasks" / "_index.json"):
         value = _json(path)
         rows = value.get("entries") if isinstance(value, dict) else value
         for row in rows if isinstance(rows, list) else ():
-            item = decoded(msgspec.json.encode(row), wire.HISTORY, wire.History)
+            item = decode_part(msgspec.json.encode(row), wire.HISTORY, wire.History)
             if item and item.id:
-                found[item.id] = item
-    return found
+                tasks[item.id] = item
+    return tasks
 
 
-def _looked(path: Path) -> tuple[str, str]:
-    """(working folder, parent) from the task's own files."""
+def _read_from_task(path: Path) -> tuple[str, str]:
+    """The working folder and the parent of a task, from its own files."""
     from . import wire
 
-    item = decoded(_bytes(path.with_name("history_item.json")), wire.HISTORY, wire.History)
+    item = decode_part(_bytes(path.with_name("history_item.json")), wire.HISTORY, wire.History)
     if item and item.cwd:
         return item.cwd, item.parent_task_id or ""
     try:
         with path.open("rb") as file:
-            found = _CWD.search(file.read(HEAD_BYTES))
-        return (str(msgspec.json.decode(b'"' + found[1] + b'"')) if found else ""), ""
+            match = _CWD.search(file.read(HEAD_BYTES))
+        return (str(msgspec.json.decode(b'"' + match[1] + b'"')) if match else ""), ""
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return "", ""
 
@@ -187,17 +189,17 @@ def _bytes(path: Path) -> bytes:
         return b""
 
 
-# one task as one document
+# loading a task as one document
 
 
 def loaded(path: Path, native: str) -> bytes:
-    """A task's folder, or a document of it, as the one document that the reader reads."""
+    """A task's folder, or one of its documents, as the document that the reader reads."""
     folder = path if path.is_dir() else path.parent
     if path.is_file() and path.name not in (API, UI):
         return path.read_bytes()
     api, ui = _document(folder / API), _document(folder / UI)
     if api is None and ui is None:
-        return path.read_bytes()  # says in its own words that there is nothing
+        return path.read_bytes()  # raises the error of the missing file
     id = native or folder.name
     history = _json(folder / "history_item.json")
     if not isinstance(history, dict):
@@ -216,7 +218,7 @@ def loaded(path: Path, native: str) -> bytes:
 
 
 def _document(path: Path) -> wire.Task | None:
-    """One of the two; a torn one is read again, since it may be in the middle of being written."""
+    """One of the two documents; a torn one is read again, because it may just be being written."""
     best: wire.Task | None = None
     for _ in range(_TRIES):
         try:

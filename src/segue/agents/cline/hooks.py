@@ -1,6 +1,6 @@
-"""What Cline tells hooks, and what it takes from them: one file an event, ``contextModification`` back.
+"""The hooks of Cline: one file per event, which returns a ``contextModification``.
 
-Newer versions do not wait for the hooks of a task's start, so the first prompt is where a brief goes in; a
+Newer versions do not wait for the hooks at the start of a task, so a brief is given with the first prompt; a
 start that was answered is not answered again.
 """
 
@@ -35,8 +35,8 @@ class ClineHooks:
         roots = payload.get("workspaceRoots")
         cwd = next((root for root in roots if isinstance(root, str)), "") if isinstance(roots, list) else ""
         inner = payload.get(event[:1].lower() + event[1:])
-        said = text(inner, "prompt", "error") if isinstance(inner, dict) else ""
-        return HookEvent(agent="cline", kind=kind, native=native, cwd=cwd, source=source, text=said)
+        words = text(inner, "prompt", "error") if isinstance(inner, dict) else ""
+        return HookEvent(agent="cline", kind=kind, native=native, cwd=cwd, source=source, text=words)
 
     def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
         if event.kind not in ("start", "prompt"):

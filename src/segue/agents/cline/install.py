@@ -1,7 +1,7 @@
-"""Segue in Cline: a file for each event, in its folder for hooks. A file that is there already stays.
+"""Installs Segue in Cline: a file for each event in its folder for hooks. An existing file stays.
 
-The folder of a project is shared, so the user's own is written, and Segue keeps to the projects in which
-it was initialised.
+The folder in a project is shared, so the user's own folder is used, and Segue acts only in the projects in
+which it was initialised.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ EVENTS = {
 
 
 class ClineInstaller:
-    """Cline."""
+    """The installer for Cline."""
 
     name = "cline"
     title = "Cline"
 
-    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
-        return bool(found("cline")) or self._data(where).is_dir()
+    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
+        return bool(which("cline")) or self._data(where).is_dir()
 
     def _data(self, where: InstallTarget) -> Path:
-        given = where.env.get("CLINE_DIR")
-        return Path(given) if given else where.home / ".cline"
+        configured = where.env.get("CLINE_DIR")
+        return Path(configured) if configured else where.home / ".cline"
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         shared = where.scope == "shared"
@@ -55,7 +55,7 @@ class ClineInstaller:
         return where.scope != "shared"
 
     def after(self, where: InstallTarget) -> list[str]:
-        return ["Cline runs hooks only if they are switched on in its settings"]
+        return ["Cline runs hooks only if they are enabled in its settings"]
 
 
 INSTALLER = ClineInstaller()

@@ -1,8 +1,8 @@
-"""A Cline or Roo task to steps.
+"""Reads a task of Cline or Roo as steps.
 
-The API history is what was done; the UI messages add times, tokens and the user's own words, and tell
-what the API history no longer holds (Roo cuts it off when it condenses). Both are written anew as a
-whole, so a torn one is read up to its last whole element.
+The API history is what was done; the UI messages add times, tokens and the user's own words, and have what
+the API history lacks after a condensation (Roo truncates it). Both are rewritten as a whole, so a torn one is
+read up to its last intact element.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 import msgspec
 
 from ...core.runs.steps import Plan, Start, Step
-from ..base import T, decoded
-from ..common import checklist, elements, mended, seconds
+from ..base import T, decode_part
+from ..common import checklist, elements, repaired_json, seconds
 from . import wire
 from .api import Conversation, times_of
 from .texts import CWD, WINDOW
 from .ui import Screen, prompts_of
 
 _SCALE = {"": 1, "K": 1_000, "M": 1_000_000}
-_WINDOW_LOOKS = 12  # messages from the end that are searched for the window's size
+_WINDOW_MESSAGES = 12  # how many messages from the end are searched for the size of the window
 
 
 class Reader:
-    """See ``agents.base.Reader``; a record is what ``load`` gave, or one of the documents itself."""
+    """See ``agents.base.Reader``; a record is what ``load`` returned, or one of the documents itself."""
 
     def __init__(self, kept: Any = None) -> None:
         self.skipped = self.malformed = 0
@@ -39,8 +39,8 @@ class Reader:
         self.malformed += bad + task.bad
         messages = self._parts(task.api, wire.MESSAGE, wire.Message)
         shown = self._parts(task.ui, wire.SHOWN, wire.Shown)
-        self.skipped += sum(not (one.say or one.ask) for one in shown)
-        shown = [one for one in shown if one.say or one.ask]
+        self.skipped += sum(not (message.say or message.ask) for message in shown)
+        shown = [message for message in shown if message.say or message.ask]
         if not messages and not shown:
             return ()
         return list(_changes(self._steps(task, messages, shown)))
@@ -48,7 +48,7 @@ class Reader:
     def _parts(
         self, rows: list[msgspec.Raw] | None, decoder: msgspec.json.Decoder[T], kind: type[T]
     ) -> list[T]:
-        parts = [decoded(bytes(row), decoder, kind) for row in rows or ()]
+        parts = [decode_part(bytes(row), decoder, kind) for row in rows or ()]
         self.malformed += parts.count(None)
         return [part for part in parts if part is not None]
 
@@ -56,7 +56,7 @@ class Reader:
         self, task: wire.Task, messages: list[wire.Message], shown: list[wire.Shown]
     ) -> Iterator[Step]:
         times = times_of(messages, shown)
-        stamps = [stamp for stamp in (*times[:1], *(seconds(one.ts) for one in shown)) if stamp]
+        stamps = [stamp for stamp in (*times[:1], *(seconds(message.ts) for message in shown)) if stamp]
         yield _start(task, messages, min(stamps, default=0.0))
         api = Conversation(not shown, prompts_of(shown)).read(messages, times)
         screen = Screen(_Uncovered(task, messages, times), _window(messages))
@@ -67,7 +67,7 @@ class Reader:
 
 
 def _changes(steps: Iterator[Step]) -> Iterator[Step]:
-    """Without a plan that is the one before: both documents tell it."""
+    """The steps without a plan that repeats the one before; both documents contain plans."""
     before: tuple[Any, ...] = ()
     for step in steps:
         if isinstance(step, Plan):
@@ -83,8 +83,8 @@ def _start(task: wire.Task, messages: list[wire.Message], at: float) -> Start:
     hosts = meta.environment_history or []
     version = next((host.cline_version for host in reversed(hosts) if host.cline_version), "")
     cwd = history.cwd or meta.workspace or ""
-    if not cwd and messages and (found := CWD.search(_text(messages[0]))):
-        cwd = found[1]
+    if not cwd and messages and (match := CWD.search(_text(messages[0]))):
+        cwd = match[1]
     return Start(at, "start", task.id, cwd, version=version, parent=history.parent_task_id or "")
 
 
@@ -95,20 +95,20 @@ def _text(message: wire.Message) -> str:
 
 
 def _window(messages: list[wire.Message]) -> int:
-    """The size of the window, as the newest message to the model says it."""
-    for message in messages[: -_WINDOW_LOOKS - 1 : -1]:
-        told = _text(message) if message.role == "user" else ""
-        end = told.find(" tokens used") + 12
-        if end >= 12 and (found := WINDOW.search(told, max(0, end - 80), end)):
+    """The size of the window according to the newest message to the model; 0 if none states it."""
+    for message in messages[: -_WINDOW_MESSAGES - 1 : -1]:
+        text = _text(message) if message.role == "user" else ""
+        end = text.find(" tokens used") + 12
+        if end >= 12 and (match := WINDOW.search(text, max(0, end - 80), end)):
             try:
-                return int(float(found[1].replace(",", "")) * _SCALE[found[2]])
+                return int(float(match[1].replace(",", "")) * _SCALE[match[2]])
             except ValueError:
                 return 0
     return 0
 
 
 class _Uncovered:
-    """Tells whether the API history holds nothing of a time: cut off by a summary, torn, or not there."""
+    """Whether the API history lacks a time: it was replaced by a summary, is torn, or does not exist."""
 
     def __init__(self, task: wire.Task, messages: list[wire.Message], times: list[float]) -> None:
         self._from = self._to = self._after = float("inf")
@@ -123,7 +123,7 @@ class _Uncovered:
         return at > self._after or self._from < at < self._to
 
 
-# the document
+# reading the document
 
 
 def task_of(record: bytes) -> tuple[wire.Task, int]:
@@ -132,7 +132,7 @@ def task_of(record: bytes) -> tuple[wire.Task, int]:
         return wire.Task(), 0
     task, bad = _whole(record), 0
     if task is None:
-        record = mended(record)
+        record = repaired_json(record)
         task = _whole(record)
     if task is None:
         task, bad = _salvaged(record.decode("utf-8", "replace")), 1
@@ -149,16 +149,16 @@ def _whole(record: bytes) -> wire.Task | None:
 
 
 def _task(parts: dict[str, msgspec.Raw]) -> wire.Task:
-    """A document of ours; a part of a wrong type is left out."""
+    """A document that ``load`` made; a part of a wrong type is left out."""
     task = wire.Task(api=_list(parts.get("api")), ui=_list(parts.get("ui")))
     for name, kind in (("id", str), ("focus", str), ("torn", bool), ("bad", int)):
         value = _ANY.decode(parts[name]) if name in parts else None
         if isinstance(value, kind):
             setattr(task, name, value)
     if "history" in parts:
-        task.history = decoded(bytes(parts["history"]), wire.HISTORY, wire.History)
+        task.history = decode_part(bytes(parts["history"]), wire.HISTORY, wire.History)
     if "meta" in parts:
-        task.meta = decoded(bytes(parts["meta"]), wire.METADATA, wire.Metadata)
+        task.meta = decode_part(bytes(parts["meta"]), wire.METADATA, wire.Metadata)
     return task
 
 
@@ -170,9 +170,9 @@ def _list(raw: msgspec.Raw | None) -> list[msgspec.Raw] | None:
 
 
 def _classified(rows: list[msgspec.Raw], torn: bool = False) -> wire.Task:
-    """The rows of one document alone: UI messages have a type, messages a role."""
+    """A task from the rows of one document alone: UI messages have a type, messages a role."""
     for row in rows[:8]:
-        shown = decoded(bytes(row), wire.SHOWN, wire.Shown)
+        shown = decode_part(bytes(row), wire.SHOWN, wire.Shown)
         if shown and (shown.say or shown.ask):
             return wire.Task(ui=rows)
     return wire.Task(api=rows, torn=torn)
@@ -190,7 +190,7 @@ def _salvaged(text: str) -> wire.Task:
 
 
 def _rows(text: str, at: int) -> list[msgspec.Raw]:
-    return [msgspec.Raw(one.encode("utf-8", "replace")) for one in elements(text, at)]
+    return [msgspec.Raw(element.encode("utf-8", "replace")) for element in elements(text, at)]
 
 
 _ROWS = msgspec.json.Decoder(list[msgspec.Raw])

@@ -1,7 +1,7 @@
-"""What stands in the texts of a Cline or Roo conversation: tools as XML, results, the user's words.
+"""Parses the texts of a Cline or Roo conversation: tools as XML, results, the user's words.
 
-A user turn is written by the harness: the user's words stand in tags that it sets. The same tags in
-what a command or a file gave are not the user's, so they count only where the harness puts them.
+The harness writes the user's turns and puts the user's words into tags. The same tags in the output of a
+command or in a file are not the user's, so they count only where the harness puts them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import Act, Step
-from ..common import hooked, typed
+from ..common import injected_briefs, typed_text
 
 ACTS: dict[str, Act] = {
     "execute_command": "run", "read_file": "read", "write_to_file": "create", "new_rule": "create",
@@ -43,7 +43,7 @@ _LONG_HEADER = regex(
 _SUBTASK = regex(r"\A\s*\[new_task completed\] Result:\s*", re.S)
 _UNUSED = regex(r"\A\s*Tool \[(\w+)\] was not executed")
 _WORDS = regex(r"<(task|feedback|user_message|answer)>(.*?)(?:</\1>|\Z)", re.S)
-_ATTACHED = regex(  # what the user's words name is added behind them
+_ATTACHED = regex(  # what the user's words mention is added after them
     r"</?(?:file_content|folder_content|url_content|workspace_diagnostics|git_working_state|git_commit"
     r"|terminal_output|final_file_content)\b"
 )
@@ -77,58 +77,58 @@ INTERRUPTED = regex(r"\[Response interrupted by ([^\]\n]*)\]")
 
 
 class Tool(NamedTuple):
-    """A tool that was called in a text."""
+    """A call of a tool in a text."""
 
     name: str
-    given: dict[str, Any]
+    arguments: dict[str, Any]
 
 
-def said(text: str) -> Iterator[str | Tool]:
-    """An assistant's text in order: what it said, and the tools in it."""
+def assistant_parts(text: str) -> Iterator[str | Tool]:
+    """The parts of an assistant's text in order: what it says, and the tools that it calls."""
     at = 0
-    while found := _TOOL.search(text, at):
-        if before := _THINKING.sub("", text[at : found.start()]).strip():
+    while match := _TOOL.search(text, at):
+        if before := _THINKING.sub("", text[at : match.start()]).strip():
             yield before
-        given, at = _given(text, found[1], found.end())
-        yield Tool(found[1], given)
+        arguments, at = _arguments(text, match[1], match.end())
+        yield Tool(match[1], arguments)
     if rest := _THINKING.sub("", text[at:]).strip():
         yield rest
 
 
-def _given(text: str, tool: str, at: int) -> tuple[dict[str, Any], int]:
-    """The parameters of a tool, and where it ends; a torn one ends with the text."""
-    given: dict[str, Any] = {}
-    while found := _PARAM.match(text, at):
-        name, begin = found[1], found.end()
+def _arguments(text: str, tool: str, at: int) -> tuple[dict[str, Any], int]:
+    """The arguments of a tool, and where it ends; a torn one ends with the text."""
+    arguments: dict[str, Any] = {}
+    while match := _PARAM.match(text, at):
+        name, begin = match[1], match.end()
         end = text.find(f"</{name}>", begin)
-        if name in ("content", "diff"):  # may hold its own closing tag
+        if name in ("content", "diff"):  # may contain its own closing tag
             last = re.compile(f"</{name}>" + _AFTER.replace("{tool}", tool)).search(text, begin)
             end = last.start() if last else end
         if end < 0:
-            given[name] = text[begin:]
-            return given, len(text)
+            arguments[name] = text[begin:]
+            return arguments, len(text)
         value = text[begin:end]
-        given[name] = value.strip("\n") if name in ("content", "diff") else value.strip()
+        arguments[name] = value.strip("\n") if name in ("content", "diff") else value.strip()
         at = end + len(name) + 3
     close = re.compile(rf"\s*</{tool}>").match(text, at)
-    return given, close.end() if close else at
+    return arguments, close.end() if close else at
 
 
-def paths_of(given: dict[str, Any]) -> tuple[str, ...]:
-    """The files in a tool's parameters: ``path``, or Roo's ``<args><file><path>`` and ``files``."""
-    found = [given[name] for name in _PATHS if isinstance(given.get(name), str) and given[name]]
-    if isinstance(given.get("args"), str):
-        found += [path.strip() for path in _INNER_PATH.findall(given["args"])]
-    files = given.get("files")
-    for one in files if isinstance(files, list) else ():
-        path = one.get("path") if isinstance(one, dict) else one
+def paths_of(arguments: dict[str, Any]) -> tuple[str, ...]:
+    """The files in a tool's arguments: ``path``, or Roo's ``<args><file><path>`` and ``files``."""
+    paths = [arguments[name] for name in _PATHS if isinstance(arguments.get(name), str) and arguments[name]]
+    if isinstance(arguments.get("args"), str):
+        paths += [path.strip() for path in _INNER_PATH.findall(arguments["args"])]
+    files = arguments.get("files")
+    for file in files if isinstance(files, list) else ():
+        path = file.get("path") if isinstance(file, dict) else file
         if isinstance(path, str):
-            found.append(path)
-    return tuple(dict.fromkeys(found))
+            paths.append(path)
+    return tuple(dict.fromkeys(paths))
 
 
 def _without_environment(text: str) -> str:
-    """A text without what the harness adds about the editor; a torn part ends with the text."""
+    """A text without the harness's details about the editor; a torn block of them ends with the text."""
     while (start := text.find(_ENVIRONMENT)) >= 0:
         end = text.find(_ENVIRONMENT_END, start)
         text = text[:start] + (text[end + len(_ENVIRONMENT_END) :] if end >= 0 else "")
@@ -136,7 +136,7 @@ def _without_environment(text: str) -> str:
 
 
 class TurnPart(NamedTuple):
-    """A part of a user turn: ``kind`` is result, more, report, words, resume or none."""
+    """A part of a user's turn; its kind is result, more, report, words or resume."""
 
     kind: str
     text: str
@@ -144,14 +144,14 @@ class TurnPart(NamedTuple):
 
 
 def answered(text: str) -> TurnPart:
-    """What a text block of a user turn is."""
+    """The part of the turn that a text block of the user's role is."""
     text = _without_environment(text)
-    if found := _SUBTASK.match(text):
-        return TurnPart("report", text[found.end() :].strip(), "new_task")
-    if (found := _HEADER.match(text) or _LONG_HEADER.match(text)) and found[1] in ACTS:
-        return TurnPart("result", text[found.end() :], found[1])
-    if found := _UNUSED.match(text):
-        return TurnPart("result", text.strip(), found[1])
+    if match := _SUBTASK.match(text):
+        return TurnPart("report", text[match.end() :].strip(), "new_task")
+    if (match := _HEADER.match(text) or _LONG_HEADER.match(text)) and match[1] in ACTS:
+        return TurnPart("result", text[match.end() :], match[1])
+    if match := _UNUSED.match(text):
+        return TurnPart("result", text.strip(), match[1])
     if text.lstrip().startswith("[TASK RESUMPTION]"):
         return TurnPart("resume", text)
     if _SET.match(text):
@@ -160,29 +160,30 @@ def answered(text: str) -> TurnPart:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """What the user typed, in a text that the harness set."""
-    for words in _told(text):
-        if own := typed(words):
+    """What the user typed, in a text that the harness wrote."""
+    for words in _tagged_words(text):
+        if own := typed_text(words):
             yield own
 
 
 def briefs_of(at: float, text: str) -> Iterator[Step]:
-    """What Segue told the run, in such a text."""
-    for words in _told(text):
-        yield from hooked(at, words)
+    """The briefs of ours in a text that the harness wrote."""
+    for words in _tagged_words(text):
+        yield from injected_briefs(at, words)
 
 
-def _told(text: str) -> list[str]:
+def _tagged_words(text: str) -> list[str]:
     own = _ATTACHED.split(_without_environment(text), maxsplit=1)[0]
     return [words for _, words in _WORDS.findall(own)]
 
 
 def is_set(text: str) -> bool:
+    """Whether the harness wrote a text around the user's words."""
     return bool(_SET.match(text))
 
 
 def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | None, int | None, str]:
-    """Whether a result is good, the exit status, and the text without the harness's lines."""
+    """Whether a call succeeded, its exit status, and its output without the lines of the harness."""
     text = text.strip()
     ok: bool | None = None if error is None else not error
     code = None
@@ -204,25 +205,25 @@ def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | Non
 
 
 def _why(text: str) -> str:
-    """Of what the harness says of a failure, what says why."""
-    if found := _WRAPPED.match(text):
-        text = found[1].strip() or text
-    if found := _THROWN.match(text):
-        return found[1] + found[2].replace("\\\\", "\\")
+    """The reason in the harness's message about a failure."""
+    if match := _WRAPPED.match(text):
+        text = match[1].strip() or text
+    if match := _THROWN.match(text):
+        return match[1] + match[2].replace("\\\\", "\\")
     return _UNMATCHED.sub(r"The SEARCH block \1", text)
 
 
 def _without_saved(text: str) -> str:
-    """Without the whole file that the harness shows after a change of it."""
-    kept, at = [], 0
-    while found := _SAVED.search(text, at):
-        before, end = text[at : found.start()], found.end()
-        if found[1]:
-            closing = f"</{found[1]}>"
+    """A text without the whole file that the harness shows after a change."""
+    parts, at = [], 0
+    while match := _SAVED.search(text, at):
+        before, end = text[at : match.start()], match.end()
+        if match[1]:
+            closing = f"</{match[1]}>"
             close = text.find(closing, end)
             end = close + len(closing) if close >= 0 else len(text)
-            bare = before.rstrip()
-            before = bare.removesuffix(_SAVED_SAID) if bare.endswith(_SAVED_SAID) else before
-        kept.append(before)
+            stripped = before.rstrip()
+            before = stripped.removesuffix(_SAVED_SAID) if stripped.endswith(_SAVED_SAID) else before
+        parts.append(before)
         at = end
-    return "".join((*kept, text[at:]))
+    return "".join((*parts, text[at:]))

@@ -1,4 +1,5 @@
-"""The UI messages to steps: times, tokens, the user's words, and the rest where the API history is gone."""
+"""Reads UI messages as steps: times, tokens, the user's words, and the rest where the API history lacks
+it."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...core.runs.steps import Call, Compact, Fault, Interrupt, Plan, Report, Result, Say, Start, Step, Usage
-from ..base import T, decoded
-from ..common import checklist, heard, seconds, typed
+from ..base import T, decode_part
+from ..common import checklist, prompt_steps, seconds, typed_text
 from . import wire
 from .calls import completed, shown_call, todos_of
 from .texts import answered, outcome, words_of
 
-# Kinds that say nothing to us, and no kind at all.
+# Kinds of messages that give no steps.
 _QUIET = frozenset(
     "reasoning hook_status hook_output_stream checkpoint_created checkpoint_saved api_req_finished info "
     "mcp_server_request_started shell_integration_warning api_req_deleted deleted_api_reqs".split()
@@ -20,7 +21,7 @@ _QUIET = frozenset(
 
 
 class Screen:
-    """Reads UI messages in order. ``full(at)``: is this a time that the API history does not tell?"""
+    """Reads UI messages in order; ``full(at)`` says whether the API history lacks this time."""
 
     def __init__(self, full: Callable[[float], bool], window: int) -> None:
         self.skipped = 0
@@ -32,29 +33,29 @@ class Screen:
 
     def read(self, shown: list[wire.Shown]) -> Iterator[Step]:
         first = _first(shown)
-        for one in sorted(shown, key=lambda one: seconds(one.ts)):
-            at, kind = seconds(one.ts), one.say or one.ask or ""
-            if one is first and kind in ("task", "text"):
-                yield from self._prompt(at, one.text)
+        for message in sorted(shown, key=lambda message: seconds(message.ts)):
+            at, kind = seconds(message.ts), message.say or message.ask or ""
+            if message is first and kind in ("task", "text"):
+                yield from self._prompt(at, message.text)
                 continue
             handle = _ALWAYS.get(kind) or (_FULL.get(kind) if self._full(at) else None)
             if handle:
-                yield from handle(self, at, one)
+                yield from handle(self, at, message)
             elif kind not in _FULL:
                 self.skipped += kind not in _QUIET
 
-    # always
+    # messages that always count
 
     def _prompt(self, at: float, text: str | None) -> Iterator[Step]:
         yield from self._resumed(at)
-        yield from heard(at, text or "")
+        yield from prompt_steps(at, text or "")
 
-    def _feedback(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        yield from self._prompt(at, one.text)
+    def _feedback(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        yield from self._prompt(at, message.text)
 
-    def _request(self, at: float, one: wire.Shown) -> Iterator[Step]:
+    def _request(self, at: float, message: wire.Shown) -> Iterator[Step]:
         yield from self._resumed(at)
-        about = _inner(one.text, wire.REQUEST, wire.Request)
+        about = _inner(message.text, wire.REQUEST, wire.Request)
         if about is None:
             return
         yield from self._results(at, about.request)
@@ -63,21 +64,21 @@ class Screen:
             context = about.tokens_in + cached
             yield Usage(at, f"ui-{at:.3f}", context, about.tokens_out, self._window, about.cost or 0.0)
         if not self._full(at):
-            return  # the API history has a note of it
+            return  # the API history has it
         if about.cancel_reason == "user_cancelled":
             yield Interrupt(at, about.cancel_reason)
         elif about.cancel_reason or about.streaming_failed_message:
             yield Fault(at, about.streaming_failed_message or about.cancel_reason or "")
 
     def _results(self, at: float, request: str) -> Iterator[Step]:
-        """The next request carries what the calls before it gave."""
+        """The results of the calls before a request, which the request contains."""
         if not self._pending:
             self._output.clear()
             return
         answer = answered(request)
-        given = answer.text if answer.kind == "result" else "\n".join(self._output)
+        output = answer.text if answer.kind == "result" else "\n".join(self._output)
         for call in self._pending:
-            text, given = given, ""
+            text, output = output, ""
             ok, code, text = outcome(call.tool, text)
             if call.act == "ask":
                 text = "\n".join(words_of(text)) or text
@@ -85,73 +86,73 @@ class Screen:
         self._pending.clear()
         self._output.clear()
 
-    def _resume(self, at: float, one: wire.Shown) -> Iterator[Step]:
+    def _resume(self, at: float, message: wire.Shown) -> Iterator[Step]:
         self._resuming = True
         return iter(())
 
     def _resumed(self, at: float) -> Iterator[Step]:
-        """An open task is resumed when something comes after the offer to do so."""
+        """A ``Start`` if something follows the offer to resume the task."""
         if self._resuming:
             self._resuming = False
-            self._pending.clear()  # nobody waited for what they gave
+            self._pending.clear()  # their results were lost
             yield Start(at, "resume")
 
-    def _condensed(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        if about := one.context_condense or one.context_truncation:
+    def _condensed(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if about := message.context_condense or message.context_truncation:
             yield Compact(at, about.summary, "auto", about.prev_context_tokens)
 
-    def _failed(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        about = _inner(one.text, wire.REQUEST, wire.Request)
-        text = (about.error_message if about else None) or one.text or ""
-        yield Fault(at, text, retrying=one.ask is None)
+    def _failed(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        about = _inner(message.text, wire.REQUEST, wire.Request)
+        text = (about.error_message if about else None) or message.text or ""
+        yield Fault(at, text, retrying=message.ask is None)
 
-    def _progress(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        if items := checklist(one.text or ""):
+    def _progress(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if items := checklist(message.text or ""):
             yield Plan(at, items)
 
-    def _report(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        if one.text:
-            yield Report(at, one.text)
+    def _report(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if message.text:
+            yield Report(at, message.text)
 
-    # where the API history is gone
+    # messages that count where the API history lacks the time
 
-    def _said(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        if text := (one.text or "").strip():
+    def _text_message(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if text := (message.text or "").strip():
             yield Say(at, text)
 
-    def _command(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        if one.text:
-            yield self._called(Call(at, _id(at), "execute_command", "run", one.text, one.text))
+    def _command(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if message.text:
+            yield self._called(Call(at, _id(at), "execute_command", "run", message.text, message.text))
 
-    def _printed(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        if one.text:
-            self._output.append(one.text)
+    def _output_message(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if message.text:
+            self._output.append(message.text)
         return iter(())
 
-    def _tool(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        tool = _inner(one.text, wire.TOOL, wire.ToolShown)
+    def _tool(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        tool = _inner(message.text, wire.TOOL, wire.ToolShown)
         if tool is None:
             return
         yield self._called(shown_call(at, _id(at), tool))
         if items := todos_of(tool.todos):
             yield Plan(at, items)
 
-    def _question(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        tool = _inner(one.text, wire.TOOL, wire.ToolShown)
-        question = (tool.question if tool else None) or one.text or ""
+    def _question(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        tool = _inner(message.text, wire.TOOL, wire.ToolShown)
+        question = (tool.question if tool else None) or message.text or ""
         yield self._called(Call(at, _id(at), "ask_followup_question", "ask", question, note=question))
 
-    def _responded(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        tool = _inner(one.text, wire.TOOL, wire.ToolShown)
-        if text := (tool.response if tool else None) or one.text:
+    def _response(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        tool = _inner(message.text, wire.TOOL, wire.ToolShown)
+        if text := (tool.response if tool else None) or message.text:
             yield Say(at, text)
 
-    def _completed(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        if one.say:  # the question whether it is good has no text
-            yield from completed(at, one.text or "")
+    def _completed(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if message.say:  # the question whether the user accepts it has no text
+            yield from completed(at, message.text or "")
 
-    def _condensing(self, at: float, one: wire.Shown) -> Iterator[Step]:
-        yield Compact(at, one.text or "", "manual" if one.ask == "condense" else "auto")
+    def _condensing(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        yield Compact(at, message.text or "", "manual" if message.ask == "condense" else "auto")
 
     def _called(self, call: Call) -> Call:
         self._pending.append(call)
@@ -159,17 +160,17 @@ class Screen:
 
 
 def _first(shown: list[wire.Shown]) -> wire.Shown | None:
-    """The message with the task: Cline marks it, in Roo it is the first."""
-    return next((one for one in shown if one.say == "task"), shown[0] if shown else None)
+    """The message with the task: Cline marks it, with Roo it is the first one."""
+    return next((message for message in shown if message.say == "task"), shown[0] if shown else None)
 
 
 def prompts_of(shown: list[wire.Shown]) -> list[tuple[float, str]]:
-    """When the user typed what."""
+    """The user's prompts with their times."""
     first = _first(shown)
     return [
-        (seconds(one.ts), typed(one.text or ""))
-        for one in shown
-        if one.say == "user_feedback" or (one is first and one.say in ("task", "text"))
+        (seconds(message.ts), typed_text(message.text or ""))
+        for message in shown
+        if message.say == "user_feedback" or (message is first and message.say in ("task", "text"))
     ]
 
 
@@ -178,8 +179,10 @@ def _id(at: float) -> str:
 
 
 def _inner(text: str | None, decoder: Any, kind: type[T]) -> T | None:
-    """The JSON in a text."""
-    return decoded(text.encode("utf-8", "replace"), decoder, kind) if text and text.startswith("{") else None
+    """The JSON object that a text is; None if it is none."""
+    return (
+        decode_part(text.encode("utf-8", "replace"), decoder, kind) if text and text.startswith("{") else None
+    )
 
 
 _Handler = Callable[[Screen, float, wire.Shown], Iterator[Step]]
@@ -197,14 +200,14 @@ _ALWAYS: dict[str, _Handler] = {
     "task_progress": Screen._progress,
 }
 _FULL: dict[str, _Handler] = {
-    "text": Screen._said,
+    "text": Screen._text_message,
     "command": Screen._command,
-    "command_output": Screen._printed,
-    "mcp_server_response": Screen._printed,
+    "command_output": Screen._output_message,
+    "mcp_server_response": Screen._output_message,
     "tool": Screen._tool,
     "use_mcp_server": Screen._tool,
     "followup": Screen._question,
-    "plan_mode_respond": Screen._responded,
+    "plan_mode_respond": Screen._response,
     "completion_result": Screen._completed,
     "condense": Screen._condensing,
     "summarize_task": Screen._condensing,

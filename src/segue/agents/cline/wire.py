@@ -1,8 +1,8 @@
 """The documents of a Cline or Roo task, as far as we read them.
 
-``api_conversation_history.json`` holds what the model got and gave, in Anthropic's form; tools are
-blocks or, in Roo and with models that know no tools, XML in the text. ``ui_messages.json`` holds what
-the user saw, with times and tokens. ``Task`` is our own document of both, made by ``load``.
+``api_conversation_history.json`` contains the messages to and from the model, in Anthropic's form; tools are
+blocks or, with Roo and with models without tools, XML in the text. ``ui_messages.json`` contains what the
+user saw, with times and tokens. ``Task`` is our own document of both, made by ``load``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...core.base.lazy import json_decoder
 
 
 class Block(Struct, gc=False):
-    """Of a message: text, tool_use, tool_result, image, thinking …"""
+    """A block of a message: text, tool_use, tool_result, image, thinking …"""
 
     type: str = ""
     text: str = ""
@@ -48,7 +48,7 @@ class Message(Struct, gc=False, rename="camel"):
     role: str = ""
     content: str | list[Block] | None = None
     ts: int | float | None = None
-    is_summary: bool | None = None  # Roo: what was condensed
+    is_summary: bool | None = None  # Roo: the summary of a condensation
     model_info: ModelInfo | None = None
     metrics: Metrics | None = None
 
@@ -134,16 +134,16 @@ class Metadata(Struct, gc=False):
 
 
 class Task(Struct, gc=False):
-    """What ``load`` makes of a folder: the elements as they were, those that are whole."""
+    """What ``load`` makes of a folder: the intact elements of its documents, as they were."""
 
     id: str = ""
     api: list[Raw] | None = None
     ui: list[Raw] | None = None
-    focus: str = ""  # Markdown with boxes
+    focus: str = ""  # a Markdown task list
     history: History | None = None
     meta: Metadata | None = None
-    torn: bool = False  # the API history is not whole
-    bad: int = 0  # documents that are not whole
+    torn: bool = False  # the API history is torn
+    bad: int = 0  # how many documents are torn
 
 
 TASK = json_decoder(Task)

@@ -1,8 +1,8 @@
-"""Codex CLI: rollouts under ``$CODEX_HOME/sessions``, a line a record, from 0.34 to 0.166.
+"""Codex CLI: rollouts under ``$CODEX_HOME/sessions``, JSON lines, versions 0.34 to 0.166.
 
-``wire.py`` is their format, ``reader.py`` turns it into steps (``words.py``: whose words a text is,
-``calls.py`` and ``script.py``: what a call is about, ``outcome.py``: what came of it, ``flight.py``: which
-calls are under way, ``turns.py``: the course of a turn, ``kept.py``: what is remembered in between), and
+``wire.py`` is the format and ``reader.py`` turns it into steps, with the help of ``words.py`` (who wrote a
+text), ``calls.py`` and ``script.py`` (what a call does), ``outcome.py`` (its result), ``flight.py`` (which
+calls are pending), ``turns.py`` (the course of a turn) and ``kept.py`` (state between records).
 ``discover.py`` finds the files.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 
-# Unescaped, so not inside a text that someone wrote.
+# Quotes without escapes, so it is not inside a text that somebody wrote.
 _MARK = regex(
     rb'"type":\s?"(?:session_meta|response_item|event_msg|turn_context|function_call|local_shell_call)"'
     rb'|"record_type":\s?"state"'

@@ -1,4 +1,4 @@
-"""A tool call of Codex as a ``Call``: the names that its tools have had, and what their arguments mean."""
+"""The tool calls of Codex as steps: all names that its tools have had, and what their arguments mean."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
-from ..common import patched, plain
+from ..common import patch_targets, plain_text
 from .wire import parsed, rows, table, text
 
 SHELLS = frozenset(
     {"shell", "shell_command", "exec_command", "container.exec", "local_shell", "unified_exec"}
 )
 WAITS = frozenset({"wait", "wait_agent"})
-SCRIPT = "exec"  # code mode's one tool
+SCRIPT = "exec"  # the only tool of code mode
 
 _ACTS: dict[str, Act] = {
     "update_plan": "plan",
@@ -30,41 +30,41 @@ _PATHS = ("path", "file_path", "dir_path")
 
 
 def full_name(name: str, namespace: str) -> str:
-    """A tool's name; of an MCP server's, with the server."""
+    """A tool's name, with the server if it belongs to an MCP server."""
     return f"{namespace}__{name}" if namespace.startswith("mcp__") else name
 
 
-def made(
+def call_of(
     at: float, id: str, tool: str, arguments: Any, running: Mapping[str, list[str]] | None = None
 ) -> Call:
-    """The call of a tool with these arguments: a table, a JSON text of one, or plain text."""
-    given = parsed(arguments)
+    """The call of a tool with these arguments: an object, the JSON text of one, or plain text."""
+    value = parsed(arguments)
     if tool in SHELLS:
-        return _of_shell(at, id, tool, given)
+        return _of_shell(at, id, tool, value)
     if tool == "apply_patch":
-        patch = given if isinstance(given, str) else plain(given)
-        act, paths = patched(_headings(patch))
+        patch = value if isinstance(value, str) else plain_text(value)
+        act, paths = patch_targets(_headings(patch))
         return Call(at, id, tool, act, text=patch, paths=paths)
     if tool == "write_stdin":
-        carried = (running or {}).get(str(table(given).get("session_id")), ["", ""])
-        return Call(at, id, tool, "run", text=text(table(given).get("chars")), command=carried[1])
-    return _of_other(at, id, tool, given)
+        carried = (running or {}).get(str(table(value).get("session_id")), ["", ""])
+        return Call(at, id, tool, "run", text=text(table(value).get("chars")), command=carried[1])
+    return _of_other(at, id, tool, value)
 
 
-def _of_shell(at: float, id: str, tool: str, given: Any) -> Call:
-    fields = table(given)
-    command = command_of(fields.get("command") or fields.get("cmd") or given)
+def _of_shell(at: float, id: str, tool: str, arguments: Any) -> Call:
+    fields = table(arguments)
+    command = command_of(fields.get("command") or fields.get("cmd") or arguments)
     if "*** Begin Patch" in command:
-        act, paths = patched(_headings(command))
+        act, paths = patch_targets(_headings(command))
         if paths:
             return Call(at, id, tool, act, text=command, paths=paths)
-    rest = [plain(value) for key, value in fields.items() if key != "command" and key != "cmd"]
-    said = "\n".join(filter(None, (command, *rest)))
-    return Call(at, id, tool, "run", text=said, command=command, note=text(fields.get("justification")))
+    rest = [plain_text(value) for key, value in fields.items() if key != "command" and key != "cmd"]
+    call_text = "\n".join(filter(None, (command, *rest)))
+    return Call(at, id, tool, "run", text=call_text, command=command, note=text(fields.get("justification")))
 
 
 def _headings(patch: str) -> str:
-    """The lines of a patch that begin with ``***``: few, found without looking at each of the others."""
+    """The few lines of a patch that begin with ``***``, found without examining the others."""
     lines = [patch.partition("\n")[0]]
     at = patch.find("\n*** ")
     while at >= 0:
@@ -74,43 +74,43 @@ def _headings(patch: str) -> str:
     return "\n".join(lines)
 
 
-def command_of(given: Any) -> str:
-    """A command as its shell gets it: ``["bash", "-lc", "ls"]`` is ``ls``."""
-    if isinstance(given, str):
-        return given
-    words = [one for one in rows(given) if isinstance(one, str)]
+def command_of(command: Any) -> str:
+    """A command as the shell gets it: ``["bash", "-lc", "ls"]`` is ``ls``."""
+    if isinstance(command, str):
+        return command
+    words = [word for word in rows(command) if isinstance(word, str)]
     if len(words) == 3 and words[1] in ("-lc", "-c", "-ic", "-Command", "/c"):
         return words[2]
     if not words:
-        return text(given)
+        return text(command)
     import shlex
 
     return shlex.join(words)
 
 
-def _of_other(at: float, id: str, tool: str, given: Any) -> Call:
-    fields = table(given)
+def _of_other(at: float, id: str, tool: str, arguments: Any) -> Call:
+    fields = table(arguments)
     act = _ACTS.get(tool, "other")
     paths = tuple(fields[key] for key in _PATHS if text(fields.get(key))) if act in ("read", "search") else ()
     note = text(fields.get("explanation")) or text(fields.get("task_name"))
     if act == "ask":
-        questions = [text(table(one).get("question")) for one in rows(fields.get("questions"))]
+        questions = [text(table(question).get("question")) for question in rows(fields.get("questions"))]
         note = "\n".join(filter(None, questions))
-    return Call(at, id, tool, act, text=plain(given), paths=paths, note=note)
+    return Call(at, id, tool, act, text=plain_text(arguments), paths=paths, note=note)
 
 
-def planned(at: float, arguments: Any) -> Plan | None:
-    """The plan that ``update_plan`` sets; it is always whole."""
+def plan_of(at: float, arguments: Any) -> Plan | None:
+    """The whole plan that ``update_plan`` sets; None if it has no items."""
     items = []
     for row in rows(table(parsed(arguments)).get("plan")):
-        said = text(table(row).get("step"))
-        if said:
-            items.append(PlanItem(said, _STATES.get(text(table(row).get("status")), "pending")))
+        step = text(table(row).get("step"))
+        if step:
+            items.append(PlanItem(step, _STATES.get(text(table(row).get("status")), "pending")))
     return Plan(at, tuple(items)) if items else None
 
 
-def changed(at: float, id: str, changes: Any) -> Call:
-    """The call behind a record of changed files, where the call itself was not readable."""
+def call_of_changes(at: float, id: str, changes: Any) -> Call:
+    """The call that a record of changed files stands for, where the call itself could not be read."""
     files = table(changes)
     kinds = {text(table(change).get("type")) or next(iter(table(change)), "") for change in files.values()}
     act: Act = "create" if kinds == {"add"} else "delete" if kinds == {"delete"} else "edit"
@@ -118,11 +118,10 @@ def changed(at: float, id: str, changes: Any) -> Call:
 
 
 def _patch(files: dict[str, Any]) -> str:
-    parts = []
+    parts: list[str] = []
     for path, change in files.items():
-        told = table(change)
-        told = told if "type" in told else next((table(one) for one in told.values()), {})
-        parts.append(
-            "\n".join(filter(None, (path, text(told.get("unified_diff")) or text(told.get("content")))))
-        )
+        fields = table(change)
+        if "type" not in fields:  # older versions: {"update": {…}}
+            fields = next((table(inner) for inner in fields.values()), {})
+        parts += filter(None, (path, text(fields.get("unified_diff")) or text(fields.get("content"))))
     return "\n".join(parts)

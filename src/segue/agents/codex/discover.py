@@ -1,8 +1,8 @@
-"""Where Codex keeps its rollouts, which of them belong to a project, and how each stands.
+"""Finds Codex's rollouts, the project of each, and whether its process is alive.
 
-A rollout lies in the folder of the day on which it began, also when it is resumed months later, and only
-its first line names its project. So folders are walked from the newest, as few first lines as possible are
-read, and Codex's own index is asked where it exists; it is a hint, the rollout is the truth.
+A rollout is in the folder of the day on which it started, even if it is resumed months later, and only its
+first line names its project. So folders are walked from the newest, and as few first lines as possible are
+read. Codex's own index is used where it exists, as a hint: the rollout itself decides.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STATE = regex(r"state_(\d+)\.sqlite")
 
 
 class RolloutHead(msgspec.Struct):
-    """What the first line of a rollout says."""
+    """Facts from the first line of a rollout."""
 
     cwd: str = ""
     parent: str = ""
@@ -39,33 +39,33 @@ class RolloutHead(msgspec.Struct):
 def find(where: SearchScope) -> Iterator[Found]:
     """The project's rollouts, newest first."""
     home = Path(where.env.get("CODEX_HOME") or where.home / ".codex")
-    told = _index(home) | dict(where.known)
-    # What an index or an earlier look gives to the project can be sorted by its last change; what is
-    # still unknown comes in the order of its name, and is as good as sorted: a new file is a recent one.
-    return heapq.merge(_hinted(home, told, where), _walked(home, told, where), key=_newest)
+    folders = _index(home) | dict(where.known)
+    # Rollouts that the index or an earlier search assigns to the project are sorted by their last change. The
+    # unknown ones come in the order of their names, which is good enough: a new file is a recent one.
+    return heapq.merge(_hinted(home, folders, where), _walked(home, folders, where), key=_newest)
 
 
 def _newest(found: Found) -> float:
     return -found.changed
 
 
-def _hinted(home: Path, told: dict[str, str], where: SearchScope) -> Iterator[Found]:
-    own = {cwd for cwd in set(told.values()) if where.holds(cwd)}
+def _hinted(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator[Found]:
+    own = {cwd for cwd in set(folders.values()) if where.holds(cwd)}
     below = os.path.join(home, "")
     known: list[tuple[float, str]] = []
-    for path, cwd in told.items():
+    for path, cwd in folders.items():
         if cwd in own and path.startswith(below):
             with suppress(OSError):
                 known.append((os.stat(path).st_mtime, path))
-    for _, path in sorted(known, key=lambda one: -one[0]):  # opened when its turn comes
+    for _, path in sorted(known, key=lambda file: -file[0]):  # opened when its turn comes
         if found := _found(home, path, head_of(path), where):
             yield found
 
 
-def _walked(home: Path, told: dict[str, str], where: SearchScope) -> Iterator[Found]:
+def _walked(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator[Found]:
     opened = 0
     for path in _rollouts(home):
-        if path in told:
+        if path in folders:
             continue
         if where.heads_max and opened >= where.heads_max:
             return
@@ -75,7 +75,7 @@ def _walked(home: Path, told: dict[str, str], where: SearchScope) -> Iterator[Fo
 
 
 def _rollouts(home: Path) -> Iterator[str]:
-    """Every rollout, newest first by day and name; a day is listed when it is reached."""
+    """Every rollout, newest first by day and name; the folder of a day is listed when it is reached."""
     for year in _listed(home / "sessions"):
         for month in _listed(year):
             for day in _listed(month):
@@ -116,13 +116,13 @@ def _found(home: Path, path: str, head: RolloutHead | None, where: SearchScope) 
 
 
 def head_of(path: str) -> RolloutHead | None:
-    """What a rollout's first line says, from at most 64 KB of it; None if it cannot be read."""
+    """The facts in a rollout's first line, from at most 64 KB of it; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
             start = file.read(HEAD_BYTES)
     except OSError:
         return None
-    from . import wire  # where there are no rollouts its records cost nothing
+    from . import wire  # not imported where there are no rollouts
     from .wire import table, text
 
     line = start.split(b"\n", 1)[0]
@@ -137,30 +137,30 @@ def head_of(path: str) -> RolloutHead | None:
 
 
 def _first(pattern: re.Pattern[bytes], start: bytes) -> str:
-    """From a first line that is cut off or damaged; the wanted fields stand at its beginning."""
-    found = pattern.search(start)
+    """A field of a first line that is cut off or damaged; the wanted fields are at its beginning."""
+    match = pattern.search(start)
     try:
-        return str(msgspec.json.decode(found[1], type=str)) if found else ""
+        return str(msgspec.json.decode(match[1], type=str)) if match else ""
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
 
 
-# How a rollout stands
+# The state of a rollout
 
 
 def sign_of(home: Path, path: str, native: str) -> Sign:
-    """From the lock that a writer holds (since 0.16x) and from the last turn; the process is not known."""
+    """The sign from the writer's lock (since 0.16x) and from the last turn; the process is not known."""
     locks = home / "thread-writer-locks"
     held = _is_held(locks / f"{native}.lock")
     if held:
         return "alive"
     if held is None and not locks.is_dir():
-        return ""  # a version without locks: an idle process and a dead one look alike
+        return ""  # a version without locks: an idle process looks like a dead one
     return "crashed" if is_turn_open(path) else "ended"
 
 
 def _is_held(lock: Path) -> bool | None:
-    """Does a process hold this lock? None if there is none or the system cannot tell."""
+    """Whether a process holds this lock; None if there is no lock or the system cannot tell."""
     try:
         import fcntl
 
@@ -176,7 +176,7 @@ def _is_held(lock: Path) -> bool | None:
 
 
 def is_turn_open(path: str) -> bool:
-    """Did a turn begin that did not end, as far as the last 64 KB tell?"""
+    """Whether the last 64 KB show a turn that started and did not end."""
     try:
         with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -191,12 +191,13 @@ def is_turn_open(path: str) -> bool:
 
 
 def _index(home: Path) -> dict[str, str]:
-    """Rollout path to project folder, from the newest ``state_N.sqlite``; empty if there is none."""
+    """The project folder of each rollout by its path, from the newest ``state_N.sqlite``; empty if none
+    exists."""
     try:
-        found = [(int(name[1]), name[0]) for name in map(_STATE.fullmatch, os.listdir(home)) if name]
+        states = [(int(name[1]), name[0]) for name in map(_STATE.fullmatch, os.listdir(home)) if name]
     except OSError:
         return {}
-    for _, name in sorted(found, reverse=True):
+    for _, name in sorted(states, reverse=True):
         rows = _threads(home / name)
         if rows:
             return {path: cwd for path, cwd in rows if isinstance(path, str) and isinstance(cwd, str)}
@@ -205,7 +206,7 @@ def _index(home: Path) -> dict[str, str]:
 
 def _threads(database: Path) -> list[tuple[Any, ...]]:
     uri = f"{database.absolute().as_uri()}?mode=ro"
-    import apsw  # a file is read without it
+    import apsw  # files are read without it
 
     try:
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
@@ -213,8 +214,8 @@ def _threads(database: Path) -> list[tuple[Any, ...]]:
         return []
     try:
         connection.set_busy_timeout(50)
-        asked = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
-        return list(connection.execute(asked))
+        query = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
+        return list(connection.execute(query))
     except apsw.Error:
         return []
     finally:

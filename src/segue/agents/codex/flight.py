@@ -1,8 +1,10 @@
-"""Calls under way: each is told once when it starts and once when it ends, by whichever record comes first.
+"""Pending calls: each is reported once when it starts and once when it ends, from whichever record comes
+first.
 
-Codex tells the end of a call as a structured record, as an output, or both. In code mode the model's one
-call is a script: what can be read off it is told at once, so that a crash leaves it pending, and the
-structured records that follow are matched to it; what could not be read off is told by them alone.
+Codex records the end of a call as a structured record, as an output, or both. In code mode the model's only
+call is a script: the calls that can be read from it are reported at once, so that a crash leaves them
+pending, and structured records that follow are matched to them. Other calls are known from those records
+alone.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...core.runs.steps import Call, Report, Result, Step
-from .calls import SCRIPT, WAITS, changed, command_of, made, planned
+from .calls import SCRIPT, WAITS, call_of, call_of_changes, command_of, plan_of
 from .kept import RolloutMemory
 from .outcome import CallOutcome, of_item, of_output
-from .script import called
+from .script import readable_calls
 from .wire import Item, parsed, rows, table, text
 
 _COMMANDS = frozenset({"CommandExecution", "exec_command_end"})
@@ -32,8 +34,8 @@ class Flight:
         self.kept = kept
 
     def begin(self, at: float, id: str, tool: str, arguments: Any) -> list[Step]:
-        """A call was made."""
-        inner = called(arguments) if tool == SCRIPT and isinstance(arguments, str) else []
+        """The steps of a call that starts."""
+        inner = readable_calls(arguments) if tool == SCRIPT and isinstance(arguments, str) else []
         if not inner:
             return self._begin(at, id, tool, arguments)
         steps: list[Step] = []
@@ -48,70 +50,72 @@ class Flight:
         return steps
 
     def _begin(self, at: float, id: str, tool: str, arguments: Any) -> list[Step]:
-        call = made(at, id, tool, arguments, self.kept.running)
+        call = call_of(at, id, tool, arguments, self.kept.running)
         session = str(table(parsed(arguments)).get("session_id", "")) if tool == "write_stdin" else ""
         self.kept.opened(id, tool, call.command, session)
-        if call.act == "plan" and (plan := planned(at, arguments)):
+        if call.act == "plan" and (plan := plan_of(at, arguments)):
             return [call, plan]
         return [call]
 
     def output(self, at: float, id: str, output: Any) -> list[Step]:
-        """A tool's output came."""
+        """The steps of a tool's output."""
         kept = self.kept
         if id in kept.done and id not in kept.cells:
             return []
-        said = of_output(output)
+        outcome = of_output(output)
         if id in kept.cells:
-            return list(self._cell(at, id, said))
+            return list(self._cell(at, id, outcome))
         steps: list[Step] = []
         tool, command, session = kept.open.get(id, ["", "", ""])
-        if said.script == "ended" and tool == "wait":
+        if outcome.script == "ended" and tool == "wait":
             for cell in tuple(kept.cells):
-                steps += self._cell(at, cell, said)
+                steps += self._cell(at, cell, outcome)
         if tool == "write_stdin":
-            said = self._carried(session, said)
-        elif said.session:
-            kept.runs_on(said.session, id, command)
-            steps.append(Result(at, id, text=said.text))
+            outcome = self._carried(session, outcome)
+        elif outcome.session:
+            kept.runs_on(outcome.session, id, command)
+            steps.append(Result(at, id, text=outcome.text))
             return steps
-        steps += self._end(at, id, said)
+        steps += self._end(at, id, outcome)
         if tool in AGENT_TOOLS:
             steps += self._agents(at, id, tool, output)
         return steps
 
-    def _carried(self, session: str, said: CallOutcome) -> CallOutcome:
-        """How a process goes on that an earlier call began; its exit is told once."""
-        if said.exit is None or session not in self.kept.running:
-            return CallOutcome(text=said.text)
+    def _carried(self, session: str, outcome: CallOutcome) -> CallOutcome:
+        """The outcome of a process that an earlier call started; its exit is reported once."""
+        if outcome.exit is None or session not in self.kept.running:
+            return CallOutcome(text=outcome.text)
         self.kept.closed(self.kept.running.pop(session)[0])
-        return said
+        return outcome
 
-    def _cell(self, at: float, id: str, said: CallOutcome) -> Iterator[Step]:
-        """A script's output ends those of its calls that no structured record has ended."""
-        if said.script == "running":
+    def _cell(self, at: float, id: str, outcome: CallOutcome) -> Iterator[Step]:
+        """The results of a script's calls that no structured record has ended yet."""
+        if outcome.script == "running":
             return
         kept = self.kept
         left = [(own, command) for own, _, command in kept.cells.pop(id) if own in kept.open]
-        if len(left) == 1 and said.session:
-            kept.runs_on(said.session, *left[0])
-            yield Result(at, left[0][0], text=said.text)
+        if len(left) == 1 and outcome.session:
+            kept.runs_on(outcome.session, *left[0])
+            yield Result(at, left[0][0], text=outcome.text)
             return
         for index, (own, _) in enumerate(left):
             alone = (
-                said if len(left) == 1 else CallOutcome(ok=said.ok and None, text="" if index else said.text)
+                outcome
+                if len(left) == 1
+                else CallOutcome(ok=outcome.ok and None, text="" if index else outcome.text)
             )
             yield from self._end(at, own, alone)
         if not left and id not in kept.done:
             kept.closed(id)
 
-    def _end(self, at: float, id: str, said: CallOutcome) -> tuple[Step, ...]:
+    def _end(self, at: float, id: str, outcome: CallOutcome) -> tuple[Step, ...]:
         if id in self.kept.done:
             return ()
         self.kept.closed(id)
-        return (Result(at, id, said.ok, said.exit, said.text),)
+        return (Result(at, id, outcome.ok, outcome.exit, outcome.text),)
 
     def item(self, at: float, item: Item) -> Iterable[Step]:
-        """A structured record of something done."""
+        """The steps of a structured record of a finished action."""
         kind, id = text(item.type), text(item.id) or text(item.call_id)
         if kind in _AGENTS:
             return self._collaborated(at, id, item)
@@ -122,12 +126,12 @@ class Flight:
             return ()
         if known:
             return self._end(at, known, of_item(item))
-        call = self._told(at, id, kind, item)
+        call = self._call_of_item(at, id, kind, item)
         self.kept.opened(id, call.tool, call.command)
         return (call, *self._end(at, id, of_item(item)))
 
     def _known(self, id: str, kind: str, item: Item) -> str | None:
-        """The id under which the call was told; "" if it was not; None if its output will tell more."""
+        """The id under which the call was reported; empty if it was not; None if its output will say more."""
         kept = self.kept
         if id in kept.open:
             return None if kept.open[id][0] == "write_stdin" else id
@@ -147,22 +151,22 @@ class Flight:
                     return own
         return ""
 
-    def _told(self, at: float, id: str, kind: str, item: Item) -> Call:
+    def _call_of_item(self, at: float, id: str, kind: str, item: Item) -> Call:
         if kind in _COMMANDS:
-            return made(at, id, "exec_command", {"cmd": command_of(item.command)})
+            return call_of(at, id, "exec_command", {"cmd": command_of(item.command)})
         if kind in _PATCHES:
-            return changed(at, id, item.changes)
+            return call_of_changes(at, id, item.changes)
         arguments = item.arguments if item.arguments is not None else table(item.invocation).get("arguments")
-        return made(at, id, _tool(item), arguments)
+        return call_of(at, id, _tool(item), arguments)
 
     # Sub-agents
 
     def _agents(self, at: float, id: str, tool: str, output: Any) -> Iterator[Step]:
         if tool == "spawn_agent":
-            told = table(parsed(output))
-            agent = text(told.get("agent_id")) or text(told.get("task_name"))
+            answer = table(parsed(output))
+            agent = text(answer.get("agent_id")) or text(answer.get("task_name"))
             if agent:
-                self.kept.knows_agent(agent, id, text(told.get("nickname")) or agent)
+                self.kept.knows_agent(agent, id, text(answer.get("nickname")) or agent)
         elif tool in WAITS:
             yield from self.reports(at, table(parsed(output)).get("status"))
 
@@ -173,20 +177,20 @@ class Flight:
         yield from self.reports(at, item.statuses if item.statuses is not None else item.agents_states)
 
     def reports(self, at: float, statuses: Any) -> Iterator[Step]:
-        """What sub-agents handed back, from their states."""
+        """The reports of sub-agents, from their states."""
         for agent, status in table(statuses).items():
-            said = text(table(status).get("completed")) or text(table(status).get("errored"))
-            if said:
-                yield from self.report(at, agent, said)
+            report = text(table(status).get("completed")) or text(table(status).get("errored"))
+            if report:
+                yield from self.report(at, agent, report)
 
-    def report(self, at: float, agent: str, said: str) -> Iterator[Step]:
-        if self.kept.is_new_report(agent, said):
+    def report(self, at: float, agent: str, report: str) -> Iterator[Step]:
+        if self.kept.is_new_report(agent, report):
             call, name = self.kept.agents.get(agent, ["", ""])
-            yield Report(at, said, name or agent, call)
+            yield Report(at, report, name or agent, call)
 
 
 def _tool(item: Item) -> str:
-    """An MCP tool's full name."""
+    """The full name of an MCP tool."""
     invoked = table(item.invocation)
     server, tool = (
         text(item.server) or text(invoked.get("server")),

@@ -1,7 +1,7 @@
-"""What Codex tells hooks and takes from them: the shapes of Claude Code.
+"""The hooks of Codex, in the form of Claude Code's.
 
-What a hook before a compaction says is not taken; a stop that follows an error of the model comes as a
-failed ``PostModelRequest``, which also tells how many tokens are in the window.
+Codex ignores the reply of a hook before a compaction. A stop after an error of the model comes as a failed
+``PostModelRequest``, which also reports the number of tokens in the window.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ class CodexHooks(ClaudeHooks):
 
     def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
         if event != "PostModelRequest":
-            found = super().read(event, payload)
-            return replace(found, done=event == "PostToolUse") if found is not None else None
+            hook_event = super().read(event, payload)
+            return replace(hook_event, done=event == "PostToolUse") if hook_event is not None else None
         failed = text(payload, "status") == "failed"
-        found = super().read("StopFailure" if failed else "PostToolUse", payload)
+        hook_event = super().read("StopFailure" if failed else "PostToolUse", payload)
         usage = payload.get("token_usage")
         used = (
             number(usage, "input_tokens") + number(usage, "output_tokens") if isinstance(usage, dict) else 0
         )
-        return replace(found, context=used) if found is not None else None
+        return replace(hook_event, context=used) if hook_event is not None else None
 
 
 HOOKS = CodexHooks()

@@ -1,7 +1,7 @@
-"""Segue in Codex: hooks in ``hooks.json``, the MCP server in ``config.toml``. Hooks act once they are
+"""Installs Segue in Codex: hooks in ``hooks.json``, the MCP server in ``config.toml``. Hooks run once
 trusted.
 
-Codex has no file for one project that is not shared, so the user's own is written, and Segue keeps to the
+Codex has no file for a project that is not shared, so the user's own is written, and Segue acts only in the
 projects in which it was initialised.
 """
 
@@ -25,19 +25,19 @@ LIVE = {"PostModelRequest": ("glance", 5)}
 
 
 def folder(where: InstallTarget) -> Path:
-    """Codex's own folder."""
-    given = where.env.get("CODEX_HOME")
-    return Path(given) if given else where.home / ".codex"
+    """Codex's configuration folder."""
+    configured = where.env.get("CODEX_HOME")
+    return Path(configured) if configured else where.home / ".codex"
 
 
 class CodexInstaller:
-    """Codex."""
+    """The installer for Codex."""
 
     name = "codex"
     title = "Codex"
 
-    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
-        return bool(found("codex")) or folder(where).is_dir()
+    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
+        return bool(which("codex")) or folder(where).is_dir()
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root / ".codex" if where.scope == "shared" else folder(where)
@@ -60,8 +60,8 @@ class CodexInstaller:
 
     def after(self, where: InstallTarget) -> list[str]:
         return [
-            "Codex runs hooks only once you trust them: look at them with /hooks in codex, "
-            "or let Segue tell Codex so: segue init --agent codex --trust-hooks"
+            "Codex runs hooks only after you trust them: review them with /hooks in Codex, "
+            "or have Segue mark them as trusted: segue init --agent codex --trust-hooks"
         ]
 
 

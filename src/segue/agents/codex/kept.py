@@ -1,7 +1,7 @@
-"""What a reader remembers from record to record: little, bounded, and plain enough for JSON.
+"""The state of a reader between records: small, of bounded size, and encodable as JSON.
 
-Everything here only prevents telling a thing twice or joins two halves of it. A reader that forgot all
-of it would still give every step, some of them again.
+All of it only prevents reporting something twice, or joins two halves of it. A reader without it would still
+report every step, some of them twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KEY_CHARS = 96  # of either end
 
 
 class RolloutMemory(msgspec.Struct):
-    """The memory of one transcript."""
+    """The reader's state for one transcript."""
 
     form: str = ""  # "envelope" or "bare", decided by the first record
     native: str = ""
@@ -31,13 +31,13 @@ class RolloutMemory(msgspec.Struct):
     model: str = ""
     window: int = 0
     context: int = 0
-    usage: str = ""  # key of the last usage told
+    usage: str = ""  # key of the last usage that was reported
     is_sub: bool = False  # a sub-agent's rollout: its "user" is another agent
     has_title: bool = False
     copying: bool = False  # inside a history that a fork copied
     own_from: int = 0  # the ordinal at which a sub-agent's own history starts
     searches: int = 0
-    pairs: list[str] = []  # said once, and to be said once more in the other channel
+    pairs: list[str] = []  # seen in one channel, and expected in the other
     reports: list[str] = []
     open: dict[str, list[str]] = {}  # call id -> tool, command, session
     done: dict[str, bool] = {}
@@ -45,11 +45,11 @@ class RolloutMemory(msgspec.Struct):
     running: dict[str, list[str]] = {}  # process -> call id, command
     agents: dict[str, list[str]] = {}  # sub-agent -> call id, name
 
-    def is_twin(self, channel: str, kind: str, said: str) -> bool:
-        """Was this already told in the other channel? Codex writes most things in two."""
-        ends = said if len(said) <= 2 * _KEY_CHARS else said[:_KEY_CHARS] + said[-_KEY_CHARS:]
-        squeezed = "".join(ends.split())
-        key = f"{kind}:{crc32(squeezed.encode('utf-8', 'replace')):x}"
+    def is_twin(self, channel: str, kind: str, text: str) -> bool:
+        """Whether this was already seen in the other channel; Codex writes most things to both."""
+        ends = text if len(text) <= 2 * _KEY_CHARS else text[:_KEY_CHARS] + text[-_KEY_CHARS:]
+        without_space = "".join(ends.split())
+        key = f"{kind}:{crc32(without_space.encode('utf-8', 'replace')):x}"
         other = f"{'r' if channel == 'e' else 'e'}:{key}"
         if other in self.pairs:
             self.pairs.remove(other)
@@ -57,8 +57,8 @@ class RolloutMemory(msgspec.Struct):
         _push(self.pairs, f"{channel}:{key}", _PAIRS_MAX)
         return False
 
-    def is_new_report(self, name: str, said: str) -> bool:
-        key = f"{crc32(f'{name} {said}'.encode('utf-8', 'replace')):x}"
+    def is_new_report(self, name: str, report: str) -> bool:
+        key = f"{crc32(f'{name} {report}'.encode('utf-8', 'replace')):x}"
         if key in self.reports:
             return False
         _push(self.reports, key, _REPORTS_MAX)
@@ -83,7 +83,7 @@ class RolloutMemory(msgspec.Struct):
 
 
 def restored(kept: Any) -> RolloutMemory:
-    """The memory that an earlier piece left; a fresh one if it cannot be used."""
+    """The state that an earlier reader left; a new one if it cannot be used."""
     if kept is not None:
         try:
             return msgspec.convert(kept, RolloutMemory)

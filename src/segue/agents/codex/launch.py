@@ -1,14 +1,14 @@
-"""How Codex is started, and what it prints."""
+"""Starts Codex and reads what it prints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base import Heard, objects
+from ..base import AgentOutput, json_objects
 
 
 class Launcher:
-    """``codex exec``. It chooses its ids itself."""
+    """Codex without a terminal is ``codex exec``. It chooses the ids of conversations itself."""
 
     command = "codex"
 
@@ -23,16 +23,16 @@ class Launcher:
     def interactive(self, prompt: str, *, resume: str, more: Sequence[str]) -> list[str]:
         return [self.command, *(["resume", resume] if resume else []), *more, prompt]
 
-    def hear(self, output: str) -> Heard:
+    def parse_output(self, output: str) -> AgentOutput:
         native = fault = ""
-        for one in objects(output):
-            kind = one.get("type")
+        for record in json_objects(output):
+            kind = record.get("type")
             if kind == "thread.started":
-                native = str(one.get("thread_id") or "")
+                native = str(record.get("thread_id") or "")
             elif kind == "turn.completed":
                 fault = ""
             elif kind in ("error", "turn.failed"):
-                error = one.get("error")
+                error = record.get("error")
                 inner = error.get("message") if isinstance(error, dict) else error
-                fault = str(one.get("message") or inner or kind)
-        return Heard(native, fault)
+                fault = str(record.get("message") or inner or kind)
+        return AgentOutput(native, fault)

@@ -1,6 +1,6 @@
-"""What came of a call, in the ways that Codex has told it: a JSON text, header lines, or a list of blocks.
+"""The outcome of a call, in all forms that Codex has written it: a JSON text, header lines, a list of blocks.
 
-A call failed only if an exit status other than 0 or an error is stated; no statement is no verdict.
+A call failed only if an exit status other than 0 or an error is stated; without a statement it is unknown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
-from ..common import plain
+from ..common import plain_text
 from .wire import Item, parsed, rows, table, text
 from .words import blocks
 
@@ -33,7 +33,7 @@ _USUAL = regex(
     r"(?:Chunk ID: \w+\n)?Wall time: [\d.]+ seconds\nProcess exited with code (-?\d{1,10})\n"
     r"(?:Original token count: \d+\n)?Output:\n"
 )
-"""How nearly all outputs of commands begin; `_split` reads all others."""
+"""How nearly all outputs of commands begin; `_split` handles the others."""
 _SESSION = regex(r"^Process running with session ID (\S{1,32})", re.M)
 _DENIED = regex(r"exit code: (-?\d{1,10})")
 _FAILED = (
@@ -60,7 +60,7 @@ _FAILED = (
     "unable to locate image",
 )
 _DONE = ("Plan updated", "Success. Updated the following files", "attached local image path")
-_STATED_CHARS = 400  # where a verdict stands
+_STATED_CHARS = 400  # a statement of success or failure is within so many characters
 
 
 class CallOutcome(Value, gc=False):
@@ -69,62 +69,64 @@ class CallOutcome(Value, gc=False):
     ok: bool | None = None
     exit: int | None = None
     text: str = ""
-    session: str = ""  # the process still runs under this number
-    script: Literal["", "running", "ended"] = ""  # it is about a whole script, which …
+    session: str = ""  # the process still runs, under this number
+    script: Literal["", "running", "ended"] = ""  # set if it is the outcome of a whole script
 
 
 def of_output(output: Any) -> CallOutcome:
-    """What a tool's output says."""
+    """The outcome that a tool's output states."""
     if isinstance(output, dict):
-        said = _of_text(_content(output.get("content")))
+        outcome = _of_text(_content(output.get("content")))
         success = output.get("success")
-        if said.ok is None and isinstance(success, bool):
-            return CallOutcome(ok=success, exit=said.exit, text=said.text)
-        return said
+        if outcome.ok is None and isinstance(success, bool):
+            return CallOutcome(ok=success, exit=outcome.exit, text=outcome.text)
+        return outcome
     return _of_text(_content(output))
 
 
 def _content(output: Any) -> str:
     if isinstance(output, list):
-        return "".join(one if one.endswith("\n") else f"{one}\n" for one in blocks(output) if one).rstrip(
-            "\n"
-        )
+        return "".join(
+            block if block.endswith("\n") else f"{block}\n" for block in blocks(output) if block
+        ).rstrip("\n")
     return text(output)
 
 
-def _of_text(said: str) -> CallOutcome:
-    if usual := _USUAL.match(said):
+def _of_text(output: str) -> CallOutcome:
+    if usual := _USUAL.match(output):
         code = int(usual[1])
-        return CallOutcome(ok=code == 0, exit=code, text=said[usual.end() :])
-    if said.startswith('{"'):
-        found, rest = _table(said)
-        if "metadata" in found or "exit_code" in found or "chunk_id" in found:
-            told = _of_table(found)
-            return CallOutcome(told.ok, told.exit, "\n".join(filter(None, (told.text, rest))), told.session)
-    headers, body = _split(said)
+        return CallOutcome(ok=code == 0, exit=code, text=output[usual.end() :])
+    if output.startswith('{"'):
+        fields, rest = _table(output)
+        if "metadata" in fields or "exit_code" in fields or "chunk_id" in fields:
+            outcome = _of_table(fields)
+            return CallOutcome(
+                outcome.ok, outcome.exit, "\n".join(filter(None, (outcome.text, rest))), outcome.session
+            )
+    headers, body = _split(output)
     if headers:
         return _of_headers(headers, body)
-    start = said[:_STATED_CHARS]
+    start = output[:_STATED_CHARS]
     if start.startswith(_FAILED):
         denied = _DENIED.search(start)
-        return CallOutcome(ok=False, exit=int(denied[1]) if denied else None, text=said)
-    return CallOutcome(ok=True if start.startswith(_DONE) else None, text=said)
+        return CallOutcome(ok=False, exit=int(denied[1]) if denied else None, text=output)
+    return CallOutcome(ok=True if start.startswith(_DONE) else None, text=output)
 
 
-def _table(said: str) -> tuple[dict[str, Any], str]:
-    """The JSON table that a text begins with, and what is below it: scripts print numbers first."""
-    found = parsed(said)
-    if isinstance(found, dict):
-        return found, ""
-    head, _, rest = said.partition("\n")
+def _table(output: str) -> tuple[dict[str, Any], str]:
+    """The JSON object at the beginning of an output, and the text after it."""
+    fields = parsed(output)
+    if isinstance(fields, dict):
+        return fields, ""
+    head, _, rest = output.partition("\n")
     return (table(parsed(head)), rest) if head.endswith("}") else ({}, "")
 
 
-def _of_table(found: dict[str, Any]) -> CallOutcome:
-    code = table(found.get("metadata")).get("exit_code", found.get("exit_code"))
+def _of_table(fields: dict[str, Any]) -> CallOutcome:
+    code = table(fields.get("metadata")).get("exit_code", fields.get("exit_code"))
     if not isinstance(code, int):
-        return CallOutcome(text=text(found.get("output")), session=str(found.get("session_id") or ""))
-    return CallOutcome(ok=code == 0, exit=int(code), text=text(found.get("output")))
+        return CallOutcome(text=text(fields.get("output")), session=str(fields.get("session_id") or ""))
+    return CallOutcome(ok=code == 0, exit=int(code), text=text(fields.get("output")))
 
 
 def _of_headers(headers: str, body: str) -> CallOutcome:
@@ -142,43 +144,43 @@ def _of_headers(headers: str, body: str) -> CallOutcome:
     return CallOutcome(ok=ok, text=body, script="ended" if is_script else "")
 
 
-def _split(said: str) -> tuple[str, str]:
-    """The harness's header lines, and what is below them."""
+def _split(output: str) -> tuple[str, str]:
+    """The header lines of the harness, and the text after them."""
     at = 0
     for _ in range(_HEADERS_MAX):
-        if said.startswith("Output:", at):
-            end = said.find("\n", at)
-            return said[:at], said[end + 1 :] if end >= 0 else said[at + len("Output:") :].lstrip()
-        if not said.startswith(_HEADERS, at):
+        if output.startswith("Output:", at):
+            end = output.find("\n", at)
+            return output[:at], output[end + 1 :] if end >= 0 else output[at + len("Output:") :].lstrip()
+        if not output.startswith(_HEADERS, at):
             break
-        end = said.find("\n", at)
-        at = end + 1 if end >= 0 else len(said)
-    return said[:at], said[at:]
+        end = output.find("\n", at)
+        at = end + 1 if end >= 0 else len(output)
+    return output[:at], output[at:]
 
 
 def of_item(item: Item) -> CallOutcome:
-    """What a structured record of a command, a patch or an MCP call says."""
+    """The outcome in a structured record of a command, a patch or an MCP call."""
     code = item.exit_code if isinstance(item.exit_code, int) else None
-    said = text(item.aggregated_output) or "\n".join(filter(None, (text(item.stdout), text(item.stderr))))
+    output = text(item.aggregated_output) or "\n".join(filter(None, (text(item.stdout), text(item.stderr))))
     if item.result is not None or item.error is not None:
         return _of_mcp(item)
     if code is not None:
-        return CallOutcome(ok=code == 0, exit=int(code), text=said)
+        return CallOutcome(ok=code == 0, exit=int(code), text=output)
     if isinstance(item.success, bool):
-        return CallOutcome(ok=item.success, text=said)
+        return CallOutcome(ok=item.success, text=output)
     status = text(item.status).lower()
     ok = True if status == "completed" else False if status in ("failed", "declined") else None
-    return CallOutcome(ok=ok, text=said)
+    return CallOutcome(ok=ok, text=output)
 
 
 def _of_mcp(item: Item) -> CallOutcome:
-    told = table(item.result)
-    problem = item.error if item.error is not None else told.get("Err")
+    result = table(item.result)
+    problem = item.error if item.error is not None else result.get("Err")
     if problem is not None:
-        return CallOutcome(ok=False, text=plain(problem))
-    inner = table(told.get("Ok")) or told
+        return CallOutcome(ok=False, text=plain_text(problem))
+    inner = table(result.get("Ok")) or result
     is_error = inner.get("isError", inner.get("is_error"))
-    said = "\n".join(filter(None, blocks(rows(inner.get("content"))))) or plain(
+    output = "\n".join(filter(None, blocks(rows(inner.get("content"))))) or plain_text(
         inner.get("structuredContent")
     )
-    return CallOutcome(ok=not is_error, text=said or text(item.result))
+    return CallOutcome(ok=not is_error, text=output or text(item.result))

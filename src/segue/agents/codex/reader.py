@@ -1,9 +1,9 @@
-"""Records of a rollout become steps, each at the first of the records that tell it.
+"""Reads the records of a rollout as steps; each step comes with the first record that has it.
 
-Codex writes most things twice, as the model's item and as the user's event, and in some generations
-only once; so neither is trusted to be there, and the second telling is dropped. Of the history that a fork
-copied into its file only the requests are told: they stand, but the work is not its own. No record is held
-back to see what follows: a file that was cut off gives the same steps as far as it goes.
+Codex writes most things twice, as an item of the model and as an event for the user, but some versions only
+once; so neither is relied upon, and the second one is dropped. Of a history that a fork copied into its file,
+only the user's requests are reported: they still hold, but the work is not the fork's own. No record is held
+back until the next one arrives, so a file that was cut off gives the same steps as far as it goes.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any, cast
 import msgspec
 
 from ...core.runs.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Title
-from ..base import BROKEN, loads
-from ..common import hooked, plain, seconds
+from ..base import DECODE_ERRORS, decode_line
+from ..common import injected_briefs, plain_text, seconds
 from . import wire
 from .calls import full_name
 from .flight import ITEMS, Flight
 from .kept import restored
 from .turns import Turns
 from .wire import number, parsed, table, text
-from .words import asked, blocks, briefs, typed
+from .words import blocks, briefs_in, request_in, typed_in
 
-_COPY_SECONDS = 2.0  # a copied history is written in one go, stamped with the time of the fork
-_DELEGATED = "<codex_delegation>"  # a conversation that another one began, and the user may go on with
+_COPY_SECONDS = 2.0  # a copied history is written at once, with the time of the fork
+_DELEGATED = "<codex_delegation>"  # a conversation that another one started; the user may continue it
 _NOTICE, _NOTICE_END = "<subagent_notification>", "</subagent_notification>"
 
 Handler = Callable[[float, wire.Body], Iterable[Step]]
@@ -86,7 +86,7 @@ class Reader:
     def read_view(self, line: memoryview) -> Iterable[Step]:
         try:
             whole = wire.WHOLE.decode(line)
-        except BROKEN:
+        except DECODE_ERRORS:
             return self._in_parts(bytes(line))
         payload, kept, kind = whole.payload, self.kept, whole.type
         if payload is msgspec.UNSET:
@@ -102,22 +102,22 @@ class Reader:
         return handler(seconds(whole.timestamp), payload)
 
     def _in_parts(self, record: bytes) -> Iterable[Step]:
-        """The steps of a line that has no payload, or one with a field that is not as it should be."""
+        """The steps of a line without a payload, or with a payload that has a field of a wrong type."""
         try:
             line = wire.LINE.decode(record)
-        except BROKEN:
+        except DECODE_ERRORS:
             return self._salvaged(record)
         return self._line(line, line.payload) if line.payload else self._bare(line, msgspec.Raw(record))
 
     def _salvaged(self, record: bytes) -> list[Step]:
-        """The steps of a line that is not one whole record: glued, torn, damaged."""
+        """The steps of a line that is not one intact record: several joined, a torn or a damaged one."""
         if self.kept.form == "bare":
-            pieces, bad = loads(record, wire.BARE)
-            lines = [(wire.Line(one.type, one.timestamp), _encoded(one)) for one in pieces]
+            pieces, bad = decode_line(record, wire.BARE)
+            lines = [(wire.Line(piece.type, piece.timestamp), _encoded(piece)) for piece in pieces]
         else:
-            found, bad = loads(record, wire.LINE)
-            lines = [(one, one.payload) for one in found if one.payload]
-            self.skipped += len(found) - len(lines)
+            records, bad = decode_line(record, wire.LINE)
+            lines = [(piece, piece.payload) for piece in records if piece.payload]
+            self.skipped += len(records) - len(lines)
         self.malformed += bad
         steps: list[Step] = []
         for line, payload in lines:
@@ -125,7 +125,7 @@ class Reader:
         return steps
 
     def _bare(self, line: wire.Line, payload: wire.Body) -> Iterable[Step]:
-        """A record without envelope; in a file that has envelopes it is a splinter of one."""
+        """The steps of a record without an envelope; in a file with envelopes it is a fragment."""
         kept, kind = self.kept, text(line.type)
         handler = self._items.get(kind)
         if not kind and not kept.native:
@@ -152,7 +152,7 @@ class Reader:
         return handler(seconds(line.timestamp), payload)
 
     def _copied(self, kind: str, at: float, payload: wire.Body) -> Iterable[Step]:
-        """Of a history that a fork copied, what the user asked; a sub-agent was not asked by the user."""
+        """The user's requests in a history that a fork copied; none for a sub-agent, which has no user."""
         self.skipped += 1
         inner = "" if self.kept.is_sub else wire.kind_of(payload)
         if (kind, inner) == ("event_msg", "thread_rolled_back"):
@@ -173,7 +173,7 @@ class Reader:
             self.malformed += 1
         return body
 
-    # Where a stretch begins
+    # Starts and settings
 
     def _meta(self, at: float, payload: wire.Body) -> Iterator[Step]:
         meta = self._body(payload, wire.META)
@@ -208,7 +208,7 @@ class Reader:
         )
 
     def _is_own(self, kind: str, at: float, ordinal: Any, payload: wire.Body) -> bool:
-        """Does a fork's own work begin with this record?"""
+        """Whether a fork's own work begins with this record."""
         kept = self.kept
         if kept.own_from and isinstance(ordinal, int):
             own = ordinal >= kept.own_from
@@ -236,7 +236,7 @@ class Reader:
             self.kept.model = model
             yield Model(at, model)
 
-    # What was said
+    # Messages
 
     def _message(self, at: float, payload: wire.Body) -> Iterable[Step]:
         message = self._body(payload, wire.MESSAGE)
@@ -248,35 +248,35 @@ class Reader:
 
     def _heard(self, at: float, message: wire.Message) -> Iterator[Step]:
         if message.role in ("user", "developer"):
-            yield from self._briefs(at, "r", briefs(message.content, message.about))
+            yield from self._briefs(at, "r", briefs_in(message.content, message.about))
         if message.role == "user":
-            yield from self._prompt(at, "r", typed(message.content, message.about))
-            for said in blocks(message.content):
-                yield from self._notice(at, said.strip())
+            yield from self._prompt(at, "r", typed_in(message.content, message.about))
+            for block in blocks(message.content):
+                yield from self._notice(at, block.strip())
 
-    def _briefs(self, at: float, channel: str, told: list[str]) -> Iterator[Step]:
-        for brief in told:
-            for step in hooked(at, brief):
+    def _briefs(self, at: float, channel: str, briefs: list[str]) -> Iterator[Step]:
+        for brief in briefs:
+            for step in injected_briefs(at, brief):
                 if isinstance(step, Given) and not self.kept.is_twin(channel, "given", step.text):
                     yield step
 
-    def _notice(self, at: float, said: str) -> Iterator[Step]:
-        """What Codex tells the model in the user's role, where it matters to us."""
-        if said.startswith("<turn_aborted>"):
+    def _notice(self, at: float, notice_text: str) -> Iterator[Step]:
+        """The steps of a notice from Codex in the user's role."""
+        if notice_text.startswith("<turn_aborted>"):
             yield from self.turns.notice(at)
-        elif said.startswith(_NOTICE):
-            told = table(parsed(said.removeprefix(_NOTICE).removesuffix(_NOTICE_END).strip()))
-            yield from self.flight.reports(at, {text(told.get("agent_path")): told.get("status")})
+        elif notice_text.startswith(_NOTICE):
+            notice = table(parsed(notice_text.removeprefix(_NOTICE).removesuffix(_NOTICE_END).strip()))
+            yield from self.flight.reports(at, {text(notice.get("agent_path")): notice.get("status")})
 
     def _between(self, at: float, payload: wire.Body) -> Iterable[Step]:
-        """From agent to agent: what comes from below is a report."""
+        """A message from one agent to another: one from a sub-agent is a report."""
         message = self._body(payload, wire.MESSAGE)
         if message is None:
             return ()
         author, recipient = text(message.author), text(message.recipient)
-        said = "\n".join(filter(None, blocks(message.content)))
-        is_report = bool(said and recipient) and author.startswith(f"{recipient.rstrip('/')}/")
-        return self.flight.report(at, author, said) if is_report else ()
+        words = "\n".join(filter(None, blocks(message.content)))
+        is_report = bool(words and recipient) and author.startswith(f"{recipient.rstrip('/')}/")
+        return self.flight.report(at, author, words) if is_report else ()
 
     def _asked(self, at: float, payload: wire.Body) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
@@ -284,27 +284,27 @@ class Reader:
             return ()
         return self._typed(at, [text(event.message)])
 
-    def _typed(self, at: float, said: list[str]) -> Iterator[Step]:
-        yield from self._briefs(at, "e", briefs(said, None))
-        yield from self._prompt(at, "e", asked("\n".join(filter(None, said))))
+    def _typed(self, at: float, texts: list[str]) -> Iterator[Step]:
+        yield from self._briefs(at, "e", briefs_in(texts, None))
+        yield from self._prompt(at, "e", request_in("\n".join(filter(None, texts))))
 
     def _said(self, at: float, payload: wire.Body) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
         return self._say(at, "e", text(event.message)) if event is not None else ()
 
-    def _say(self, at: float, channel: str, said: str) -> Iterable[Step]:
-        return (Say(at, said),) if said.strip() and not self.kept.is_twin(channel, "say", said) else ()
+    def _say(self, at: float, channel: str, words: str) -> Iterable[Step]:
+        return (Say(at, words),) if words.strip() and not self.kept.is_twin(channel, "say", words) else ()
 
-    def _prompt(self, at: float, channel: str, said: str) -> Iterator[Step]:
-        if not said or self.kept.is_twin(channel, "ask", said):
+    def _prompt(self, at: float, channel: str, words: str) -> Iterator[Step]:
+        if not words or self.kept.is_twin(channel, "ask", words):
             return
-        if not self.kept.is_sub and not said.startswith(_DELEGATED):
-            yield Prompt(at, said)
+        if not self.kept.is_sub and not words.startswith(_DELEGATED):
+            yield Prompt(at, words)
         elif not self.kept.has_title:  # another agent's words; they name the conversation
             self.kept.has_title = True
-            yield Title(at, said)
+            yield Title(at, words)
 
-    # What was done
+    # Actions
 
     def _call(self, at: float, payload: wire.Body) -> Iterable[Step]:
         call = self._body(payload, wire.TOOL_CALL)
@@ -331,7 +331,7 @@ class Reader:
         action = {
             key: value for key, value in table(call.action).items() if key in ("query", "url", "pattern")
         }
-        yield Call(at, id, "web_search", "web", text=plain(action))
+        yield Call(at, id, "web_search", "web", text=plain_text(action))
         if call.status in ("completed", "failed"):
             yield Result(at, id, call.status == "completed")
 
@@ -360,14 +360,14 @@ def _encoded(record: wire.Bare) -> msgspec.Raw:
 
 
 def _spawner(source: Any) -> str:
-    """The run that sent this sub-agent, as ``source`` says it."""
+    """The run that started this sub-agent, from the field ``source``."""
     sub = table(table(source).get("subagent"))
     return text(table(sub.get("thread_spawn")).get("parent_thread_id"))
 
 
 def _is_later(turn: Any, native: str) -> bool:
-    """Was this turn begun after this conversation? Both ids start with a time, since 0.1xx (UUID v7)."""
+    """Whether a turn started after the conversation. Since 0.1xx both ids begin with a time (UUID v7)."""
     ids = (text(turn), native)
-    if any(len(one) != 36 or one[14] != "7" for one in ids):
+    if any(len(id) != 36 or id[14] != "7" for id in ids):
         return False
     return ids[0][:13] >= ids[1][:13]

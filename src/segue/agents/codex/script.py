@@ -1,7 +1,7 @@
-"""Code mode: the tool calls that can be read off a script without running it.
+"""Code mode: the tool calls that can be read from a script without running it.
 
-The model writes JavaScript that calls ``tools.<name>(…)``. An argument that is a literal can be read;
-one that is computed cannot, and that call is left out: Codex tells what came of it afterwards.
+The model writes JavaScript that calls ``tools.<name>(…)``. An argument that is a literal can be read. A call
+with a computed argument is left out here; Codex records its outcome afterwards.
 """
 
 from __future__ import annotations
@@ -28,44 +28,44 @@ _DEPTH_MAX = 12
 
 
 class _Unreadable(Exception):
-    """Not a literal."""
+    """The text is not a literal."""
 
 
-def called(script: str) -> list[tuple[str, Any]]:
-    """The (tool, argument) of each call whose argument is a literal or a name for one."""
+def readable_calls(script: str) -> list[tuple[str, Any]]:
+    """The tool and the argument of each call whose argument is a literal or a constant with one."""
     script = script[:SCRIPT_CHARS_MAX]
     named: dict[str, Any] = {}
-    for found in _beginning(_NAMED, script):
+    for match in _beginning(_NAMED, script):
         try:
-            named[found[1]] = _Literal(script, found.end(), named).value()
+            named[match[1]] = _Literal(script, match.end(), named).value()
         except _Unreadable:
-            named.pop(found[1], None)
+            named.pop(match[1], None)
     calls: list[tuple[str, Any]] = []
-    for found in _beginning(_CALL, script):
+    for match in _beginning(_CALL, script):
         try:
-            calls.append((found[1], _Literal(script, found.end(), named).value()))
+            calls.append((match[1], _Literal(script, match.end(), named).value()))
         except _Unreadable:
             pass
     return calls[:_CALLS_MAX]
 
 
 def _beginning(pattern: re.Pattern[str], script: str) -> Iterator[re.Match[str]]:
-    """The matches that begin a word; to ask the pattern for it would make it look at every character."""
-    for found in pattern.finditer(script):
-        before = script[found.start() - 1 : found.start()]
+    """The matches at the beginning of a word; checking that in the pattern itself would be far slower."""
+    for match in pattern.finditer(script):
+        before = script[match.start() - 1 : match.start()]
         if not (before.isalnum() or before == "_"):
-            yield found
+            yield match
 
 
-def _whole(written: str) -> str:
-    """With the two halves of a character put together, as scripts escape them."""
-    if not _HALF.search(written):
-        return written
-    return written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _joined_surrogates(text: str) -> str:
+    """The text with the two halves of a surrogate pair joined; scripts escape them separately."""
+    if not _HALF.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class _Literal:
-    """Reads one literal at a place in a script."""
+    """Reads one literal at a position in a script."""
 
     def __init__(self, script: str, at: int, named: dict[str, Any]) -> None:
         self.script, self.at, self.named = script, at, named
@@ -89,8 +89,8 @@ class _Literal:
     def _skip(self) -> None:
         here = self._peek()
         if here.isspace() or here == "/":
-            found = _SPACE.match(self.script, self.at)
-            self.at = found.end() if found else self.at
+            match = _SPACE.match(self.script, self.at)
+            self.at = match.end() if match else self.at
 
     def _take(self, wanted: str) -> bool:
         self._skip()
@@ -118,14 +118,14 @@ class _Literal:
         parts: list[str] = []
         plain = _PLAIN[quote].match
         while True:
-            found = plain(self.script, self.at)
-            assert found is not None
-            parts.append(found[0])
-            self.at = found.end()
+            match = plain(self.script, self.at)
+            assert match is not None
+            parts.append(match[0])
+            self.at = match.end()
             here = self._peek()
             self.at += 1
             if here == quote:
-                return _whole("".join(parts)) if len(parts) > 1 else parts[0]
+                return _joined_surrogates("".join(parts)) if len(parts) > 1 else parts[0]
             if here == "\\":
                 parts.append(self._escape())
             elif here == "$" and self._peek() != "{":
@@ -148,18 +148,18 @@ class _Literal:
 
     def _object(self, depth: int) -> dict[str, Any]:
         self.at += 1
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         while not self._take("}"):
             key = self._key()
             if self._take(":"):
-                found[key] = self.value(depth + 1)
+                fields[key] = self.value(depth + 1)
             elif key in self.named:
-                found[key] = self.named[key]
+                fields[key] = self.named[key]
             else:
                 raise _Unreadable
             if not self._take(",") and self._peek() != "}":
                 raise _Unreadable
-        return found
+        return fields
 
     def _key(self) -> str:
         self._skip()
@@ -174,9 +174,9 @@ class _Literal:
 
     def _array(self, depth: int) -> list[Any]:
         self.at += 1
-        found: list[Any] = []
+        items: list[Any] = []
         while not self._take("]"):
-            found.append(self.value(depth + 1))
+            items.append(self.value(depth + 1))
             if not self._take(",") and self._peek() != "]":
                 raise _Unreadable
-        return found
+        return items

@@ -1,4 +1,4 @@
-"""The course of a turn: tokens spent, the window compacted, the turn ended, aborted or failed."""
+"""The events of a turn: usage, compaction, and how the turn ended, was aborted or failed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEPTH_MAX = 4
 
 
 class Turns:
-    """What the events of one transcript say about its turns."""
+    """Reads the events about the turns of one transcript."""
 
     def __init__(self, kept: RolloutMemory) -> None:
         self.kept = kept
@@ -42,7 +42,7 @@ class Turns:
             yield Rewind(at, turns)
 
     def notice(self, at: float) -> Iterator[Step]:
-        """The model was told that its turn was aborted."""
+        """The notice to the model that its turn was aborted."""
         if not self.kept.is_twin("r", "abort", ""):
             yield Interrupt(at, "interrupted")
 
@@ -59,27 +59,27 @@ class Turns:
             yield Fault(at, problem, _status(info))
 
     def compacted(self, at: float, payload: wire.Body) -> Iterator[Step]:
-        told = text((wire.decode(payload, wire.COMPACTED) or wire.Compacted()).message)
+        message = text((wire.decode(payload, wire.COMPACTED) or wire.Compacted()).message)
         if not self.kept.is_twin("r", "compact", ""):
-            yield Compact(at, told.partition(_SUMMARY)[2].strip() or told, tokens=self.kept.context)
+            yield Compact(at, message.partition(_SUMMARY)[2].strip() or message, tokens=self.kept.context)
 
     def compacting(self, at: float, payload: wire.Body) -> Iterator[Step]:
         if not self.kept.is_twin("e", "compact", ""):
             yield Compact(at, tokens=self.kept.context)
 
     def counted(self, at: float, payload: wire.Body) -> Iterable[Step]:
-        told = wire.decode(payload, wire.COUNTED)
-        if told is None or told.info is None:
+        count = wire.decode(payload, wire.COUNTED)
+        if count is None or count.info is None:
             return ()
-        self.kept.window = told.info.model_context_window or self.kept.window
-        return self._used(at, told.info.last, told.info.total)
+        self.kept.window = count.info.model_context_window or self.kept.window
+        return self._used(at, count.info.last, count.info.total)
 
     def spent(self, at: float, payload: wire.Body) -> Iterable[Step]:
-        told = wire.decode(payload, wire.SPENT)
-        return self._used(at, told.usage, told.thread_token_usage) if told is not None else ()
+        record = wire.decode(payload, wire.SPENT)
+        return self._used(at, record.usage, record.thread_token_usage) if record is not None else ()
 
     def _used(self, at: float, last: wire.Tokens | None, total: wire.Tokens | None) -> Iterable[Step]:
-        """Told again and again; a new response is one that moved the total or the window."""
+        """Usage is recorded repeatedly; it belongs to a new response if the total or the window changed."""
         if last is None or not last.total_tokens:
             return ()
         key = f"{total.total_tokens if total else 0}/{last.total_tokens}"
@@ -94,10 +94,10 @@ class Turns:
 
     def reviewed(self, at: float, payload: wire.Body) -> Iterator[Step]:
         review = table(_event(payload).review_output)
-        found = [text(table(one).get("title")) for one in rows(review.get("findings"))]
-        said = "\n".join(filter(None, (text(review.get("overall_explanation")), *found)))
-        if said:
-            yield Report(at, said, "review")
+        titles = [text(table(finding).get("title")) for finding in rows(review.get("findings"))]
+        review_text = "\n".join(filter(None, (text(review.get("overall_explanation")), *titles)))
+        if review_text:
+            yield Report(at, review_text, "review")
 
 
 def _event(payload: wire.Body) -> wire.Event:
@@ -105,8 +105,8 @@ def _event(payload: wire.Body) -> wire.Event:
 
 
 def _status(info: Any, depth: int = 0) -> int:
-    """The HTTP status somewhere in an error's details."""
+    """The HTTP status anywhere in the details of an error; 0 if there is none."""
     if depth > _DEPTH_MAX:
         return 0
-    found = number(table(info).get("http_status_code"))
-    return found or next(filter(None, (_status(one, depth + 1) for one in table(info).values())), 0)
+    status = number(table(info).get("http_status_code"))
+    return status or next(filter(None, (_status(detail, depth + 1) for detail in table(info).values())), 0)

@@ -1,9 +1,9 @@
-"""Codex's rollout records as they stand in the file, from 0.34 to 0.166, and nothing of ours.
+"""The records of Codex's rollouts as they are in the file, versions 0.34 to 0.166.
 
-Only the fields that the reader uses are named, so that a decoder steps over the rest (encrypted
-reasoning, base instructions, replaced histories) without building it. Fields are loose on purpose:
-a version that writes a number where there was a text must not cost the record. What the reader takes
-out goes through ``text``, ``number``, ``table`` and ``rows``, which give something empty instead.
+Only the fields that the reader uses are declared, so that the decoder skips the rest (encrypted reasoning,
+base instructions, replaced histories). Field types are loose on purpose: a version that writes a number
+instead of a string must not cost the record. The reader takes values through ``text``, ``number``, ``table``
+and ``rows``, which return an empty value for a wrong type.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from ...core.base.lazy import json_decoder
-from ..base import anything, decoded
+from ..base import decode_any, decode_part
 
-Loose = Any  # whatever stood there
+Loose = Any  # any JSON value
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Line(msgspec.Struct, gc=False):
-    """The envelope. Before 0.32 there was none: a record was the payload itself."""
+    """The envelope. Before 0.32 there was none, and a record was the payload itself."""
 
     type: Loose = ""
     timestamp: Loose = None
@@ -30,13 +30,13 @@ class Line(msgspec.Struct, gc=False):
 
 
 class Kind(msgspec.Struct, gc=False):
-    """What a payload is, before it is worth decoding."""
+    """The type of a payload, to decide whether the rest is decoded."""
 
     type: Loose = ""
 
 
 class Meta(msgspec.Struct, gc=False):
-    """``session_meta``: first in a file, and again where a history was copied or a thread resumed."""
+    """``session_meta``: first in a file, and again after a copied history or when a thread is resumed."""
 
     id: Loose = ""
     timestamp: Loose = None
@@ -47,12 +47,12 @@ class Meta(msgspec.Struct, gc=False):
     source: Loose = None
     thread_source: Loose = None
     git: Loose = None
-    history_base: Loose = None  # a fork that points at its past instead of copying it
+    history_base: Loose = None  # set in a fork that refers to its history instead of copying it
     subagent_history_start_ordinal: Loose = None
 
 
 class Turn(msgspec.Struct, gc=False):
-    """``turn_context``, and the events that mark whose turn or thread it is."""
+    """``turn_context``, and events with the id of a turn or a thread."""
 
     type: Loose = ""
     turn_id: Loose = ""
@@ -62,7 +62,7 @@ class Turn(msgspec.Struct, gc=False):
 
 
 class Message(msgspec.Struct, gc=False):
-    """``message``; and ``agent_message``, from one agent to another."""
+    """``message``, and ``agent_message`` from one agent to another."""
 
     role: Loose = ""
     content: Loose = None
@@ -76,7 +76,7 @@ class ToolCall(msgspec.Struct, gc=False):
 
     name: Loose = ""
     namespace: Loose = ""
-    arguments: Loose = None  # a string that holds JSON
+    arguments: Loose = None  # a string of JSON
     input: Loose = None  # of a custom tool: plain text
     action: Loose = None
     call_id: Loose = ""
@@ -108,7 +108,7 @@ class Event(msgspec.Struct, gc=False):
 
 
 class Item(msgspec.Struct, gc=False):
-    """What was done: the item of ``item_completed``, and the ``*_end`` events before it."""
+    """A finished action: the item of ``item_completed``, and the ``*_end`` events of older versions."""
 
     type: Loose = ""
     id: Loose = ""
@@ -136,13 +136,13 @@ class Item(msgspec.Struct, gc=False):
 
 
 class Compacted(msgspec.Struct, gc=False):
-    """``compacted``; the history that takes the place of the old one is not needed."""
+    """``compacted``; the replacement history in it is not needed."""
 
     message: Loose = ""
 
 
 class Tokens(msgspec.Struct, gc=False):
-    """What a response, or all of them, took."""
+    """The usage of a response, or of all together."""
 
     total_tokens: int = 0
     output_tokens: int = 0
@@ -157,7 +157,7 @@ class Count(msgspec.Struct, gc=False):
 
 
 class Counted(msgspec.Struct, gc=False):
-    """``token_count``: after a response and its tools, and again with nothing new."""
+    """``token_count``: after a response and its tools, and sometimes repeated unchanged."""
 
     info: Count | None = None
 
@@ -170,9 +170,9 @@ class Spent(msgspec.Struct, gc=False):
 
 
 class Payload(Item, gc=False):
-    """What any of the payloads above may hold, so that a line is looked at once and not three times.
+    """The fields of all payloads above, so that a line is decoded once instead of three times.
 
-    Where a field is not as it should be the whole line is read again, in parts (``Line``)."""
+    If a field has a wrong type, the line is decoded again in parts (``Line``)."""
 
     type: str = ""
     role: Loose = ""
@@ -221,7 +221,7 @@ class Whole(msgspec.Struct, gc=False):
 
 
 class Bare(msgspec.Struct, gc=False, omit_defaults=True):
-    """Any record of the old form without envelope, to cut one out of a damaged line."""
+    """Any record of the old form without an envelope, for finding one in a damaged line."""
 
     type: Loose = ""
     timestamp: Loose = None
@@ -256,25 +256,25 @@ SPENT = json_decoder(Spent)
 
 
 Body = msgspec.Raw | Item
-"""A payload: decoded already, or not yet."""
+"""A payload, decoded or not."""
 
 
 def decode(raw: Body, decoder: msgspec.json.Decoder[T]) -> T | None:
-    """A payload, as much of it as can be read; None if it is not an object."""
+    """A payload, as far as its fields can be decoded; None if it is not an object."""
     if isinstance(raw, Item):
-        return cast("T", raw)  # a `Payload`, which has the fields of every kind; or what is asked for
+        return cast("T", raw)  # a `Payload`, which has the fields of every kind, or the wanted kind itself
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return decoded(bytes(raw), decoder, decoder.type)
+        return decode_part(bytes(raw), decoder, decoder.type)
 
 
 _TYPED = b'{"type":"'
 
 
 def kind_of(raw: Body) -> str | None:
-    """The type of a payload; None if it is not an object. It is nearly always the first field, and then
-    the rest need not be looked at."""
+    """The type of a payload; None if it is not an object. It is nearly always the first field, in which case
+    nothing else is decoded."""
     if isinstance(raw, Item):
         return text(raw.type)
     head = memoryview(raw)[:80].tobytes()
@@ -287,12 +287,12 @@ def kind_of(raw: Body) -> str | None:
     return None if inner is None else text(inner.type)
 
 
-def parsed(written: Loose) -> Loose:
-    """The JSON inside a string, else the thing as it is."""
-    if isinstance(written, str) and written[:1] in ("{", "["):
-        found = anything(written)
-        return written if found is None else found
-    return written
+def parsed(value: Loose) -> Loose:
+    """The JSON value inside a string; any other value is returned unchanged."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        inner = decode_any(value)
+        return value if inner is None else inner
+    return value
 
 
 def text(value: Loose) -> str:

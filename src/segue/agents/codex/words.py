@@ -1,8 +1,8 @@
-"""Whose words a text is: what the user typed, told apart from what Codex puts in the user's mouth.
+"""Distinguishes what the user typed from what Codex sends in the user's role.
 
-Codex sends instructions, surroundings, notices and hook output in the user's role. Newer versions say
-of each block what it is; older ones only wrap it in a tag or begin it with a known line. A text that
-cannot be told apart here is still a prompt if an event says that the user sent it.
+Codex sends instructions, context, notices and hook output in the user's role. Newer versions state what each
+block is; older ones only wrap it in a tag or begin it with a known line. A text that cannot be classified
+here is still a prompt if an event says that the user sent it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.base.lazy import regex
 from ...core.runs.inherited import OPENING
-from ..common import typed as without_brief
+from ..common import typed_text as without_brief
 from .wire import rows, table, text
 
 _WRAPPED = regex(r"<([A-Za-z_][\w.-]*)[^<>]*>")
@@ -35,25 +35,25 @@ _ABOVE_IDE_REQUEST = "# Context from my IDE setup:"
 _IDE_REQUEST = "## My request for Codex:"
 
 
-def is_harness(said: str) -> bool:
-    """Is it a block that Codex or a hook wrote, not the user?"""
-    said = said.strip()
-    if said.startswith(_NOT_TYPED):
+def is_harness(block: str) -> bool:
+    """Whether Codex or a hook wrote a block, not the user."""
+    block = block.strip()
+    if block.startswith(_NOT_TYPED):
         return True
-    tag = _WRAPPED.match(said)
-    return tag is not None and said.endswith(f"</{tag[1]}>")
+    tag = _WRAPPED.match(block)
+    return tag is not None and block.endswith(f"</{tag[1]}>")
 
 
-def asked(said: str) -> str:
-    """The user's request without what an editor put above it; empty if it is not the user's."""
-    if said.startswith(_ABOVE_IDE_REQUEST):
-        _, marker, request = said.rpartition(_IDE_REQUEST)  # what is selected above may hold one too
-        said = request if marker else said
-    return without_brief(said)
+def request_in(request_text: str) -> str:
+    """The user's request without the context that an editor put above it."""
+    if request_text.startswith(_ABOVE_IDE_REQUEST):
+        _, marker, request = request_text.rpartition(_IDE_REQUEST)  # the context may contain the heading too
+        request_text = request if marker else request_text
+    return without_brief(request_text)
 
 
 def blocks(content: Any) -> list[str]:
-    """The texts of a message's content, a block each."""
+    """The texts of a message's content, one per block."""
     if isinstance(content, str):
         return [content]
     return [
@@ -61,32 +61,32 @@ def blocks(content: Any) -> list[str]:
     ]
 
 
-def typed(content: Any, about: Any) -> str:
-    """What the user typed in a message of the user's role."""
-    said = blocks(content)
+def typed_in(content: Any, about: Any) -> str:
+    """What the user typed, in a message of the user's role."""
+    texts = blocks(content)
     kinds = rows(table(about).get("content_item_kinds"))
-    if len(kinds) != len(said):
-        kinds = [""] * len(said)
-    return asked(
-        "\n".join(one for one, kind in zip(said, kinds, strict=True) if one and _is_typed(one, kind))
+    if len(kinds) != len(texts):
+        kinds = [""] * len(texts)
+    return request_in(
+        "\n".join(block for block, kind in zip(texts, kinds, strict=True) if block and _is_typed(block, kind))
     )
 
 
-def briefs(content: Any, about: Any) -> list[str]:
-    """The briefs of ours in a message: what a hook put in, or the user pasted."""
-    said = blocks(content)
+def briefs_in(content: Any, about: Any) -> list[str]:
+    """The briefs of ours in a message, which a hook injected or the user pasted."""
+    texts = blocks(content)
     kinds = rows(table(about).get("content_item_kinds"))
-    if len(kinds) != len(said):
-        kinds = [""] * len(said)
+    if len(kinds) != len(texts):
+        kinds = [""] * len(texts)
     known = ("", "unknown", "hooks.additional_context", "user.text")
     return [
-        one.strip()
-        for one, kind in zip(said, kinds, strict=True)
-        if kind in known and one.lstrip().startswith(OPENING)
+        block.strip()
+        for block, kind in zip(texts, kinds, strict=True)
+        if kind in known and block.lstrip().startswith(OPENING)
     ]
 
 
-def _is_typed(said: str, kind: Any) -> bool:
+def _is_typed(block: str, kind: Any) -> bool:
     if isinstance(kind, str) and kind not in ("", "unknown"):
         return kind.startswith("user.")
-    return not is_harness(said)
+    return not is_harness(block)

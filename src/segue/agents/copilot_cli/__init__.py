@@ -1,4 +1,4 @@
-"""Copilot CLI: ``events.jsonl``, append-only, in a folder a conversation under ``~/.copilot``."""
+"""Copilot CLI: an append-only ``events.jsonl`` in a folder per conversation under ``~/.copilot``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What Copilot CLI's tools do, and the plan that is in their arguments.
+"""The tool calls of Copilot CLI as steps, and the plan in their arguments.
 
-Its todos are rows of a table that the ``sql`` tool writes, boxes in ``plan.md``, or, before 2026, the
-text of ``update_todo``. The statements are read, never run.
+A plan is rows of a table that the ``sql`` tool writes, a task list in ``plan.md`` or, before 2026, the text
+of ``update_todo``. SQL statements are parsed, never run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
-from ..common import checklist, patched, plain
+from ..common import checklist, patch_targets, plain_text
 
 ACTS: dict[str, Act] = {
     "bash": "run", "powershell": "run", "shell": "run", "write_bash": "run", "write_powershell": "run",
@@ -45,84 +45,86 @@ _TITLE = regex(r"\btitle\s*=\s*'((?:[^']|'')*)'", re.I)
 
 
 def call_of(at: float, id: str, tool: str, arguments: Any, intention: str | None) -> Call:
-    """A tool request as a step."""
-    given = arguments if isinstance(arguments, dict) else {}
-    act = _act(tool, given)
+    """The call of a tool with these arguments."""
+    fields = arguments if isinstance(arguments, dict) else {}
+    act = _act(tool, fields)
     paths: tuple[str, ...] = ()
     if tool == "apply_patch":
-        act, paths = patched(plain(arguments))
+        act, paths = patch_targets(plain_text(arguments))
     elif act in _FILES:
-        paths = tuple(_strings(given, _PATHS))
-    command = given.get("command") if act == "run" else None
-    note = next(_strings(given, _NOTES), "") or intention or ""
+        paths = tuple(_strings(fields, _PATHS))
+    command = fields.get("command") if act == "run" else None
+    note = next(_strings(fields, _NOTES), "") or intention or ""
     if act == "run" and not isinstance(command, str):
-        command = given.get("input")
-    return Call(at, id, tool, act, plain(arguments), command if isinstance(command, str) else "", paths, note)
+        command = fields.get("input")
+    return Call(
+        at, id, tool, act, plain_text(arguments), command if isinstance(command, str) else "", paths, note
+    )
 
 
-def _act(tool: str, given: dict[str, Any]) -> Act:
+def _act(tool: str, fields: dict[str, Any]) -> Act:
     if tool == "str_replace_editor":
-        return _EDITOR.get(str(given.get("command")), "edit")
-    if tool == "sql" and re.search(r"\btodos\b", _query(given)):
+        return _EDITOR.get(str(fields.get("command")), "edit")
+    if tool == "sql" and re.search(r"\btodos\b", _query(fields)):
         return "plan"
     return ACTS.get(tool, "other")
 
 
-def _strings(given: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
-    return (given[name] for name in names if isinstance(given.get(name), str) and given[name])
+def _strings(fields: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+    return (fields[name] for name in names if isinstance(fields.get(name), str) and fields[name])
 
 
-def _query(given: dict[str, Any]) -> str:
-    query = given.get("query")
+def _query(fields: dict[str, Any]) -> str:
+    query = fields.get("query")
     return query[:_SQL_MAX] if isinstance(query, str) else ""
 
 
 def plan_of(call: Call, arguments: Any) -> Plan | None:
-    """The plan that a call states or changes, if it does."""
-    given = arguments if isinstance(arguments, dict) else {}
+    """The plan that a call sets or changes; None if it does neither."""
+    fields = arguments if isinstance(arguments, dict) else {}
     items: tuple[PlanItem, ...] = ()
     whole = True
     if call.tool == "sql":
-        items, whole = tuple(todos(_query(given))), False
+        items, whole = tuple(todos(_query(fields))), False
     elif call.tool == "update_todo":
-        items = checklist(plain(given.get("todos")))
+        items = checklist(plain_text(fields.get("todos")))
     elif call.tool == "exit_plan_mode":
-        items = checklist(plain(arguments))
+        items = checklist(plain_text(arguments))
     elif any(path.replace("\\", "/").endswith("/plan.md") for path in call.paths):
         if call.act == "create":
-            items = checklist(plain(given.get("file_text") or given.get("content")))
+            items = checklist(plain_text(fields.get("file_text") or fields.get("content")))
         elif call.act == "edit":
-            items, whole = checklist(plain(given.get("new_str"))), False
+            items, whole = checklist(plain_text(fields.get("new_str"))), False
     return Plan(call.at, items, whole) if items else None
 
 
 def todos(query: str) -> Iterator[PlanItem]:
-    """The rows of ``todos`` that statements add, change or delete."""
-    for found in _INSERT.finditer(query):
-        columns = [name.strip(' "`[]') for name in found[1].split(",")] if found[1] else _COLUMNS
-        for row in _rows(query, found.end()):
+    """The rows of the table ``todos`` that SQL statements add, change or delete."""
+    for match in _INSERT.finditer(query):
+        columns = [name.strip(' "`[]') for name in match[1].split(",")] if match[1] else _COLUMNS
+        for row in _rows(query, match.end()):
             values = dict(zip(columns, row, strict=False))
             if values.get("id") or values.get("title"):
                 state = _state(values.get("status", "pending"))
                 yield PlanItem(values.get("title", ""), state, values.get("id", ""))
-    for found in _UPDATE.finditer(query):
-        status, title = _STATUS.search(found[1]), _TITLE.search(found[1])
+    for match in _UPDATE.finditer(query):
+        status, title = _STATUS.search(match[1]), _TITLE.search(match[1])
         if status or title:
-            for key in _QUOTED.findall(found[2]):
+            for key in _QUOTED.findall(match[2]):
                 yield PlanItem(
                     _unquoted(title[1]) if title else "", _state(status[1]) if status else "", _unquoted(key)
                 )
-    for found in _DELETE.finditer(query):
-        for key in _QUOTED.findall(found[1]):
+    for match in _DELETE.finditer(query):
+        for key in _QUOTED.findall(match[1]):
             yield PlanItem("", "dropped", _unquoted(key))
 
 
 def _rows(query: str, at: int) -> Iterator[list[str]]:
-    """The tuples of strings after VALUES."""
+    """The tuples after VALUES, as strings."""
     row: list[str] | None = None
-    while found := _TOKEN.match(query, at):
-        at = found.end()
-        text, mark, word = found.groups()
+    while match := _TOKEN.match(query, at):
+        at = match.end()
+        text, mark, word = match.groups()
         if mark == "(":
             row = []
         elif mark == ")" and row is not None:

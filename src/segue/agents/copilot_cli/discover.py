@@ -1,8 +1,8 @@
-"""Where Copilot CLI keeps its events, whose they are, and whether their process lives.
+"""Finds Copilot CLI's conversations, the project of each, and whether its process is alive.
 
-A conversation is a folder with ``events.jsonl`` and ``workspace.yaml``, which says the working folder.
-``inuse.<pid>.lock`` beside them exists while a process has it open; a lock of a process that is gone
-is the mark of a crash.
+A conversation is a folder with ``events.jsonl`` and ``workspace.yaml``, which names the working folder.
+``inuse.<pid>.lock`` next to them exists while a process has it open; the lock of a dead process is the sign
+of a crash.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class CopilotCli:
     form: Form = "lines"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        squeezed = head[:16_384].replace(b'": ', b'":')
-        if b'"producer":"copilot-agent"' in squeezed:
+        compact = head[:16_384].replace(b'": ', b'":')
+        if b'"producer":"copilot-agent"' in compact:
             return True
-        if b'"parentId"' not in squeezed or b'"data":' not in squeezed:
+        if b'"parentId"' not in compact or b'"data":' not in compact:
             return False
-        return sum(mark in squeezed for mark in _MARKS) >= 2
+        return sum(mark in compact for mark in _MARKS) >= 2
 
     def reader(self, kept: Any = None) -> Reader:
         from .reader import Reader
@@ -88,8 +88,8 @@ class CopilotCli:
 
 
 def _roots(where: SearchScope) -> list[Path]:
-    if given := where.env.get("COPILOT_HOME"):
-        return [Path(given)]
+    if configured := where.env.get("COPILOT_HOME"):
+        return [Path(configured)]
     roots = [where.home / ".copilot"]
     if state := where.env.get("XDG_STATE_HOME"):
         roots.append(Path(state) / ".copilot")
@@ -103,7 +103,7 @@ def _files(where: SearchScope) -> Iterator[tuple[Path, os.stat_result]]:
             try:
                 yield path, path.stat()
             except OSError:
-                continue  # an empty conversation has no events; or deleted meanwhile
+                continue  # an empty conversation without events, or one deleted meanwhile
 
 
 def _listed(folder: Path) -> list[str]:
@@ -116,15 +116,15 @@ def _listed(folder: Path) -> list[str]:
 def _cwd(path: Path) -> str:
     if path.name == "events.jsonl":
         try:
-            found = _YAML_CWD.search(path.with_name("workspace.yaml").read_text("utf-8", "replace")[:65_536])
+            match = _YAML_CWD.search(path.with_name("workspace.yaml").read_text("utf-8", "replace")[:65_536])
         except OSError:
-            found = None
-        if found:
-            return _scalar(found[1])
+            match = None
+        if match:
+            return _scalar(match[1])
     try:
         with path.open("rb") as file:
-            head = _CWD.search(file.read(16_384))
-        return str(msgspec.json.decode(head[1])) if head else ""
+            match_in_head = _CWD.search(file.read(16_384))
+        return str(msgspec.json.decode(match_in_head[1])) if match_in_head else ""
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return ""
 

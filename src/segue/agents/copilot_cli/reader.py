@@ -1,8 +1,8 @@
-"""Copilot CLI's events to steps.
+"""Reads Copilot CLI's events as steps.
 
-Only what was typed becomes a prompt: the harness also sends user messages, of skills, of sub-agents
-and to keep the autopilot going. A call is told when the model asks for it and not again when it runs.
-What a sub-agent does is told, what it says is not: its report is the result of the call that sent it.
+Only what was typed becomes a prompt: the harness also sends user messages for skills and sub-agents, and to
+keep the autopilot going. A call is reported when the model requests it, and not again when it runs. A
+sub-agent's actions are reported but not its messages: its report is the result of the call that started it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ...core.runs.steps import (
     Title,
     Usage,
 )
-from ..base import decoded, loads
-from ..common import checklist, hooked, seconds, typed
+from ..base import decode_line, decode_part
+from ..common import checklist, injected_briefs, seconds, typed_text
 from . import wire
 from .calls import call_of, plan_of
 
@@ -41,7 +41,7 @@ _NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "noti
 _REFUSED = regex(r"\AThe user rejected this tool call\.(?: User feedback:(.*))?\s*\Z", re.S)
 _ANSWERED = regex(r"\AUser (?:selected|responded): ")
 _AWAY = "The user is not available to respond"
-_CALLED_MAX = 256  # calls asked for that did not begin yet
+_CALLED_MAX = 256  # requested calls that have not started yet
 _AGENTS_MAX = 32
 
 
@@ -55,8 +55,8 @@ class Reader:
         self._called: dict[str, None] = dict.fromkeys(kept.get("called") or ())
         self._agents: dict[str, str] = dict(kept.get("agents") or ())
         self._trigger: str = kept.get("trigger", "")
-        self._tokens: int = kept.get("tokens", 0)  # before a compaction that began
-        self._last: bool = kept.get("last", False)  # the newest message asked for nothing more
+        self._tokens: int = kept.get("tokens", 0)  # before the compaction in progress
+        self._last: bool = kept.get("last", False)  # the newest message requested no calls
         self._ended: bool = kept.get("ended", False)
 
     def keep(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Reader:
         if record.startswith(wire.HOOK) and record.find(b'{"type"', 1) < 0:
             self.skipped += 1
             return ()
-        events, bad = loads(record, wire.EVENT)
+        events, bad = decode_line(record, wire.EVENT)
         self.malformed += bad
         return [step for event in events for step in self._event(event)]
 
@@ -80,7 +80,7 @@ class Reader:
             return ()
         decoder, handle = entry
         raw = bytes(event.data)
-        body = decoded(raw, decoder, decoder.type) if raw and raw != b"null" else decoder.type()
+        body = decode_part(raw, decoder, decoder.type) if raw and raw != b"null" else decoder.type()
         if body is None:
             self.malformed += 1
             return ()
@@ -102,7 +102,7 @@ class Reader:
         )
         self._called.clear()
         self._ended = self._last = False
-        yield from self._modelled(at, body.selected_model)
+        yield from self._model_change(at, body.selected_model)
 
     def _place(self, event: wire.Event, at: float, body: wire.Place) -> Iterator[Step]:
         if body.cwd or body.branch or body.head_commit:
@@ -111,13 +111,13 @@ class Reader:
     def _cleared(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
         yield Start(at, "clear")
 
-    def _modelled(self, at: float, name: str | None) -> Iterator[Step]:
+    def _model_change(self, at: float, name: str | None) -> Iterator[Step]:
         if name and name != self._model:
             self._model = name
             yield Model(at, name)
 
     def _changed(self, event: wire.Event, at: float, body: wire.Change) -> Iterator[Step]:
-        yield from self._modelled(at, body.new_model)
+        yield from self._model_change(at, body.new_model)
         if body.title:
             yield Title(at, body.title)
 
@@ -127,15 +127,15 @@ class Reader:
         harness = body.is_autopilot_continuation or event.agent_id
         if harness or (body.source or "").startswith(_NOT_TYPED) or body.content.startswith("<skill-context"):
             return
-        yield from hooked(at, body.content)
-        if text := typed(body.content):
+        yield from injected_briefs(at, body.content)
+        if text := typed_text(body.content):
             self._ended = self._last = False
             yield Prompt(at, text)
 
     def _assistant(self, event: wire.Event, at: float, body: wire.AssistantMessage) -> Iterator[Step]:
         side = bool(event.agent_id or body.parent_tool_call_id)
         if not side:
-            yield from self._modelled(at, body.model)
+            yield from self._model_change(at, body.model)
             if body.content.strip():
                 yield Say(at, body.content.strip())
             if body.output_tokens:
@@ -177,9 +177,9 @@ class Reader:
             return
         text = "" if text.startswith(_AWAY) else _ANSWERED.sub("", text)
         ok, code = body.success, None
-        if found := _EXIT.search(text[-200:]):
-            code = int(found[1])
-            text = text[: max(0, len(text) - 200) + found.start()]
+        if match := _EXIT.search(text[-200:]):
+            code = int(match[1])
+            text = text[: max(0, len(text) - 200) + match.start()]
             ok = ok is not False and code == 0
         yield Result(at, body.tool_call_id, ok, code, text)
         name = self._agents.pop(body.tool_call_id, None)
@@ -226,7 +226,7 @@ class Reader:
             key = body.api_call_id or event.id
             yield Usage(at, key, context, body.output_tokens or 0, body.token_limit or 0)
 
-    # how it ends
+    # ends and failures
 
     def _turn_end(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
         if self._last and not self._ended and not event.agent_id:

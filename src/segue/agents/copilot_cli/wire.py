@@ -1,8 +1,8 @@
-"""Copilot CLI's events, versions 0.0.3 to 1.0, as far as we read them.
+"""The events of Copilot CLI, versions 0.0.3 to 1.0, as far as we read them.
 
-One line is one event: ``{type, data, id, timestamp, parentId}``, with ``agentId`` where a sub-agent
-sent it. The shape of ``data`` depends on the type. Nearly half of the lines are ``hook.start`` and
-``hook.end``, and much of the rest is telemetry: neither is decoded.
+A line is an event: ``{type, data, id, timestamp, parentId}``, with ``agentId`` if a sub-agent sent it. The
+form of ``data`` depends on the type. Nearly half of the lines are ``hook.start`` and ``hook.end``, and much
+of the rest is telemetry; neither is decoded.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from msgspec import Raw, Struct
 
 from ...core.base.lazy import json_decoder
 
-HOOK = b'{"type":"hook.'  # how every second line begins
+HOOK = b'{"type":"hook.'  # the beginning of nearly every second line
 
 
 class Event(Struct, gc=False, rename="camel"):
-    """A line."""
+    """A line of the transcript."""
 
     type: str = ""
     data: Raw = Raw()
@@ -45,10 +45,10 @@ class Begun(Struct, gc=False, rename="camel"):
 
 
 class UserMessage(Struct, gc=False, rename="camel"):
-    """``content`` is what was typed; ``transformedContent``, with what was added, is not read."""
+    """``content`` is what was typed; ``transformedContent``, which has additions, is not read."""
 
     content: str = ""
-    source: str | None = None  # "skill-pdf", "agent-3": nobody typed it
+    source: str | None = None  # such as "skill-pdf" or "agent-3" if nobody typed it
     is_autopilot_continuation: bool | None = None
 
 
@@ -76,7 +76,7 @@ class ToolStart(Struct, gc=False, rename="camel"):
 
 
 class ToolOutput(Struct, gc=False):
-    content: str = ""  # what the model got; ``detailedContent`` is for the screen
+    content: str = ""  # what the model got; ``detailedContent`` is for display
 
 
 class ToolError(Struct, gc=False):
@@ -91,7 +91,7 @@ class ToolComplete(Struct, gc=False, rename="camel"):
 
 
 class Subagent(Struct, gc=False, rename="camel"):
-    """``subagent.started``: the call that sent it, and its name."""
+    """``subagent.started``: the call that started it, and its name."""
 
     tool_call_id: str = ""
     agent_name: str = ""
@@ -130,7 +130,7 @@ class Usage(Struct, gc=False, rename="camel"):
 
 
 class PlanChange(Struct, gc=False, rename="camel"):
-    """``session.plan_changed`` mostly says only that ``plan.md`` changed; some versions say the plan."""
+    """``session.plan_changed`` mostly says only that ``plan.md`` changed; some versions include the plan."""
 
     plan: str | None = None
     content: str | None = None

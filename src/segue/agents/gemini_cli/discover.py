@@ -1,8 +1,8 @@
-"""Where Gemini CLI keeps its conversations, and whose they are.
+"""Finds Gemini CLI's conversations, and the project of each.
 
-``~/.gemini/tmp/<slug>/chats``; the slugs of all working folders stand in ``projects.json``, and each
-folder says itself whose it is in ``.project_root``. Before, a folder was named by the SHA-256 of the
-working folder. Sub-agents have a folder named after the conversation that sent them.
+They are in ``~/.gemini/tmp/<slug>/chats``. The slugs of all working folders are in ``projects.json``, and
+each folder names its working folder in ``.project_root``. Older versions named a folder by the SHA-256 of the
+working folder. Sub-agents have a folder named after the conversation that started them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINE = regex(rb'"type"\s*:\s*"gemini"')
 _COMMENT = regex(rb"^\s*//.*$", re.M)
 _AGE = regex(r"(\d+)([hdwm])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
-_AGE_MAX = "30d"  # what the agent does when its settings do not say
+_AGE_MAX = "30d"  # the agent's default
 _HEAD_BYTES = 4_096
 
 
@@ -49,7 +49,7 @@ class GeminiCli:
         id_can_be_chosen=True,
         calls_seen_by_hooks_only=True,
     )
-    form: Form = "document"  # of lines too: a later line can change what an earlier one said
+    form: Form = "document"  # also for the form with lines, because a later line can replace an earlier one
     launcher = Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
@@ -71,10 +71,10 @@ class GeminiCli:
     def retention(self, where: SearchScope) -> int | None:
         settings = _read(_folder(where) / "settings.json")
         general = settings.get("general")
-        kept = general.get("sessionRetention") if isinstance(general, dict) else None
-        kept = kept if isinstance(kept, dict) else {}
-        age = _AGE.fullmatch(str(kept.get("maxAge", _AGE_MAX)))
-        if kept.get("enabled") is False or age is None:
+        limits = general.get("sessionRetention") if isinstance(general, dict) else None
+        limits = limits if isinstance(limits, dict) else {}
+        age = _AGE.fullmatch(str(limits.get("maxAge", _AGE_MAX)))
+        if limits.get("enabled") is False or age is None:
             return None
         return max(1, round(int(age[1]) * _DAYS[age[2]]))
 
@@ -89,21 +89,21 @@ class GeminiCli:
 
 
 def _folder(where: SearchScope) -> Path:
-    """``GEMINI_CLI_HOME`` stands for the home folder."""
-    given = where.env.get("GEMINI_CLI_HOME")
-    return (Path(given) if given else where.home) / ".gemini"
+    """Gemini CLI's folder; ``GEMINI_CLI_HOME`` replaces the home folder."""
+    configured = where.env.get("GEMINI_CLI_HOME")
+    return (Path(configured) if configured else where.home) / ".gemini"
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(_COMMENT.sub(b"", path.read_bytes()))
+        settings = msgspec.json.decode(_COMMENT.sub(b"", path.read_bytes()))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def _chats(folder: Path, where: SearchScope) -> Iterator[tuple[Path, str]]:
-    """The project's folders of conversations, each with the working folder that it is of."""
+    """The project's folders of conversations, each with its working folder."""
     projects = _read(folder / "projects.json").get("projects")
     owners = {
         slug: path
@@ -125,7 +125,7 @@ def _owner(path: Path) -> str:
 
 
 def _transcripts(chats: Path) -> Iterator[tuple[Path, os.stat_result, str]]:
-    """(file, its stat, the conversation whose sub-agent it is) of a folder."""
+    """The files of a folder, each with its stat and, for a sub-agent, the conversation that started it."""
     for path in _listed(chats):
         if path.suffix in (".json", ".jsonl"):
             if path.name.startswith("session-"):
@@ -139,7 +139,7 @@ def _transcripts(chats: Path) -> Iterator[tuple[Path, os.stat_result, str]]:
 def _stated(path: Path, parent: str) -> Iterator[tuple[Path, os.stat_result, str]]:
     try:
         if path.suffix == ".json" and path.with_suffix(".jsonl").exists():
-            return  # a resume copied it into the newer form
+            return  # a resume converted it to the newer form
         yield path, path.stat(), parent
     except OSError:
         return  # deleted meanwhile
@@ -153,10 +153,10 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _native(path: Path) -> str:
-    """The conversation's id; the file's name has only its beginning."""
+    """The conversation's id, of which the file's name has only the beginning."""
     try:
         with path.open("rb") as file:
-            found = _SESSION.search(file.read(_HEAD_BYTES))
+            match = _SESSION.search(file.read(_HEAD_BYTES))
     except OSError:
-        found = None
-    return found[1].decode("utf-8", "replace") if found else path.stem.rpartition("-")[2]
+        match = None
+    return match[1].decode("utf-8", "replace") if match else path.stem.rpartition("-")[2]

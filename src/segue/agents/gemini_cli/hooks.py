@@ -1,7 +1,7 @@
-"""What Gemini CLI tells hooks, and what it takes from them.
+"""The hooks of Gemini CLI.
 
-Only JSON reaches the model. A call that was under way when it was killed stands in no transcript: the hook
-before a tool, which is opt-in, is its only trace. A turn is refused with a decision to deny.
+Only JSON reaches the model. A call that was pending when the agent was killed is in no transcript; the hook
+before a tool, which is opt-in, is its only trace. A stop is refused by the decision to deny.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class GeminiHooks:
         kind, native = KINDS.get(event), text(payload, "session_id")
         if kind is None or not native:
             return None
-        given = payload.get("tool_input")
-        said = {
+        arguments = payload.get("tool_input")
+        texts = {
             "prompt": text(payload, "prompt"),
             "stop": text(payload, "prompt_response"),
-            "tool": text(given, "command", "file_path", "path") if isinstance(given, dict) else "",
+            "tool": text(arguments, "command", "file_path", "path") if isinstance(arguments, dict) else "",
         }.get(kind, "")
         return HookEvent(
             agent="gemini-cli", kind=kind, native=native, cwd=text(payload, "cwd"),
             transcript=text(payload, "transcript_path"), source=text(payload, "source", "trigger", "reason"),
-            text=said, again=payload.get("stop_hook_active") is True, tool=text(payload, "tool_name"),
+            text=texts, again=payload.get("stop_hook_active") is True, tool=text(payload, "tool_name"),
             done=event == "AfterTool",
         )  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""Segue in Gemini CLI: hooks and the MCP server in its settings. Time limits are in milliseconds there.
+"""Installs Segue in Gemini CLI: hooks and the MCP server in its settings, where times are in milliseconds.
 
-It has no settings for one project that are not shared, so the user's own are written, and Segue keeps to
-the projects in which it was initialised. ``PreCompress`` is left alone: it comes before every request.
+It has no settings for a project that are not shared, so the user's own are written, and Segue acts only in
+the projects in which it was initialised. ``PreCompress`` is not used, because it comes before every request.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ LIVE = {"BeforeTool": ("record", 5_000), "AfterTool": ("record", 5_000)}
 
 
 def folder(where: InstallTarget) -> Path:
-    """Gemini CLI's own folder."""
+    """Gemini CLI's configuration folder."""
     return where.home / ".gemini"
 
 
 class GeminiInstaller:
-    """Gemini CLI."""
+    """The installer for Gemini CLI."""
 
     name = "gemini-cli"
     title = "Gemini CLI"
 
-    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
-        return bool(found("gemini")) or folder(where).is_dir()
+    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
+        return bool(which("gemini")) or folder(where).is_dir()
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root / ".gemini" if where.scope == "shared" else folder(where)
@@ -49,8 +49,8 @@ class GeminiInstaller:
         if where.live:
             return []
         return [
-            "Gemini CLI writes a call that is under way nowhere: with --live a hook before each tool does, "
-            "so that a brief after a crash can name it"
+            "Gemini CLI does not record a call until it has ended: with --live, a hook before each tool "
+            "does, so that a brief after a crash can name it"
         ]
 
 

@@ -1,18 +1,18 @@
-"""How Gemini CLI is started, and what it prints."""
+"""Starts Gemini CLI and reads what it prints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ...core.base.lazy import regex
-from ..base import Heard, objects
+from ..base import AgentOutput, json_objects
 
 _STATUS = regex(r"status:? (\d{3})|\"code\": ?(\d{3})|\b(4\d\d|5\d\d)\b")
 _RETRY = regex(r"(?m)^Attempt \d+ failed.*Retrying .*$")
 
 
 class Launcher:
-    """``gemini -p``. That it tries again it only prints."""
+    """Gemini CLI without a terminal is ``gemini -p``. Its retries are only in what it prints."""
 
     command = "gemini"
     prints_retries = True
@@ -27,18 +27,18 @@ class Launcher:
     def interactive(self, prompt: str, *, resume: str, more: Sequence[str]) -> list[str]:
         return [self.command, *(["--resume", resume] if resume else []), *more, "-i", prompt]
 
-    def hear(self, output: str) -> Heard:
+    def parse_output(self, output: str) -> AgentOutput:
         native = fault = ""
-        for one in objects(output):
-            native = native or str(one.get("session_id") or "")
-            error = one.get("error")
+        for record in json_objects(output):
+            native = native or str(record.get("session_id") or "")
+            error = record.get("error")
             if isinstance(error, dict):
                 fault = str(error.get("message") or error)
-            elif one.get("type") == "error":
-                fault = str(one.get("message") or error or "error")
-        found = _STATUS.search(fault)
-        status = int(next(filter(None, found.groups()))) if found else 0
+            elif record.get("type") == "error":
+                fault = str(record.get("message") or error or "error")
+        status_match = _STATUS.search(fault)
+        status = int(next(filter(None, status_match.groups()))) if status_match else 0
         retries = list(_RETRY.finditer(output))
         goes_on = not retries or "\n{" in output[retries[-1].end() :]
         retrying = "" if goes_on else retries[-1][0][:1000]
-        return Heard(native, fault, status, retrying=retrying)
+        return AgentOutput(native, fault, status, retrying=retrying)

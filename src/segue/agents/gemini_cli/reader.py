@@ -1,7 +1,7 @@
-"""Gemini CLI's conversations to steps.
+"""Reads Gemini CLI's conversations as steps.
 
-A record is a whole file, of either form, so that a message is told once, as it stands last, and what
-the user rewound is not told. A call appears in the file only when it has ended.
+A record is a whole file, of either form, so that each message is reported once, in its last version, and what
+the user rewound is left out. A call appears in the file only when it has ended.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ...core.runs.steps import (
     Title,
     Usage,
 )
-from ..base import anything, decoded, loads
-from ..common import elements, hooked, mended, plain, seconds, typed
+from ..base import decode_any, decode_line, decode_part
+from ..common import elements, injected_briefs, plain_text, repaired_json, seconds, typed_text
 from . import tools
 from .wire import (
     CALL,
@@ -72,28 +72,28 @@ class Reader:
 
     def _begin(self) -> None:
         self._entries: dict[str, Record] = {}  # by id, in order; headers and changes too
-        self._past: set[str] = set()  # ids that only ``$set.messages`` named
+        self._past: set[str] = set()  # ids that are only in ``$set.messages``
         self._native = self._cwd = self._model = ""
         self._answered: set[str] = set()
         self._snapshots: set[str] = set()
-        self._compact_told = False  # by its summary; a notice follows
-        self._spoke: str | None = ""  # id of the last message that was only said
+        self._compact_reported = False  # from its summary; a notice follows
+        self._spoke: str | None = ""  # id of the last message without calls
 
     def keep(self) -> None:
-        """Nothing: the next record is the whole conversation again."""
+        """No state: the next record is the whole conversation again."""
 
     def read(self, record: bytes) -> Iterable[Step]:
         self._begin()
-        for one in self._records(record):
-            self._enter(one)
-        return list(self._all())
+        for parsed in self._records(record):
+            self._enter(parsed)
+        return list(self._all_steps())
 
-    def _all(self) -> Iterator[Step]:
-        for one, after in pairwise([*self._entries.values(), None]):
-            if one is not None:
-                yield from self._told(one)
-                if self._closes(one) and (after is None or after.type != "gemini"):
-                    yield End(seconds(one.timestamp))
+    def _all_steps(self) -> Iterator[Step]:
+        for current, after in pairwise([*self._entries.values(), None]):
+            if current is not None:
+                yield from self._steps(current)
+                if self._closes(current) and (after is None or after.type != "gemini"):
+                    yield End(seconds(current.timestamp))
 
     # -- from a file to records
 
@@ -108,20 +108,20 @@ class Reader:
         if whole is not None:
             yield whole
         elif body:
-            text = mended(body).decode()
-            if elements(text, -1):  # whole ones without a newline between them
+            text = repaired_json(body).decode()
+            if elements(text, -1):  # intact records without newlines between them
                 yield from self._line(body)
             else:
                 self.malformed += 1
                 yield _salvaged(text)
 
     def _line(self, line: bytes) -> Iterator[Record]:
-        found, bad = loads(line, RECORD)
+        records, bad = decode_line(line, RECORD)
         self.malformed += bad
-        yield from found
+        yield from records
 
     def _enter(self, record: Record) -> None:
-        """Put a record where it belongs: a message in the place of the one that it replaces."""
+        """Put a record in its place: a message replaces an earlier one with the same id."""
         if record.rewind_to is not None:
             self._rewind(record.rewind_to)
         elif record.id is not None:
@@ -130,8 +130,8 @@ class Reader:
             self._change(record)
         elif record.session_id is not None or bytes(record.messages):
             self._entries[f"# {len(self._entries)}"] = record
-            for one in self._messages(record.messages):
-                self._entries[one.id or f"# {len(self._entries)}"] = one
+            for message in self._messages(record.messages):
+                self._entries[message.id or f"# {len(self._entries)}"] = message
         elif record.type is not None:
             self._entries[f"# {len(self._entries)}"] = record
         else:
@@ -142,11 +142,11 @@ class Reader:
         if change is None:
             self.malformed += 1
             return
-        for one in self._messages(change.messages):
-            self._past.add(one.id or "")
-            if any(mark in bytes(one.content) for mark in (b"<session_context>", b"<state_snapshot>")):
-                one.type = "past"
-                self._entries.setdefault(f"past {one.id} {len(bytes(one.content))}", one)
+        for message in self._messages(change.messages):
+            self._past.add(message.id or "")
+            if any(mark in bytes(message.content) for mark in (b"<session_context>", b"<state_snapshot>")):
+                message.type = "past"
+                self._entries.setdefault(f"past {message.id} {len(bytes(message.content))}", message)
         if change.summary or change.directories:
             change.session_id = None
             self._entries[f"# {len(self._entries)}"] = change
@@ -158,14 +158,14 @@ class Reader:
         elif id not in self._past:
             self.malformed += 1
             return
-        for one in ids:
-            if not one.startswith(("#", "past ")):
-                del self._entries[one]
+        for entry in ids:
+            if not entry.startswith(("#", "past ")):
+                del self._entries[entry]
 
     def _messages(self, raw: msgspec.Raw) -> list[Record]:
-        found = [_part(one, RECORD, Record) for one in self._list(raw)]
-        self.malformed += found.count(None)
-        return [one for one in found if one is not None]
+        messages = [_part(row, RECORD, Record) for row in self._list(raw)]
+        self.malformed += messages.count(None)
+        return [row for row in messages if row is not None]
 
     def _list(self, raw: msgspec.Raw) -> list[msgspec.Raw]:
         if bytes(raw) in (b"", b"null"):
@@ -178,7 +178,7 @@ class Reader:
 
     # -- from records to steps
 
-    def _told(self, record: Record) -> Iterator[Step]:
+    def _steps(self, record: Record) -> Iterator[Step]:
         at = seconds(record.timestamp)
         match record.type:
             case None:
@@ -201,11 +201,11 @@ class Reader:
             again, self._native = bool(self._native), record.session_id
             yield Start(at, "resume" if again else "start", record.session_id)
         if record.directories:
-            yield from self._placed(at, record.directories[0])
+            yield from self._start_if_moved(at, record.directories[0])
         if record.summary:
             yield Title(at, record.summary)
 
-    def _placed(self, at: float, cwd: str) -> Iterator[Step]:
+    def _start_if_moved(self, at: float, cwd: str) -> Iterator[Step]:
         if cwd and cwd != self._cwd:
             self._cwd = cwd
             yield Start(at, cwd=cwd)
@@ -217,29 +217,29 @@ class Reader:
             if answer is not None and answer.id not in self._answered:
                 yield from self._answer(answer, answer.id or "", "", at)
         for text in _texts(parts):
-            yield from hooked(at, text)
-        shown = self._parts(record.display_content)
-        said = []
-        for text in _texts(shown if any(part.text for part in shown) else parts):
+            yield from injected_briefs(at, text)
+        display_parts = self._parts(record.display_content)
+        texts = []
+        for text in _texts(display_parts if any(part.text for part in display_parts) else parts):
             yield from self._harness(text, at)
-            said.append(typed(tools.untagged(text)))
-        text = "\n".join(part for part in said if part and not part.startswith(NOT_TYPED))
+            texts.append(typed_text(tools.untagged(text)))
+        text = "\n".join(part for part in texts if part and not part.startswith(NOT_TYPED))
         if text and text != "Please continue.":
             yield Prompt(at, text)
 
     def _harness(self, text: str, at: float) -> Iterator[Step]:
-        """What the harness says in the user's place: where it works, what a compression left."""
+        """The steps of a text of the harness in the user's role: the working folder, or a compression."""
         if "<session_context>" in text or text.startswith(NOT_TYPED[0]):
             place = _WORKSPACE.search(text)
-            yield from self._placed(at, (place[1] or place[2]).strip() if place else "")
+            yield from self._start_if_moved(at, (place[1] or place[2]).strip() if place else "")
         snapshot = _SNAPSHOT.search(text)
         if snapshot and snapshot[1].strip() not in self._snapshots:
             self._snapshots.add(snapshot[1].strip())
-            self._compact_told = True
+            self._compact_reported = True
             yield Compact(at, snapshot[1].strip())
 
     def _gemini(self, record: Record, at: float) -> Iterator[Step]:
-        self._compact_told = False
+        self._compact_reported = False
         if record.model and record.model != self._model:
             self._model = record.model
             yield Model(at, record.model)
@@ -250,13 +250,13 @@ class Reader:
         used = record.tokens
         if used is not None and used.input:
             yield Usage(at, record.id or "", used.input, used.output + (used.thoughts or 0))
-        calls = [_part(one, CALL, ToolCall) for one in self._list(record.tool_calls)]
+        calls = [_part(row, CALL, ToolCall) for row in self._list(record.tool_calls)]
         self.malformed += calls.count(None)
-        told = {call.id for call in calls if call is not None}
+        call_ids = {call.id for call in calls if call is not None}
         for part in parts:
-            asked = part.function_call
-            if asked is not None and asked.id not in told:
-                yield tools.call(at, asked.id or "", asked.name, asked.args, None)
+            request = part.function_call
+            if request is not None and request.id not in call_ids:
+                yield tools.call(at, request.id or "", request.name, request.args, None)
         if text.strip() and not calls and not any(part.function_call for part in parts):
             self._spoke = record.id
         for call in calls:
@@ -264,11 +264,11 @@ class Reader:
                 yield from self._call(call, at)
 
     def _closes(self, record: Record) -> bool:
-        """Does it call nothing? Then it ends the turn, unless the agent goes on by itself."""
+        """Whether a message makes no calls, and so ends the turn unless the agent continues by itself."""
         return record.type == "gemini" and self._spoke == record.id
 
     def _call(self, call: ToolCall, at: float) -> Iterator[Step]:
-        about = decoded(bytes(call.result_display), DISPLAY, Display) or Display()
+        about = decode_part(bytes(call.result_display), DISPLAY, Display) or Display()
         yield tools.call(at, call.id, call.name, call.args, about.is_new_file)
         plan = tools.plan(at, call.args) if call.name == "write_todos" else None
         if plan is not None and call.status != "error":
@@ -278,15 +278,17 @@ class Reader:
             yield Title(at, title)
         if call.status in tools.RAN:
             answers = [part.function_response for part in self._parts(call.result)]
-            answer = next((one for one in answers if one is not None), Function(name=call.name))
+            answer = next(
+                (candidate for candidate in answers if candidate is not None), Function(name=call.name)
+            )
             if answer.response is None:
-                answer.response = plain(_any(call.result)) or plain(_any(call.result_display))
+                answer.response = plain_text(_any(call.result)) or plain_text(_any(call.result_display))
             answer.name = call.name
             yield from self._answer(answer, call.id, call.status, seconds(call.timestamp) or at)
-            given = call.args if isinstance(call.args, dict) else {}
+            arguments = call.args if isinstance(call.args, dict) else {}
             if tools.ACTS.get(call.name) == "agent" and call.status == "success":
                 text = tools.output(call.name, answer.response)[0]
-                yield Report(at, text, str(given.get("agent_name") or call.name), call.id)
+                yield Report(at, text, str(arguments.get("agent_name") or call.name), call.id)
 
     def _answer(self, answer: Function, id: str, status: str, at: float) -> Iterator[Step]:
         self._answered.add(id)
@@ -302,7 +304,7 @@ class Reader:
         squeezed = _SQUEEZED.search(text)
         if _CANCELLED.match(text):
             yield Interrupt(at, text)
-        elif squeezed and not self._compact_told:
+        elif squeezed and not self._compact_reported:
             yield Compact(at, tokens=int(squeezed[1]))
         elif record.type == "error" and _API.search(text):
             status = _STATUS.search(text)
@@ -311,15 +313,15 @@ class Reader:
             self.skipped += 1
 
     def _parts(self, raw: msgspec.Raw) -> list[Part]:
-        """A content's parts: a text is one."""
+        """The parts of a content; a text is a single part."""
         data = bytes(raw)
         if data[:1] == b"[":
-            found = [_text(one) or _part(one, PART, Part) for one in self._list(raw)]
-            self.malformed += found.count(None)
-            return [part for part in found if part is not None]
+            parts = [_text(row) or _part(row, PART, Part) for row in self._list(raw)]
+            self.malformed += parts.count(None)
+            return [part for part in parts if part is not None]
         if data[:1] == b"{":
-            one = _part(raw, PART, Part)
-            return [one] if one is not None else []
+            row = _part(raw, PART, Part)
+            return [row] if row is not None else []
         return [part for part in [_text(raw)] if part is not None]
 
 
@@ -329,7 +331,7 @@ def _text(raw: msgspec.Raw) -> Part | None:
 
 
 def _texts(parts: list[Part]) -> Iterator[str]:
-    """The texts of a user's parts, up to where the harness added the files that they name."""
+    """The texts of a user's parts, without the files that the harness added after them."""
     for part in parts:
         text, mark, _ = (part.text or "").partition(FILES)
         if text.strip():
@@ -339,15 +341,15 @@ def _texts(parts: list[Part]) -> Iterator[str]:
 
 
 def _any(raw: msgspec.Raw) -> Any:
-    return anything(raw) if bytes(raw) else None
+    return decode_any(raw) if bytes(raw) else None
 
 
 def _part(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
-    return decoded(bytes(raw), decoder, kind)
+    return decode_part(bytes(raw), decoder, kind)
 
 
 def _salvaged(text: str) -> Record:
-    """What is whole in a torn document."""
+    """A record of the intact parts of a torn document."""
     native, begun, messages = _SESSION.search(text), _BEGUN.search(text), _MESSAGES.search(text)
     whole = elements(text, messages.end()) if messages else []
     return Record(

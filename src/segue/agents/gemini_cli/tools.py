@@ -1,4 +1,4 @@
-"""What Gemini CLI's tools do, and what their arguments and results say."""
+"""The tool calls of Gemini CLI as steps, their plans and their outputs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from ...core.base.lazy import regex
-from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
-from ..common import plain
+from ...core.runs.steps import Act, Call, Plan, Planning
+from ..common import plain_text, question_texts, todo_items
 
 ACTS: dict[str, Act] = {
     "run_shell_command": "run", "read_file": "read", "read_many_files": "read", "replace": "edit",
@@ -18,7 +18,7 @@ ACTS: dict[str, Act] = {
     "cli_help": "agent", "browser_agent": "agent",
 }  # fmt: skip
 STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done", "cancelled": "dropped"}
-RAN = frozenset({"success", "error", "cancelled"})  # any other status: it is pending
+RAN = frozenset({"success", "error", "cancelled"})  # any other status means that the call is pending
 
 _TAGGED = regex(r"<(hook_context|session_context|state_snapshot)\b[^>]*>.*?(?:</\1>|\Z)", re.S)
 _WRAPPED = regex(r"</?untrusted_context>\n?")
@@ -38,66 +38,49 @@ REFUSED = regex(
 
 
 def untagged(text: str) -> str:
-    """A text without what hooks and the harness put into it."""
+    """A text without what hooks and the harness added."""
     return _TAGGED.sub("", text).strip() if "<" in text else text.strip()
 
 
 def call(at: float, id: str, name: str, args: Any, is_new: bool | None) -> Call:
-    """The call, of whatever status."""
-    given = args if isinstance(args, dict) else {}
+    """The call of a tool, whatever its status."""
+    arguments = args if isinstance(args, dict) else {}
     act = ACTS.get(name, "other")
     if act == "create" and is_new is False:
         act = "edit"
-    note = given.get("description") or given.get("instruction")
+    note = arguments.get("description") or arguments.get("instruction")
     if act == "ask":
-        note = _asked(given)
-    command = given.get("command") if act == "run" else ""
+        note = question_texts(arguments)
+    command = arguments.get("command") if act == "run" else ""
     return Call(
-        at, id, name, act, plain(given), command if isinstance(command, str) else "",
-        _paths(given), note if isinstance(note, str) else "",
+        at, id, name, act, plain_text(arguments), command if isinstance(command, str) else "",
+        _paths(arguments), note if isinstance(note, str) else "",
     )  # fmt: skip
 
 
-def _paths(given: dict[str, Any]) -> tuple[str, ...]:
-    named = [given.get(key) for key in ("file_path", "absolute_path", "path", "dir_path")]
+def _paths(arguments: dict[str, Any]) -> tuple[str, ...]:
+    named = [arguments.get(key) for key in ("file_path", "absolute_path", "path", "dir_path")]
     for key in ("paths", "include"):
-        many = given.get(key)
+        many = arguments.get(key)
         named += many if isinstance(many, list) else [] if key == "include" else [many]
     return tuple(path for path in named if isinstance(path, str) and path)
 
 
-def _asked(given: dict[str, Any]) -> str:
-    asked = given.get("questions")
-    return "\n".join(
-        one["question"]
-        for one in (asked if isinstance(asked, list) else ())
-        if isinstance(one, dict) and isinstance(one.get("question"), str)
-    )
-
-
 def plan(at: float, args: Any) -> Plan | None:
+    """The whole plan that ``write_todos`` sets; None if its arguments have no list."""
     todos = args.get("todos") if isinstance(args, dict) else None
-    if not isinstance(todos, list):
-        return None
-    return Plan(
-        at,
-        tuple(
-            PlanItem(todo["description"], STATES.get(str(todo.get("status")), "pending"))
-            for todo in todos
-            if isinstance(todo, dict) and isinstance(todo.get("description"), str)
-        ),
-    )
+    return Plan(at, todo_items(todos, "description", STATES)) if isinstance(todos, list) else None
 
 
 def output(name: str, response: Any) -> tuple[str, int | None, bool]:
-    """(text, exit status, whether the text itself tells of a failure) of a function's response."""
+    """The text of a response, the exit status in it, and whether the text itself reports a failure."""
     failed = isinstance(response, dict) and isinstance(response.get("error"), str)
-    text = untagged(_WRAPPED.sub("", plain(response)))
+    text = untagged(_WRAPPED.sub("", plain_text(response)))
     if ACTS.get(name) != "run":
         return text.partition(_CUT)[2].strip() or text, None, failed
-    foot = _FOOT.search(text)  # above it stands what the command printed, which may look like it
-    found = _EXIT.findall(foot[0]) if foot else []
-    code = int(found[-1]) if found else None
+    foot = _FOOT.search(text)  # only at the end: the output of the command itself may look like it
+    codes = _EXIT.findall(foot[0]) if foot else []
+    code = int(codes[-1]) if codes else None
     if code is None and foot:
         failed = failed or bool(_SIGNAL.search(foot[0]))
     return _LABEL.sub("", _HARNESS.sub("", text)).strip(), code, failed or bool(code)

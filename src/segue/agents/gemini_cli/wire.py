@@ -1,10 +1,10 @@
-"""Gemini CLI's conversations, versions 0.4 to 0.61, as far as we read them.
+"""The conversations of Gemini CLI, versions 0.4 to 0.61, as far as we read them.
 
-The older form is one document: a header's fields and ``messages``. The newer is a log of lines: a
-header, messages, ``{"$set": {…}}`` that changes the header, ``{"$rewindTo": id}`` by which the user
-goes back. A message with the id of an earlier one replaces it: tool calls appear that way, once they
-have ended. ``$set.messages`` is what the model is shown from then on, after a resume or a compression:
-a copy of the past, no work.
+The older form is one document with the fields of a header and ``messages``. The newer is a log of lines: a
+header, messages, ``{"$set": {…}}`` to change the header, and ``{"$rewindTo": id}`` when the user goes back. A
+message with the id of an earlier one replaces it; that is how tool calls appear once they have ended.
+``$set.messages`` is the history that the model sees after a resume or a compression: a copy of the past, not
+new work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Record(Struct, gc=False, rename="camel"):
     # of a header or a document
     session_id: str | None = None
     start_time: str | None = None
-    summary: str | None = None  # a line for the list of conversations
+    summary: str | None = None  # one line for the list of conversations
     directories: list[str] | None = None
     messages: Raw = Raw()
     # of a change
@@ -40,7 +40,7 @@ class Record(Struct, gc=False, rename="camel"):
     timestamp: str | None = None
     type: str | None = None  # user, gemini, info, warning, error
     content: Raw = Raw()  # a text, or a list of parts
-    display_content: Raw = Raw()  # what the user typed, where the content has files added
+    display_content: Raw = Raw()  # what the user typed, if files were added to the content
     tool_calls: Raw = Raw()
     tokens: Tokens | None = None
     model: str | None = None
@@ -56,7 +56,7 @@ class Function(Struct, gc=False):
 
 
 class Part(Struct, gc=False, rename="camel"):
-    """A part of a content; others hold ``inlineData``: images as base64."""
+    """A part of a content; other parts have ``inlineData``, images as base64."""
 
     text: str | None = None
     thought: bool | None = None
@@ -86,7 +86,7 @@ CALL = json_decoder(ToolCall)
 DISPLAY = json_decoder(Display)
 LIST = msgspec.json.Decoder(list[Raw])
 
-# Text in a user's message that no user typed.
+# Beginnings of texts in user messages that no user typed.
 NOT_TYPED = (
     "This is the Gemini CLI. We are setting up the context",
     "Here is the user's editor context",

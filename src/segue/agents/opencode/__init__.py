@@ -1,4 +1,4 @@
-"""OpenCode: a SQLite database, read while the agent writes it, and what ``opencode export`` gives."""
+"""OpenCode: a SQLite database, read while the agent writes to it, and the output of ``opencode export``."""
 
 from __future__ import annotations
 

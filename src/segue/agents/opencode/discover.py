@@ -1,7 +1,7 @@
-"""Where OpenCode keeps its conversations, whose they are, and whether its process lives.
+"""Finds OpenCode's conversations, the project of each, and whether its process is alive.
 
-All projects share one database; a session's ``directory``, or the worktree of its project, says whose
-it is. A folder in ``locks`` stands for each running process and is left behind when it is killed.
+All projects share one database; the ``directory`` of a session, or the worktree of its project, tells to
+which one it belongs. Each running process has a folder in ``locks``, which stays when it is killed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class OpenCode:
         return Reader(kept)
 
     def load(self, path: Path, native: str) -> bytes:
-        """The conversation as ``opencode export`` gives it: from the database, or from a JSON file."""
+        """The conversation in the form of ``opencode export``, from the database or from a JSON file."""
         if path.suffix != ".json":
             return store.reading(path, lambda connection: store.conversation(connection, native))
         if path.parent.parent.name == "session" and path.parents[2].name == "storage":
@@ -101,7 +101,7 @@ class OpenCode:
             yield Found(self.name, str(path), native, changed, 0, directory, parent, sign, pid)
 
     def _in_files(self, storage: Path, where: SearchScope) -> Iterator[Found]:
-        """Sessions of versions before the database."""
+        """The sessions of versions that had no database."""
         stats = []
         for path in storage.glob("session/*/*.json"):
             try:
@@ -117,8 +117,8 @@ class OpenCode:
 
 
 def _folder(where: SearchScope, variable: str, usual: str) -> Path:
-    given = where.env.get(variable)
-    return (Path(given) if given else where.home / usual) / "opencode"
+    configured = where.env.get(variable)
+    return (Path(configured) if configured else where.home / usual) / "opencode"
 
 
 def _changed(folder: Path) -> float:
@@ -137,7 +137,7 @@ def _head(path: Path) -> tuple[str, str]:
 
 
 def _locks(where: SearchScope) -> list[int] | None:
-    """The processes that run; None where this version keeps no locks."""
+    """The processes that run; None if this version has no locks."""
     folder = _folder(where, "XDG_STATE_HOME", ".local/state") / "locks"
     try:
         names = os.listdir(folder)
@@ -155,10 +155,10 @@ def _locks(where: SearchScope) -> list[int] | None:
 
 
 def _sign(path: Path, native: str, locks: list[int] | None) -> tuple[Sign, int]:
-    """Whether it stops in the middle, and if anybody is there to go on.
+    """The sign of a conversation, and its process if that is certain.
 
-    The locks do not say which conversation a process has open: only one that stops in the middle is
-    taken for alive, and its process is known if there is one.
+    The locks do not say which conversation a process has open, so only a conversation in the middle of a turn
+    counts as alive, and its process is known only if there is exactly one.
     """
     if locks is None:
         return "", 0

@@ -1,7 +1,7 @@
-"""What our plugin in OpenCode tells, and what it takes: a shape of our own, since the plugin is ours.
+"""The hooks of our plugin for OpenCode, in a form of our own.
 
-The plugin sends ``{session_id, cwd, source, text}`` and prints into the system prompt, or into the prompt of
-a compaction, what it is given. OpenCode cannot be kept from stopping.
+The plugin sends ``{session_id, cwd, source, text}``, and adds our reply to the system prompt or to the prompt
+of a compaction. OpenCode cannot be kept from stopping.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Segue in OpenCode: a plugin of one file that needs no package, named in its configuration, and the MCP
-server.
+"""Installs Segue in OpenCode: a plugin of one file without dependencies, and the MCP server.
 
-The plugin lies beside the recording hook, not in OpenCode's folder of plugins: there it would make
-OpenCode fetch packages. OpenCode has no configuration for one project that is not shared, so the user's
-own is written, and Segue keeps to the projects in which it was initialised.
+The plugin is next to the recording hook, because in OpenCode's own folder for plugins it would make OpenCode
+download packages. OpenCode has no configuration for a project that is not shared, so the user's own is
+written, and Segue acts only in the projects in which it was initialised.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ PLUGIN = Path(__file__).with_name("plugin.js")
 
 
 def folder(where: InstallTarget) -> Path:
-    """OpenCode's own folder."""
-    given = where.env.get("OPENCODE_CONFIG_DIR")
-    if given:
-        return Path(given)
+    """OpenCode's configuration folder."""
+    configured = where.env.get("OPENCODE_CONFIG_DIR")
+    if configured:
+        return Path(configured)
     return Path(where.env.get("XDG_CONFIG_HOME") or where.home / ".config") / "opencode"
 
 
 class OpenCodeInstaller:
-    """OpenCode."""
+    """The installer for OpenCode."""
 
     name = "opencode"
     title = "OpenCode"
 
-    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
-        return bool(found("opencode")) or folder(where).is_dir()
+    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
+        return bool(which("opencode")) or folder(where).is_dir()
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root if where.scope == "shared" else folder(where)
@@ -60,13 +59,13 @@ class OpenCodeInstaller:
 
 
 def rendered(where: InstallTarget) -> str:
-    """The plugin, with the command that it runs."""
+    """The source of the plugin, with the command that it runs."""
     words = [where.python, "-I", "-S", str(where.hook), "opencode"]
     if where.scope == "shared":
         words = ["segue", "hook", "opencode"]
     text = PLUGIN.read_text(encoding="utf-8")
     if "@COMMAND@" not in text:
-        raise CannotEdit("the plugin of this package is not whole")
+        raise CannotEdit("the plugin file of this installation is damaged")
     return f"// {OWN}\n" + text.replace('"@COMMAND@"', json.dumps(words))
 
 

@@ -1,12 +1,12 @@
-// Segue in OpenCode: a brief when a conversation starts, goes on or was compacted, and a checkpoint when it rests.
-// Needs nothing but what OpenCode runs on. Whatever fails, OpenCode goes on as if this were not here.
+// Segue in OpenCode: a brief when a conversation starts, is resumed or was compacted, and a checkpoint when it is
+// idle. It has no dependencies. If anything fails, OpenCode continues as if this plugin did not exist.
 import { spawn } from "node:child_process"
 
 const COMMAND = "@COMMAND@"
 
 function ask(event, payload, milliseconds) {
   return new Promise((resolve) => {
-    let said = ""
+    let output = ""
     let timer
     const done = (value) => {
       clearTimeout(timer)
@@ -24,10 +24,10 @@ function ask(event, payload, milliseconds) {
       }, milliseconds)
       child.on("error", () => done(""))
       child.stdin.on("error", () => {})
-      child.stdout.on("data", (piece) => (said += piece))
+      child.stdout.on("data", (piece) => (output += piece))
       child.on("close", () => {
         try {
-          done(said ? JSON.parse(said).context || "" : "")
+          done(output ? JSON.parse(output).context || "" : "")
         } catch {
           done("")
         }
@@ -40,17 +40,17 @@ function ask(event, payload, milliseconds) {
 }
 
 export const SeguePlugin = async ({ directory }) => {
-  const briefs = new Map() // conversation to a promise of what it is told
-  const fresh = new Set() // conversations that began in this process
-  const inner = new Set() // those of sub-agents
+  const briefs = new Map() // conversation -> promise of its brief
+  const fresh = new Set() // conversations that started in this process
+  const inner = new Set() // conversations of sub-agents
   const about = (id, more) => ({ session_id: id, cwd: directory, pid: process.pid, ...more })
   const start = (id, source) => briefs.set(id, ask("start", about(id, { source }), 10000))
   return {
     event: async ({ event }) => {
       try {
-        const told = event.properties || {}
-        const info = told.info || {}
-        const id = told.sessionID || info.sessionID
+        const properties = event.properties || {}
+        const info = properties.info || {}
+        const id = properties.sessionID || info.sessionID
         if (event.type === "session.created") {
           fresh.add(info.id)
           if (info.parentID) inner.add(info.id)
@@ -61,7 +61,8 @@ export const SeguePlugin = async ({ directory }) => {
         } else if (event.type === "session.idle") {
           await ask("idle", about(id), 10000)
         } else if (event.type === "session.error") {
-          await ask("error", about(id, { text: String((told.error && told.error.name) || "") }), 5000)
+          const error = properties.error
+          await ask("error", about(id, { text: String((error && error.name) || "") }), 5000)
         }
       } catch {}
     },
@@ -84,8 +85,8 @@ export const SeguePlugin = async ({ directory }) => {
     },
     "experimental.session.compacting": async (input, output) => {
       try {
-        const kept = inner.has(input.sessionID) ? "" : await ask("compact", about(input.sessionID), 10000)
-        if (kept) output.context.push(kept)
+        const context = inner.has(input.sessionID) ? "" : await ask("compact", about(input.sessionID), 10000)
+        if (context) output.context.push(context)
       } catch {}
     },
   }

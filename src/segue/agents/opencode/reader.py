@@ -1,8 +1,8 @@
-"""OpenCode's conversations to steps.
+"""Reads OpenCode's conversations as steps.
 
-A record is a whole conversation. Only what the user typed becomes a prompt: parts that the harness or
-a plugin added are ``synthetic``. What the user reverted is not told. A tool that is pending or running
-has no result: if nobody runs, the agent died in it.
+A record is a whole conversation. Only what the user typed becomes a prompt: parts that the harness or a
+plugin added are ``synthetic``. What the user reverted is left out. A pending or running tool has no result;
+if the process is gone, the agent died during that call.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ...core.runs.steps import (
     Title,
     Usage,
 )
-from ..base import decoded
-from ..common import elements, given, hooked, mended, seconds, typed
+from ..base import decode_part
+from ..common import brief_steps, elements, injected_briefs, repaired_json, seconds, typed_text
 from . import tools
 from .wire import (
     DOCUMENT,
@@ -67,7 +67,7 @@ _INFO = regex(r'"info"\s*:\s*(?=\{)')
 _MESSAGES = regex(r'"messages"\s*:\s*(?=\[)')
 _QUIET = frozenset(
     {"reasoning", "step-start", "snapshot", "file", "agent", "subtask", "patch", "compaction"}
-)  # parts that say nothing of their own
+)  # parts that give no step of their own
 
 
 class Reader:
@@ -84,23 +84,23 @@ class Reader:
         self._plan: tuple[PlanItem, ...] = ()
 
     def keep(self) -> None:
-        """Nothing: the next record is the whole conversation again."""
+        """No state: the next record is the whole conversation again."""
 
     def read(self, record: bytes) -> Iterable[Step]:
         self._begin()
         document = self._document(record)
         if document is None:
             return []
-        return list(self._told(document))
+        return list(self._steps(document))
 
     def _document(self, record: bytes) -> Document | None:
-        found = _part(record, DOCUMENT, Document)
-        if found is None:
+        document = _part(record, DOCUMENT, Document)
+        if document is None:
             self.malformed += 1
-            found = _salvaged(mended(record).decode())
-        return found
+            document = _salvaged(repaired_json(record).decode())
+        return document
 
-    def _told(self, document: Document) -> Iterator[Step]:
+    def _steps(self, document: Document) -> Iterator[Step]:
         session = _part(document.info, SESSION, Session) or Session()
         self._cwd = session.directory
         at = _time(session.time, "created")
@@ -120,9 +120,9 @@ class Reader:
         yield from self._todos(document.todos)
 
     def _messages(self, raw: msgspec.Raw, revert: Revert | None) -> Iterator[tuple[Info, list[Part]]]:
-        """Every message with its parts, up to where the user went back to."""
-        for one in self._list(raw):
-            message = _part(one, MESSAGE, Message)
+        """Every message with its parts, up to the point that the user reverted to."""
+        for row in self._list(raw):
+            message = _part(row, MESSAGE, Message)
             info = _part(message.info, INFO, Info) if message is not None else None
             if message is None or info is None:
                 self.malformed += 1
@@ -136,9 +136,9 @@ class Reader:
             yield info, parts
 
     def _parts(self, raw: msgspec.Raw) -> list[Part]:
-        found = [_part(one, PART, Part) for one in self._list(raw)]
-        self.malformed += found.count(None)
-        return [part for part in found if part is not None]
+        parts = [_part(row, PART, Part) for row in self._list(raw)]
+        self.malformed += parts.count(None)
+        return [part for part in parts if part is not None]
 
     def _list(self, raw: msgspec.Raw) -> list[msgspec.Raw]:
         if not bytes(raw):
@@ -152,28 +152,28 @@ class Reader:
     # -- messages
 
     def _user(self, info: Info, parts: list[Part]) -> Iterator[Step]:
-        said = []
+        texts = []
         for part in parts:
             if part.type == "text":
                 if part.text and not part.synthetic and not part.ignored:
                     text = _unquoted(part.text)
-                    yield from hooked(_time(info.time, "created"), text)
-                    said.append(typed(text))
+                    yield from injected_briefs(_time(info.time, "created"), text)
+                    texts.append(typed_text(text))
                 elif part.synthetic:
-                    yield from given(_time(info.time, "created"), part.text)
+                    yield from brief_steps(_time(info.time, "created"), part.text)
             elif part.type == "compaction":
                 self._trigger = "manual" if part.auto is False else "auto"
             elif part.type not in _QUIET:
                 self.skipped += 1
-        text = "\n".join(said).strip()
+        text = "\n".join(texts).strip()
         if text:
             yield Prompt(_time(info.time, "created"), text)
 
     def _assistant(self, info: Info, parts: list[Part]) -> Iterator[Step]:
         at = _time(info.time, "created")
-        yield from self._surroundings(info, at)
+        yield from self._settings(info, at)
         if bytes(info.summary) == b"true":
-            yield from self._compacted(info, parts, at)
+            yield from self._compaction(info, parts, at)
             return
         yield from self._work(info, parts, at)
         if info.error is not None:
@@ -181,7 +181,7 @@ class Reader:
         elif info.finish == "stop" and info.time and info.time.completed:
             yield End(_time(info.time, "completed"))
 
-    def _surroundings(self, info: Info, at: float) -> Iterator[Step]:
+    def _settings(self, info: Info, at: float) -> Iterator[Step]:
         cwd = info.path.cwd if info.path else ""
         if cwd and cwd != self._cwd:
             self._cwd = cwd
@@ -191,7 +191,7 @@ class Reader:
             self._model = model
             yield Model(at, model)
 
-    def _compacted(self, info: Info, parts: list[Part], at: float) -> Iterator[Step]:
+    def _compaction(self, info: Info, parts: list[Part], at: float) -> Iterator[Step]:
         before = self._context
         usage = list(self._usage(info, parts, at))
         text = "\n".join(part.text for part in parts if part.type == "text" and part.text)
@@ -255,7 +255,7 @@ class Reader:
             yield from _ended(part.tool, id, state, about, _time(state.time, "end") or began)
 
     def _todos(self, raw: msgspec.Raw) -> Iterator[Step]:
-        rows = [_part(one, TODO, Todo) for one in self._list(raw)]
+        rows = [_part(row, TODO, Todo) for row in self._list(raw)]
         todos = [row for row in rows if row is not None]
         plan = tools.plan(0, [{"content": todo.content, "status": todo.status} for todo in todos])
         if plan and plan.items and plan.items != self._plan:
@@ -270,8 +270,8 @@ def _ended(tool: str, id: str, state: State, about: Metadata, at: float) -> Iter
         yield Result(at, id)
         return
     if tool == "task" and good and text:
-        given = state.input if isinstance(state.input, dict) else {}
-        yield Report(at, text, str(given.get("subagent_type") or ""), id)
+        arguments = state.input if isinstance(state.input, dict) else {}
+        yield Report(at, text, str(arguments.get("subagent_type") or ""), id)
     yield Result(at, id, good and not about.exit, about.exit, text)
 
 
@@ -286,7 +286,7 @@ def _part(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], kind: type
     data = bytes(raw)
     if not data:
         return None
-    return decoded(data, decoder, kind)
+    return decode_part(data, decoder, kind)
 
 
 def _time(times: Times | None, which: str) -> float:
@@ -294,13 +294,13 @@ def _time(times: Times | None, which: str) -> float:
 
 
 def _unquoted(text: str) -> str:
-    """``opencode run`` stores an argument that has spaces in quotes."""
-    found = _QUOTED.fullmatch(text.strip())
-    return found[1].replace('\\"', '"') if found else text
+    """A text without quotes around it; ``opencode run`` stores an argument with spaces in quotes."""
+    match = _QUOTED.fullmatch(text.strip())
+    return match[1].replace('\\"', '"') if match else text
 
 
 def _salvaged(text: str) -> Document | None:
-    """What is whole in a torn document."""
+    """A document of the intact parts of a torn one; None if there are none."""
     info, messages = _INFO.search(text), _MESSAGES.search(text)
     if info is None and messages is None:
         return None
@@ -313,5 +313,5 @@ def _salvaged(text: str) -> Document | None:
 
 
 def _later(info: re.Match[str], messages: re.Match[str] | None) -> bool:
-    """Is this the info of the first message, not of the conversation?"""
+    """Whether this is the info of the first message, not of the conversation."""
     return messages is not None and info.start() > messages.start()

@@ -1,10 +1,9 @@
-"""OpenCode's store, only read: never a byte written, no file left behind.
+"""Reads OpenCode's database, without ever writing a byte or leaving a file behind.
 
-While the agent runs, or after it was killed, its write-ahead log stands beside the database: we read
-through it, as any other reader, in one transaction. Without a log the file is read as it is, with no
-locks and no files of SQLite's own; if a log appears meanwhile, what was read is read again.
-A conversation comes out in the form of ``opencode export``. Columns and tables that a version lacks
-are left out.
+While the agent runs, or after it was killed, there is a write-ahead log next to the database; then we read
+through it like any other reader, in one transaction. Without a log the file is read as it is, without locks
+or files of SQLite's own; if a log appears meanwhile, everything is read again. A conversation is returned in
+the form of ``opencode export``. Columns and tables that a version lacks are left out.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def reading(path: Path, what: Callable[[apsw.Connection], T]) -> T:
-    """What a function reads in one consistent view of the database."""
+    """The result of a function in one consistent view of the database; TranscriptUnreadable if it fails."""
     try:
-        still = None if _wal(path) else _stamp(path)
-        if still is not None:
+        unchanged_stamp = None if _wal(path) else _stamp(path)
+        if unchanged_stamp is not None:
             try:
-                found = _within(path, "immutable=1", what)
-                if not _wal(path) and _stamp(path) == still:
-                    return found
+                result = _within(path, "immutable=1", what)
+                if not _wal(path) and _stamp(path) == unchanged_stamp:
+                    return result
             except apsw.Error:
-                pass  # it changed under us, or wants its log
+                pass  # it changed meanwhile, or needs its log
         return _within(path, "mode=ro", what)
     except (apsw.Error, OSError) as error:
         raise TranscriptUnreadable(
@@ -75,7 +74,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def rows(connection: apsw.Connection, table: str, wanted: set[str], rest: str, *bound: Any) -> list[Row]:
-    """Rows of a table with those of the wanted columns that it has; none if it is not there."""
+    """The rows of a table with the wanted columns that it has; empty if there is no such table."""
     having = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     names = [name for name in having if name in wanted]
     if not names:
@@ -86,17 +85,17 @@ def rows(connection: apsw.Connection, table: str, wanted: set[str], rest: str, *
 
 
 def sessions(connection: apsw.Connection) -> list[Row]:
-    """Every conversation, newest first, each with the worktree of its project."""
+    """All conversations, newest first, each with the worktree of its project."""
     trees = {row["id"]: row.get("worktree") for row in rows(connection, "project", {"id", "worktree"}, "")}
     wanted = {"id", "project_id", "parent_id", "directory", "time_updated"}
-    found = rows(connection, "session", wanted, "")
-    for row in found:
+    found_sessions = rows(connection, "session", wanted, "")
+    for row in found_sessions:
         row["worktree"] = trees.get(row.get("project_id"))
-    return sorted(found, key=lambda row: -seconds(row.get("time_updated")))
+    return sorted(found_sessions, key=lambda row: -seconds(row.get("time_updated")))
 
 
 def under_way(connection: apsw.Connection, native: str) -> bool:
-    """Does the conversation stop in the middle of a turn?"""
+    """Whether the conversation is in the middle of a turn."""
     last = rows(
         connection,
         "message",
@@ -104,17 +103,17 @@ def under_way(connection: apsw.Connection, native: str) -> bool:
         "WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1",
         native,
     )
-    said = _object(last[0]["data"]) if last else None
-    if said is None:
+    message = _object(last[0]["data"]) if last else None
+    if message is None:
         return False
-    times = said.get("time")
-    return said.get("role") == "user" or not (isinstance(times, dict) and times.get("completed"))
+    times = message.get("time")
+    return message.get("role") == "user" or not (isinstance(times, dict) and times.get("completed"))
 
 
 def conversation(connection: apsw.Connection, native: str) -> bytes:
-    """One conversation as ``opencode export`` would give it."""
-    found = rows(connection, "session", _COLUMNS, "WHERE id = ?", native)
-    if not found:
+    """A conversation in the form of ``opencode export``."""
+    session_rows = rows(connection, "session", _COLUMNS, "WHERE id = ?", native)
+    if not session_rows:
         raise TranscriptUnreadable(f"the database has no session {native!r}", hint="was it deleted?")
     of = "WHERE session_id = ? ORDER BY"
     parts: dict[str, list[Any]] = {}
@@ -132,7 +131,7 @@ def conversation(connection: apsw.Connection, native: str) -> bytes:
     ]
     wanted = {"content", "status", "priority", "time_updated"}
     todos = rows(connection, "todo", wanted, f"{of} position", native)
-    return msgspec.json.encode({"info": _info(found[0]), "messages": messages, "todos": todos})
+    return msgspec.json.encode({"info": _info(session_rows[0]), "messages": messages, "todos": todos})
 
 
 def _info(row: Row) -> Row:
@@ -145,7 +144,7 @@ def _info(row: Row) -> Row:
 
 
 def _merged(data: Any, named: Row) -> Any:
-    """A row's object with its ids, which stand in columns; null if it is none, for the reader to count."""
+    """A row's object with its ids, which are in columns; None if it is no object, for the reader to count."""
     try:
         return {**_FIELDS.decode(data), **named}
     except (msgspec.DecodeError, TypeError, RecursionError):
@@ -154,14 +153,14 @@ def _merged(data: Any, named: Row) -> Any:
 
 def _object(data: Any) -> Row | None:
     try:
-        found = msgspec.json.decode(data)
+        value = msgspec.json.decode(data)
     except (msgspec.DecodeError, TypeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def from_files(path: Path) -> bytes:
-    """A conversation of the versions that kept a JSON file per session, message and part."""
+    """A conversation of the versions that had a JSON file per session, message and part."""
     storage, native = path.parents[2], path.stem
     messages = [
         {"info": _raw(message), "parts": [_raw(part) for part in _files(storage / "part" / message.stem)]}

@@ -1,4 +1,4 @@
-"""What OpenCode's tools do, and what their arguments and results say."""
+"""The tool calls of OpenCode as steps, their plans and their outputs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from ...core.base.lazy import regex
-from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
-from ..common import patched, plain
+from ...core.runs.steps import Act, Call, Plan, Planning
+from ..common import patch_targets, plain_text, question_texts, todo_items
 from .wire import Metadata, State
 
 ACTS: dict[str, Act] = {
@@ -30,30 +30,32 @@ _NOTHING = "(no output)"
 
 
 def call(at: float, id: str, tool: str, state: State, about: Metadata) -> Call:
-    """The call, of whatever state."""
-    given = state.input if isinstance(state.input, dict) else {}
+    """The call of a tool, whatever its state."""
+    arguments = state.input if isinstance(state.input, dict) else {}
     act = ACTS.get(tool, "other")
     paths = tuple(
-        given[key] for key in ("filePath", "path") if isinstance(given.get(key), str) and given[key]
+        arguments[key]
+        for key in ("filePath", "path")
+        if isinstance(arguments.get(key), str) and arguments[key]
     )
-    patch = given.get("patchText")
+    patch = arguments.get("patchText")
     if isinstance(patch, str):
-        act, paths = patched(patch)
+        act, paths = patch_targets(patch)
     elif tool == "write" and about.exists:
         act = "edit"
-    note = _asked(given) if act == "ask" else given.get("description")
-    command = given.get("command") if act == "run" else ""
+    note = question_texts(arguments) if act == "ask" else arguments.get("description")
+    command = arguments.get("command") if act == "run" else ""
     return Call(
-        at, id, tool, act, plain(given), command if isinstance(command, str) else "",
+        at, id, tool, act, plain_text(arguments), command if isinstance(command, str) else "",
         paths, note if isinstance(note, str) else "",
     )  # fmt: skip
 
 
 def output(tool: str, text: str) -> str:
-    """A result's text without the tags that the harness puts around it."""
+    """The text of a result without the tags that the harness puts around it."""
     if tool == "read":
-        found = _FILE.match(text)
-        return found[2].removesuffix(f"</{found[1]}>").strip("\n") if found else text
+        match = _FILE.match(text)
+        return match[2].removesuffix(f"</{match[1]}>").strip("\n") if match else text
     if text.strip() == _NOTHING:
         return ""
     return _TASK.sub("", text).strip() if tool == "task" else text
@@ -61,22 +63,4 @@ def output(tool: str, text: str) -> str:
 
 def plan(at: float, todos: Any) -> Plan | None:
     """The whole plan, from the argument of ``todowrite`` or the rows of ``todo``."""
-    if not isinstance(todos, list):
-        return None
-    return Plan(
-        at,
-        tuple(
-            PlanItem(todo["content"], STATES.get(str(todo.get("status")), "pending"))
-            for todo in todos
-            if isinstance(todo, dict) and isinstance(todo.get("content"), str)
-        ),
-    )
-
-
-def _asked(given: dict[str, Any]) -> str:
-    asked = given.get("questions")
-    return "\n".join(
-        one["question"]
-        for one in (asked if isinstance(asked, list) else ())
-        if isinstance(one, dict) and isinstance(one.get("question"), str)
-    )
+    return Plan(at, todo_items(todos, "content", STATES)) if isinstance(todos, list) else None

@@ -1,8 +1,8 @@
 """OpenCode's conversations as ``opencode export`` writes them, versions 1.0 to 1.18, as far as we read them.
 
-``{info, messages: [{info, parts}]}``; a session of the database is put together into the same form,
-with its rows of ``todo`` as ``todos``. Times are milliseconds. Most bytes are diffs in the ``summary``
-of user messages and in the ``metadata`` of tools: they are never decoded.
+The form is ``{info, messages: [{info, parts}]}``; a session of the database is converted to it, with its rows
+of ``todo`` as ``todos``. Times are in milliseconds. Most bytes are diffs in the ``summary`` of user messages
+and in the ``metadata`` of tools, which are never decoded.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Times(Struct, gc=False):
 
     created: float | None = None
     updated: float | None = None
-    completed: float | None = None  # missing: the agent died, or is at it
+    completed: float | None = None  # missing if the agent died or is still working
     start: float | None = None
     end: float | None = None
 
 
 class Revert(Struct, gc=False):
-    """The user went back: this message, or this part of it, and all behind it are undone."""
+    """The user went back: this message, or this part of it, and everything after it are undone."""
 
     message: str = field(name="messageID", default="")
     part: str | None = field(name="partID", default=None)
@@ -66,7 +66,7 @@ class ErrorData(Struct, gc=False):
 
 
 class Error(Struct, gc=False):
-    """Why a message ended early; ``MessageAbortedError`` is the user."""
+    """Why a message ended early; ``MessageAbortedError`` means that the user aborted it."""
 
     name: str = ""
     message: str = ""
@@ -90,7 +90,7 @@ class Info(Struct, gc=False):
 
 
 class Part(Struct, gc=False):
-    """text, reasoning, tool, step-start, step-finish, patch, compaction, file, subtask, retry …"""
+    """A part of a message: text, reasoning, tool, step-start, step-finish, patch, compaction, retry …"""
 
     id: str = ""
     type: str = ""

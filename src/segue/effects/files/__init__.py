@@ -1,1 +1,1 @@
-"""Files that are whole or not there: atomic writes, growing files, the archive, the spool, the log."""
+"""Files of ours: atomic writes, the archive of transcripts, outputs of checks, the spool and the log."""

@@ -1,12 +1,12 @@
-"""The archive: a compressed copy of each transcript, stored once and proven when it is read.
+"""The archive of transcripts: a compressed copy of each one, verified by its hashes when it is read.
 
-A copy is a list of chunks, whole lines of about a megabyte, stored under the hash of what they hold; the
-rest that makes no chunk yet stands beside the list. So a transcript that grows adds chunks and never
-touches the old ones, and what two transcripts have in common is there once. Where the chunks are cut
-depends on the content alone, not on how often somebody looked.
+A copy is a list of chunks, each of whole lines and about a megabyte, stored under the hash of its content;
+the tail that does not fill a chunk yet is stored with the list. A transcript that grows adds chunks and never
+changes old ones, and what two transcripts have in common is stored once. Where chunks are cut depends on the
+content alone, not on how often a transcript was read.
 
-It is one SQLite file with a rollback journal: new pages are written once, a commit costs a few syncs
-however many transcripts it holds, and it is whole or was not. What comes in was masked before.
+The archive is one SQLite file with a rollback journal: new pages are written once, a commit costs a few syncs
+however many transcripts it holds, and it is atomic. Everything was masked before it comes here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ADDRESS_BYTES = 16
 BUSY_TIMEOUT_MS = 30_000
 LEVEL = 1
 _orphans: list[object] = []
-"""Connections of a parent process: closing them here is not ours to do."""
+"""Connections that were opened before a fork; they belong to the parent process, so they are never closed."""
 _TABLES = """
     CREATE TABLE IF NOT EXISTS chunks (
         no INTEGER PRIMARY KEY, address BLOB NOT NULL UNIQUE, body BLOB NOT NULL
@@ -48,7 +48,7 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS belongs (key TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID
 """
 _VERSION = 2
-"""Before 2 there was no table of what was told later: to name a session was to write the copy once more."""
+"""Version 1 had no table ``belongs``: assigning a copy to a session meant writing the copy again."""
 _SESSION = "coalesce((SELECT session FROM belongs WHERE belongs.key = copies.key), session)"
 
 
@@ -60,14 +60,14 @@ def _zstd() -> Any:
     return zstd
 
 
-def squeeze(body: bytes) -> bytes:
-    """Compressed, so that ``unsqueeze`` gives it back."""
-    squeezed: bytes = _zstd().compress(body, LEVEL)
-    return squeezed
+def compress(body: bytes) -> bytes:
+    """The bytes compressed with zstd."""
+    compressed: bytes = _zstd().compress(body, LEVEL)
+    return compressed
 
 
-def unsqueeze(body: bytes) -> bytes:
-    """What was compressed; ValueError if these bytes are nothing of the kind."""
+def decompress(body: bytes) -> bytes:
+    """The bytes that were compressed; ValueError if these are not compressed bytes."""
     zstd = _zstd()
     try:
         plain: bytes = zstd.decompress(body)
@@ -77,7 +77,7 @@ def unsqueeze(body: bytes) -> bytes:
 
 
 class CopyOwner(Value):
-    """Whose copy it is: all that is needed to read it without any other store."""
+    """The transcript that a copy was made of: all that is needed to read the copy without the store."""
 
     key: str
     agent: str
@@ -87,31 +87,32 @@ class CopyOwner(Value):
     project: str = ""
     project_name: str = ""
     store: str = ""
-    """The store whose session it belongs to."""
+    """The store of the session that it belongs to."""
     parent: str = ""
     offset: int = 0
-    """How much of the transcript is in the copy, in its own bytes."""
+    """How many bytes of the transcript are in the copy."""
     size: int = 0
-    """Bytes of the copy, not compressed."""
+    """The size of the copy in bytes, uncompressed."""
     torn: bytes = b""
-    """A last line without its end, as it was when somebody looked last."""
+    """The last line if it had no newline yet when the transcript was last read."""
 
 
 class Copy(Value):
-    """A copy as it stands in the archive."""
+    """A copy as the archive stores it."""
 
     about: CopyOwner
     session: str
     last: float
     chunks: tuple[bytes, ...]
     tail: bytes
-    """Compressed, like the chunks."""
+    """Compressed, as the chunks are."""
     proof: bytes
-    """The hash of the tail, not compressed."""
+    """The hash of the uncompressed tail."""
 
 
 class Archive:
-    """The copies of a data folder. One connection per thread; a fork opens its own."""
+    """The archive of a data folder. Each thread has a connection of its own, and so has each forked
+    process."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -120,11 +121,11 @@ class Archive:
     # -- writing -------------------------------------------------------------------------------
 
     def add(self, chunks: Mapping[bytes, bytes]) -> None:
-        """Chunks ahead of their copy, so that nobody must have a long transcript in memory."""
+        """Store chunks before the copy that needs them, so that a long transcript need not be in memory."""
         self._writing(lambda db: _put_chunks(db, chunks))
 
     def put(self, copies: Iterable[Copy], chunks: Mapping[bytes, bytes]) -> None:
-        """Copies in the place of older ones, with what is new of their chunks; all or nothing."""
+        """Store copies, each in place of an older one, with their new chunks; all or nothing."""
         rows = [_row(copy) for copy in copies]
         if not rows and not chunks:
             return
@@ -142,14 +143,14 @@ class Archive:
         trip("archive.put.after_commit")
 
     def name_sessions(self, sessions: Mapping[str, str]) -> None:
-        """To which session each copy belongs."""
+        """Assign copies to sessions: a mapping from a copy's key to the id of its session."""
         if sessions:
             sql = "INSERT OR REPLACE INTO belongs SELECT key, ?2 FROM copies WHERE key = ?1"
             self._writing(lambda db: db.executemany(sql, list(sessions.items())))
             trip("archive.name.after_commit")
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Remove copies, and the chunks that no other one has."""
+        """Remove copies, and the chunks that no other copy uses."""
 
         def work(db: apsw.Connection) -> None:
             rows = [(key,) for key in keys]
@@ -161,9 +162,9 @@ class Archive:
         self._writing(work)
 
     def rewrite(self, change: Callable[[bytes], bytes], *, dry_run: bool = False) -> list[str]:
-        """Put every copy, as one text, through a change of its bytes; the keys of those that it changed."""
+        """Apply a function to the bytes of every copy; returns the keys of those that it changed."""
         changed: list[str] = []
-        for key in [one.about.key for one in self.copies()]:
+        for key in [copy.about.key for copy in self.copies()]:
             copy = self.find(key)
             if copy is None:
                 continue
@@ -180,80 +181,83 @@ class Archive:
         return changed
 
     def _replace(self, copy: Copy, body: bytes, torn: bytes) -> None:
-        pen = Pen(self, copy.about, last=copy.last)
-        pen.add(body, whole=b"\n" in body[: CHUNK_BYTES * 2])
-        made = pen.finish(copy.about.offset, torn)
-        self.put([msgspec.structs.replace(made, session=copy.session)], pen.waiting)
+        writer = CopyWriter(self, copy.about, last=copy.last)
+        writer.add(body, whole=b"\n" in body[: CHUNK_BYTES * 2])
+        made = writer.finish(copy.about.offset, torn)
+        self.put([msgspec.structs.replace(made, session=copy.session)], writer.waiting)
 
     def compact(self) -> None:
-        """Rewrite the file: nothing that was removed stays readable."""
-        with _told(self.path):
+        """Rewrite the file, so that nothing that was removed stays readable."""
+        with _translated_errors(self.path):
             self._connection().execute("VACUUM")
 
     # -- reading -------------------------------------------------------------------------------
 
     def copies(self) -> list[Copy]:
-        """All copies without their chunks and tails, the oldest first."""
+        """All copies, the oldest first, without their chunks and tails."""
         rows = self._fetch("SELECT about, {session}, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
         return [_copy(self.path, row) for row in rows]
 
     def sessions(self) -> dict[str, str]:
-        """Key to session, of all copies."""
+        """The session of each copy, by the copy's key."""
         return dict(self._fetch("SELECT key, {session} FROM copies", ()))
 
     def find(self, key: str) -> Copy | None:
-        """One copy, with its chunks' addresses and its tail."""
+        """A copy with the addresses of its chunks and its tail; None if there is none of this key."""
         sql = "SELECT about, {session}, last, chunks, tail, proof FROM copies WHERE key = ?"
         rows = self._fetch(sql, (key,))
         return _copy(self.path, rows[0]) if rows else None
 
     def read(self, key: str) -> Iterator[bytes]:
-        """The copy in blocks, each proven; DamagedError where it is not what was written."""
+        """The content of a copy in blocks; DamagedError where a block does not have the hash it should
+        have."""
         copy = self.find(key)
         if copy is None:
             return
         for address in copy.chunks:
             rows = self._fetch("SELECT body FROM chunks WHERE address = ?", (address,))
             if not rows:
-                raise DamagedError("the archive", str(self.path), f"a chunk of {copy.about.native} is gone")
-            yield self._proven(rows[0][0], address, copy)
+                raise DamagedError("the archive", str(self.path), f"{copy.about.native}: a chunk is missing")
+            yield self._verified(rows[0][0], address, copy)
         if copy.tail:
-            yield self._proven(copy.tail, copy.proof, copy)
+            yield self._verified(copy.tail, copy.proof, copy)
         if copy.about.torn:
             yield copy.about.torn
 
-    def _proven(self, body: bytes, address: bytes, copy: Copy) -> bytes:
+    def _verified(self, body: bytes, address: bytes, copy: Copy) -> bytes:
         try:
-            plain = unsqueeze(body)
+            plain = decompress(body)
         except ValueError as fault:
             raise DamagedError("the archive", str(self.path), f"{copy.about.native}: {fault}") from fault
         if address_of(plain) != address:
-            raise DamagedError("the archive", str(self.path), f"{copy.about.native}: not what was written")
+            raise DamagedError(
+                "the archive", str(self.path), f"{copy.about.native}: it is not what was written"
+            )
         return plain
 
     def size(self) -> int:
-        """Bytes on the disk."""
+        """The size of the file in bytes."""
         try:
             return self.path.stat().st_size
         except OSError:
             return 0
 
     def weights(self) -> dict[str, int]:
-        """How many bytes each copy would free, as if it shared nothing."""
+        """The stored size of each copy by its key, as if it shared no chunks."""
         sizes = dict(self._fetch("SELECT address, length(body) FROM chunks", ()))
-        found: dict[str, int] = {}
-        for key, chunks, tail in self._fetch("SELECT key, chunks, length(tail) FROM copies", ()):
-            found[key] = tail + sum(sizes.get(address, 0) for address in _cut(chunks))
-        return found
+        rows = self._fetch("SELECT key, chunks, length(tail) FROM copies", ())
+        return {
+            key: tail + sum(sizes.get(address, 0) for address in _cut(chunks)) for key, chunks, tail in rows
+        }
 
     def broken(self) -> list[str]:
-        """The ids of conversations of whose copies a chunk is missing."""
+        """The ids of the conversations whose copies lack a chunk."""
         have = {address for (address,) in self._fetch("SELECT address FROM chunks", ())}
         rows = self._fetch("SELECT about, chunks FROM copies", ())
         return [_about.decode(about).native for about, chunks in rows if not have.issuperset(_cut(chunks))]
 
     def unreadable(self) -> str:
-        """What SQLite finds wrong with the file; empty if nothing, or if there is none."""
+        """What SQLite finds wrong with the file; empty if nothing is wrong or there is no file."""
         try:
             rows = self._fetch("PRAGMA quick_check(1)", ())
         except SegueError as fault:
@@ -263,14 +267,14 @@ class Archive:
     # -- the file ------------------------------------------------------------------------------
 
     def _connection(self, *, make: bool = True) -> apsw.Connection | Any:
-        kept = getattr(self._local, "db", None)
-        if kept is not None and self._local.pid == os.getpid() and self.path.exists():
-            return kept
-        if kept is not None and self._local.pid != os.getpid():
-            _orphans.append(kept)
+        open_db = getattr(self._local, "db", None)
+        if open_db is not None and self._local.pid == os.getpid() and self.path.exists():
+            return open_db
+        if open_db is not None and self._local.pid != os.getpid():
+            _orphans.append(open_db)
         if not make and not self.path.exists():
             return None
-        with _told(self.path):
+        with _translated_errors(self.path):
             private_folder(self.path.parent)
             if not self.path.exists():
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -284,7 +288,7 @@ class Archive:
         return db
 
     def _writing(self, work: Callable[[apsw.Connection], object]) -> None:
-        with _told(self.path):
+        with _translated_errors(self.path):
             db = self._connection()
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -303,7 +307,7 @@ class Archive:
         db = self._connection(make=False)
         if db is None:
             return []
-        with _told(self.path):
+        with _translated_errors(self.path):
             version = db.pragma("user_version")
             if not version:
                 return []
@@ -311,15 +315,15 @@ class Archive:
             return list(db.execute(sql.replace("{session}", session), values))
 
     def close(self) -> None:
-        """Let go of the file; a later call opens it again."""
+        """Close this thread's connection; a later call opens it again."""
         db = getattr(self._local, "db", None)
         if db is not None and self._local.pid == os.getpid():
             db.close()
         self._local = threading.local()
 
 
-class Pen:
-    """Writes one copy: cuts what comes into chunks, and hands them over when they are many."""
+class CopyWriter:
+    """Writes one copy: cuts the transcript into chunks, and stores them in the archive in batches."""
 
     def __init__(
         self, archive: Archive, about: CopyOwner, before: Copy | None = None, *, last: float
@@ -330,14 +334,14 @@ class Pen:
         self._addresses = list(before.chunks) if before else []
         self._size = before.about.size if before else 0
         self._session = before.session if before else ""
-        self._open: list[bytes] = [unsqueeze(before.tail)] if before and before.tail else []
+        self._open: list[bytes] = [decompress(before.tail)] if before and before.tail else []
         self._open_bytes = sum(map(len, self._open))
         self.waiting: dict[bytes, bytes] = {}
-        """Chunks that are not in the archive yet."""
+        """Compressed chunks by address that are not in the archive yet."""
         self._waiting_bytes = 0
 
     def add(self, block: bytes, *, whole: bool = True) -> None:
-        """More of the transcript, masked; ``whole``: lines, which are never cut."""
+        """Append a masked part of the transcript; if ``whole``, chunks are cut at the ends of lines only."""
         self._open.append(block)
         self._open_bytes += len(block)
         self._size += len(block)
@@ -358,32 +362,32 @@ class Pen:
         address = address_of(chunk)
         self._addresses.append(address)
         if address not in self.waiting:
-            body = self.waiting[address] = squeeze(chunk)
+            body = self.waiting[address] = compress(chunk)
             self._waiting_bytes += len(body)
         if self._waiting_bytes > FLUSH_BYTES:
             self._archive.add(self.waiting)
             self.waiting, self._waiting_bytes = {}, 0
 
     def finish(self, offset: int, torn: bytes = b"") -> Copy:
-        """The copy as it is now; ``offset`` says how much of the transcript is in it."""
+        """The finished copy; ``offset`` says how many bytes of the transcript it holds."""
         tail = b"".join(self._open)
         about = msgspec.structs.replace(self._about, offset=offset, size=self._size, torn=torn)
-        body, proof = (squeeze(tail), address_of(tail)) if tail else (b"", b"")
+        body, proof = (compress(tail), address_of(tail)) if tail else (b"", b"")
         return Copy(about, self._session, self._last, tuple(self._addresses), body, proof)
 
 
 def address_of(chunk: bytes) -> bytes:
-    """Under which name a chunk is stored."""
+    """The hash that a chunk is stored under."""
     return hashlib.sha256(chunk).digest()[:ADDRESS_BYTES]
 
 
 def to_drop(
     copies: list[Copy], weights: Mapping[str, int], *, bytes_max: float, days_max: float, stays: set[str]
 ) -> list[str]:
-    """Which copies must go so that the limits hold: the oldest first, never one that stays."""
+    """The keys of the copies to remove so that the limits hold: the oldest first, none of ``stays``."""
     total, now = sum(weights.values()), time.time()
     gone: list[str] = []
-    for copy in sorted(copies, key=lambda one: one.last):
+    for copy in sorted(copies, key=lambda copy: copy.last):
         too_old = bool(days_max) and now - copy.last > days_max * 86400
         if copy.about.key in stays or not (too_old or total > bytes_max):
             continue
@@ -409,7 +413,7 @@ def _copy(path: Path, row: tuple[Any, ...]) -> Copy:
     try:
         return Copy(_about.decode(about), session, last, tuple(_cut(chunks)), tail, proof)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as fault:
-        raise DamagedError("the archive", str(path), "a row is not one of ours") from fault
+        raise DamagedError("the archive", str(path), "a row cannot be decoded") from fault
 
 
 def _cut(addresses: bytes) -> Iterator[bytes]:
@@ -421,26 +425,26 @@ def _put_chunks(db: apsw.Connection, chunks: Mapping[bytes, bytes]) -> None:
 
 
 def _sweep(db: apsw.Connection) -> None:
-    """Remove the chunks that no copy names."""
+    """Remove the chunks that no copy uses."""
     named = {address for (chunks,) in db.execute("SELECT chunks FROM copies") for address in _cut(chunks)}
     have = [address for (address,) in db.execute("SELECT address FROM chunks")]
     db.executemany("DELETE FROM chunks WHERE address = ?", [(a,) for a in have if a not in named])
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Our error for one of SQLite's or of the file system's."""
+def _translated_errors(path: Path) -> Iterator[None]:
+    """Raises an error of ours in place of one of SQLite or the file system."""
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as fault:
-        raise StoreBusy(f"{path} was busy", hint="try again") from fault
+        raise StoreBusy(f"{path} is busy", hint="try again") from fault
     except apsw.FullError as fault:
         raise StoreFull(f"no space left for {path}", hint="free some space, then try again") from fault
     except (apsw.CorruptError, apsw.NotADBError) as fault:
         raise DamagedError("the archive", str(path), str(fault)) from fault
     except (apsw.ReadOnlyError, apsw.CantOpenError, PermissionError) as fault:
         raise AccessError(
-            f"cannot write {path}: {fault}", hint="mend the permissions of the folder"
+            f"cannot write {path}: {fault}", hint="check the permissions of the folder"
         ) from fault
     except (apsw.Error, OSError) as fault:
         raise StoreError(f"the archive failed: {fault}", hint="see `segue doctor`") from fault

@@ -1,7 +1,7 @@
-"""Files that are whole or not there, private to the user.
+"""Atomic writes, private files and folders, and locks between processes.
 
-A write goes to a temporary file in the same folder, is synced, renamed over the target, and
-the folder is synced: after a crash the old or the new content is there, never a mix.
+A write goes to a temporary file in the same folder, which is synced and renamed over the target; then the
+folder is synced. After a crash the old or the new content is there, never a mix.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PRIVATE_FOLDER = 0o700
 
 
 def private_folder(path: Path) -> Path:
-    """The folder, made if need be, readable by its owner only."""
+    """Create the folder if it does not exist, readable by its owner only, and return its path."""
     if not path.is_dir():
         if path.parent != path:
             private_folder(path.parent)
@@ -31,7 +31,7 @@ def private_folder(path: Path) -> Path:
 
 
 def sync_file(descriptor: int) -> None:
-    """To the disk, really: macOS needs more than fsync."""
+    """Flush a file to the disk; macOS needs more than fsync for that."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -41,7 +41,7 @@ def sync_file(descriptor: int) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make renames in a folder durable, where the platform can."""
+    """Make renames in a folder durable, where the platform supports it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -70,7 +70,7 @@ def write_whole(path: Path, body: bytes, *, mode: int = PRIVATE_FILE) -> None:
 
 
 def replace_quickly(path: Path, body: bytes) -> None:
-    """Replace a file's content, atomically but not durably: for what can be made anew."""
+    """Replace a file's content, atomically but not durably: for what can be created again."""
     name = path.parent / f".{path.name}.{os.urandom(6).hex()}"
     try:
         with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE), "wb") as file:
@@ -83,19 +83,20 @@ def replace_quickly(path: Path, body: bytes) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Before anything is done: AccessError if a file may not be written, UsageError if it cannot be."""
-    place = next((one for one in (path, *path.parents) if one.exists()), path)
-    if place == path and path.is_dir():
+    """Check in advance that a file can be written: AccessError without permission, UsageError if it is a
+    folder or lies in no folder."""
+    existing = next((candidate for candidate in (path, *path.parents) if candidate.exists()), path)
+    if existing == path and path.is_dir():
         raise UsageError(f"{path} is a folder", hint="name a file")
-    if place != path and not place.is_dir():
-        raise UsageError(f"{place} is not a folder", hint="name another place")
-    folder = path.parent if place == path else place
-    if not os.access(place, os.W_OK) or not os.access(folder, os.W_OK):
-        raise AccessError(f"{path} may not be written", hint="check whose it is, and who may write there")
+    if existing != path and not existing.is_dir():
+        raise UsageError(f"{existing} is not a folder", hint="choose another path")
+    folder = path.parent if existing == path else existing
+    if not os.access(existing, os.W_OK) or not os.access(folder, os.W_OK):
+        raise AccessError(f"no permission to write {path}", hint="check its owner and its permissions")
 
 
 def tidy_leftovers(path: Path) -> None:
-    """Remove what writers of this file left behind when they were killed; only for who holds its lock."""
+    """Remove temporary files that killed writers of this file left; only for a caller that holds its lock."""
     beginning = f".{path.name}."
     for name in os.listdir(path.parent):
         tail = name.removeprefix(beginning)
@@ -105,33 +106,33 @@ def tidy_leftovers(path: Path) -> None:
 
 
 _databases: dict[str, str] = {}
-"""Real path to name, of the databases that this process may have open."""
+"""The databases that this process may have open: real path to name."""
 
 
-def keep_out(database: Path) -> None:
-    """From now on a database is no file of a project, whatever folder it lies in.
+def protect_database(database: Path) -> None:
+    """Treat a database as off limits from now on, even if it lies in a project's folder.
 
-    Locks of a process on a file are gone when it closes any handle of that file: a look at the bytes of an
-    open database would let other processes take it for unused."""
+    POSIX drops all locks of a process on a file as soon as it closes any handle of that file. Reading the
+    bytes of an open database would therefore let other processes take it for unused."""
     _databases[os.path.realpath(database)] = database.name
 
 
-def is_kept_out(path: str | bytes | Path) -> bool:
-    """Whether a file belongs to such a database, and must not be opened to be read."""
+def is_protected_database(path: str | bytes | Path) -> bool:
+    """Whether a file belongs to a protected database and must not be opened."""
     name = os.fsdecode(path)
     for suffix in ("-wal", "-shm", "-journal"):
         name = name.removesuffix(suffix)
     return os.path.basename(name) in _databases.values() and os.path.realpath(name) in _databases
 
 
-def too_open(path: Path) -> bool:
-    """Whether others than the owner may read or enter."""
+def is_open_to_others(path: Path) -> bool:
+    """Whether users other than the owner have any permission on a file or folder."""
     return os.name == "posix" and path.exists() and bool(path.stat().st_mode & 0o077)
 
 
 @contextlib.contextmanager
-def only_one(path: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
-    """One process at a time, where the platform has such locks; StoreBusy for whoever waits too long."""
+def file_lock(path: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
+    """Hold a lock file, where the platform has such locks; StoreBusy if others hold it for too long."""
     try:
         import fcntl
     except ImportError:
@@ -144,8 +145,8 @@ def only_one(path: Path, *, timeout_seconds: float, what: str) -> Iterator[None]
 
 
 @contextlib.contextmanager
-def locked(folder: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
-    """The same for what is in a folder, by a lock on the folder itself: no file is left in it."""
+def folder_lock(folder: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
+    """The same with a lock on a folder itself, so that no lock file is left in it."""
     try:
         import fcntl
     except ImportError:
@@ -166,7 +167,7 @@ def _flocked(lock: int, fcntl: Any, timeout_seconds: float, what: str) -> Iterat
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise StoreBusy(f"another process is at it: {what}", hint="try again later") from None
+                    raise StoreBusy(f"another process is busy with it: {what}", hint="try again") from None
                 time.sleep(pause_seconds)
                 pause_seconds = min(2 * pause_seconds, 0.02)
         yield

@@ -1,8 +1,9 @@
-"""Whole outputs of checks: masked before they come here, compressed, named by the hash of what they hold.
+"""The outputs of checks: compressed files, named by the hash of their content and masked before they come
+here.
 
-An output is whole or not there. The event that names it is written later, so no event names an output that
-was never kept; one that is gone (to make room) or was scrubbed is told apart from one that was changed.
-While a check runs its raw output is in ``running``, for its owner only, and is removed when it ended.
+An output is written atomically, and before the event that names it, so no event names an output that was
+never stored. An output that was removed to make room, or scrubbed, can be told from one that was changed.
+While a check runs, its raw output is in ``running``, readable by its owner only; it is removed afterwards.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _SCRUBBED = ".scrubbed.zst"
 
 
 class Outputs:
-    """The outputs in a folder."""
+    """The outputs that are stored in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def keep(self, body: bytes) -> str:
-        """Keep an output; the hash that names it. Empty for nothing."""
+        """Store an output and return the hash that names it; empty if there is no output."""
         if not body:
             return ""
         name = hashlib.sha256(body).hexdigest()[:32]
@@ -38,14 +39,14 @@ class Outputs:
         return name
 
     def read(self, name: str) -> bytes | None:
-        """What was kept under a name, also if it was scrubbed since; None if it is gone or damaged."""
+        """The output of a name, also if it has been scrubbed; None if it is gone or damaged."""
         for path in (self._path(name), self._path(name, _SCRUBBED)):
             with suppress(OSError, ValueError, _zstd().ZstdError):
                 return bytes(_zstd().decompress(path.read_bytes()))
         return None
 
     def condition(self, name: str) -> str:
-        """kept, gone, scrubbed or changed."""
+        """The condition of an output: kept, gone, scrubbed or changed."""
         if self._path(name, _SCRUBBED).is_file():
             return "scrubbed"
         if not self._path(name).is_file():
@@ -60,11 +61,11 @@ class Outputs:
     # -- while checks run ----------------------------------------------------------------------
 
     def running(self, number: int) -> Path:
-        """Where a check of this process may write."""
+        """The path where a running check of this process writes its output."""
         return private_folder(self.folder / "running") / f"{os.getpid()}-{number}"
 
     def sweep(self) -> int:
-        """Remove what processes left that are gone; how many files."""
+        """Remove the raw outputs of dead processes and of this one; returns how many files."""
         swept = 0
         for path in (self.folder / "running").glob("*-*"):
             pid = path.name.partition("-")[0]
@@ -79,19 +80,21 @@ class Outputs:
         yield from (path for path in sorted(self.folder.glob("??/*.zst")) if path.is_file())
 
     def prune(self, bytes_max: int) -> int:
-        """Let the oldest go until the rest has this size; how many went."""
-        found = sorted(((path.stat(), path) for path in self._all()), key=lambda pair: pair[0].st_mtime)
-        size, gone = sum(facts.st_size for facts, _ in found), 0
-        for facts, path in found:
+        """Remove the oldest outputs until the rest has at most this size; returns how many were removed."""
+        oldest_first = sorted(
+            ((path.stat(), path) for path in self._all()), key=lambda pair: pair[0].st_mtime
+        )
+        size, removed = sum(stat.st_size for stat, _ in oldest_first), 0
+        for stat, path in oldest_first:
             if size <= bytes_max:
                 break
             path.unlink(missing_ok=True)
-            size, gone = size - facts.st_size, gone + 1
-        return gone
+            size, removed = size - stat.st_size, removed + 1
+        return removed
 
     def rewrite(self, change: Callable[[bytes], bytes], *, dry_run: bool = False) -> list[str]:
-        """Put changed outputs in place of those that a function changes; the paths of these."""
-        hit = []
+        """Apply a function to every output, and return the paths of those that it changed."""
+        changed_paths = []
         for path in self._all():
             try:
                 body = bytes(_zstd().decompress(path.read_bytes()))
@@ -100,17 +103,17 @@ class Outputs:
             changed = change(body)
             if changed == body:
                 continue
-            hit.append(str(path))
+            changed_paths.append(str(path))
             if not dry_run:
                 name = path.name.partition(".")[0]
                 write_whole(self._path(name, _SCRUBBED), _zstd().compress(changed))
                 if not path.name.endswith(_SCRUBBED):
                     path.unlink(missing_ok=True)
-        return hit
+        return changed_paths
 
 
 def _zstd() -> Any:
-    """Loaded when something is kept or read: few commands do."""
+    """Imported at first use, because few commands store or read an output."""
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:

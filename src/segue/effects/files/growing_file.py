@@ -1,7 +1,8 @@
-"""A growing file, read in whole lines, in memory of a chunk plus its longest line.
+"""Reading a file that is still growing, in whole lines, with no more in memory than a chunk and its longest
+line.
 
-A line counts once its newline is there: the writer may be in the middle of the last one. Where reading
-ended is a byte offset from which it can go on later.
+A line counts once its newline is there: the writer may be in the middle of the last one. Reading ends at a
+byte offset from which it can continue later.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CHUNK_BYTES = 1 << 18
-"""Small enough for what is made of it to stay in the caches, and for the pages to be used again."""
+"""Small enough that what is decoded from a chunk stays in the CPU's caches and its memory is reused."""
 
 
 def chunks(path: Path, start: int = 0, *, size: int = CHUNK_BYTES) -> Iterator[tuple[bytes, int]]:
-    """(whole lines with their newlines, offset behind them), until no newline is left; then, if the file
-    ends without one, the torn rest with the offset before it."""
+    """Whole lines with their newlines, and the offset after them, until no newline is left. If the file ends
+    without a newline, the torn rest follows, with the offset before it."""
     with path.open("rb") as file:
         file.seek(start)
         offset = start
@@ -34,7 +35,7 @@ def chunks(path: Path, start: int = 0, *, size: int = CHUNK_BYTES) -> Iterator[t
 
 
 def views(block: bytes) -> Iterator[memoryview]:
-    """The lines of a block without their newlines and without those that are empty; nothing is copied."""
+    """The lines of a block that are not empty, without their newlines and without copying them."""
     whole, at = memoryview(block), 0
     while (end := block.find(b"\n", at)) >= 0:
         if end > at:

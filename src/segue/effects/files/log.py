@@ -1,6 +1,6 @@
-"""The log of what went wrong where nobody looks: one line each, masked, private, and never long.
+"""The log of failures that nobody sees at the time: a masked line each, in a private file of limited size.
 
-Nothing reads it but people. A log that cannot be written is no fault.
+Only people read it. It is no error if the log cannot be written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LINE_CHARS = 600
 
 
 def log(home: Path, text: str) -> None:
-    """Add a line; a log that has become long is kept once, as ``segue.log.1``."""
+    """Append a line; a log over its limit is first renamed to ``segue.log.1``, replacing an older one."""
     path = home / NAME
     line = redact(" ".join(text.split()))[:_LINE_CHARS]
     try:

@@ -1,7 +1,7 @@
-"""A block between two markers in a file of the user's.
+"""A block of ours between two markers in a file of the user's.
 
-What stands outside of the markers is never changed. Markers that do not stand as a pair in their order
-are the user's text: a block is added behind them, and found again there. The file is replaced whole.
+Text outside the markers is never changed. Markers that do not form a pair in their order count as the user's
+text: the block is added after them, and found there the next time. The file is replaced atomically.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .atomic import write_whole
 
 
 def put_block(path: Path, block: str, begin: str, end: str) -> bool:
-    """Have the block in a file, in the place of an older one; whether that changed the file."""
+    """Write the block into a file, in place of an older one; returns whether the file changed."""
     target = path.resolve() if path.is_symlink() else path
     before = target.read_bytes().decode("utf-8", "surrogateescape") if target.exists() else ""
     after = with_block(before, block, begin, end)
@@ -25,7 +25,7 @@ def put_block(path: Path, block: str, begin: str, end: str) -> bool:
 
 
 def with_block(text: str, block: str, begin: str, end: str) -> str:
-    """A text with the block in it, once."""
+    """The text with the block in place of an older one, or at its end."""
     last = text.rfind(end)
     first = text.rfind(begin, 0, last) if last >= 0 else -1
     if first >= 0:
@@ -34,7 +34,7 @@ def with_block(text: str, block: str, begin: str, end: str) -> str:
 
 
 def drop_block(path: Path, begin: str, end: str) -> bool:
-    """Take the block out again; a file that held nothing else goes. Whether anything was there."""
+    """Remove the block, and the file if it held nothing else; returns whether there was a block."""
     target = path.resolve() if path.is_symlink() else path
     if not target.is_file():
         return False

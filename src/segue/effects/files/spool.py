@@ -1,12 +1,12 @@
-"""The spool: what a hook saw and could not store yet, safe on the disk until the next command drains it.
+"""The spool: what hooks recorded and could not store yet, safe on disk until the next command drains it.
 
 A record is one header line and its payload, written with a single append and synced before it counts. A
-checksum covers both; a torn or damaged record costs itself and nothing behind it. Whoever drains takes
-the file away by renaming it *before* reading, and a writer looks after its write whether the file still
-has its name: if not, it writes again under the same id, so that nothing falls between and the reader can
-tell the same record from two. Ids make draining exactly-once; see ``services/hooks/spool_drain.py``.
-The recording hook (``surfaces/hook/installed_file.py``) writes the same bytes without importing anything of
-ours; a test holds the two together.
+checksum covers both; a torn or damaged record is lost alone, without those after it. A drain renames the
+file *before* it reads it, and a writer checks after its write whether the file still has its name: if not, it
+writes again under the same id, so that nothing is lost in between and the reader can recognise a duplicate.
+Ids make draining exactly-once; see ``services/hooks/spool_drain.py``. The recording hook
+(``surfaces/hook/installed_file.py``) writes the same bytes without importing anything of ours; a test
+compares the two.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .atomic import PRIVATE_FILE, private_folder, sync_folder
 FORMAT = 1
 MAGIC = b"segue-spool %d " % FORMAT
 PRIME = 0xFFFFFFFFFFFFFFC5
-"""The largest prime of 64 bits: the checksum is a remainder, which needs no library."""
+"""The largest 64-bit prime: the checksum is a remainder, which needs no library."""
 PAYLOAD_BYTES_MAX = 262_144
-"""Of a longer payload the beginning is kept, and the record says that it was cut."""
+"""A longer payload is cut, and its record says so."""
 SPOOL_BYTES_MAX = 33_554_432
-"""A spool that nobody drains takes no more than this."""
+"""The limit of a spool that nobody drains."""
 NAME = "hooks"
 _HEADER_MAX = 512
 
 
 class SpoolRecord(Value):
-    """What a hook was told, once."""
+    """One call of a hook."""
 
     agent: str
     event: str
@@ -42,8 +42,9 @@ class SpoolRecord(Value):
     at_ns: int = 0
     """Nanoseconds since the epoch."""
     pid: int = 0
-    """Of the agent: the parent of the hook."""
+    """The agent's: the parent of the hook."""
     cut: bool = False
+    """Whether the payload was longer than what is stored."""
 
     @property
     def at(self) -> float:
@@ -52,12 +53,12 @@ class SpoolRecord(Value):
 
 
 def checksum(head: bytes, payload: bytes) -> int:
-    """Of a header without its last word, and the payload."""
+    """The checksum of a header without its last word, and of the payload."""
     return int.from_bytes(b"\1" + head + payload, "big") % PRIME
 
 
 def encoded(record: SpoolRecord) -> bytes:
-    """A record as it stands in the spool."""
+    """A record in the bytes of the spool."""
     payload = record.payload[:PAYLOAD_BYTES_MAX]
     cut = record.cut or len(payload) < len(record.payload)
     words = (record.id, record.at_ns, record.pid, record.agent, record.event, int(cut), len(payload))
@@ -66,22 +67,22 @@ def encoded(record: SpoolRecord) -> bytes:
 
 
 def decoded(data: bytes) -> Iterator[SpoolRecord]:
-    """The whole records in a file; what is torn or damaged is passed over."""
+    """The intact records in a file's content; torn and damaged ones are skipped."""
     at = data.find(MAGIC)
     while at >= 0:
-        found = _one(data, at)
-        if found is not None:
-            record, end = found
+        parsed = _record_at(data, at)
+        if parsed is not None:
+            record, end = parsed
             yield record
         else:
             end = at + 1
         at = data.find(MAGIC, end)
 
 
-def _one(data: bytes, at: int) -> tuple[SpoolRecord, int] | None:
-    """The record that begins here, and where it ends."""
+def _record_at(data: bytes, at: int) -> tuple[SpoolRecord, int] | None:
+    """The record that begins at a position, and where it ends; None if it is damaged."""
     stop = data.find(b"\n", at, at + _HEADER_MAX)
-    head, blank, told = data[at : max(at, stop)].rpartition(b" ")
+    head, blank, stated_checksum = data[at : max(at, stop)].rpartition(b" ")
     words = head[len(MAGIC) :].split(b" ")
     if stop < 0 or len(words) != 7:
         return None
@@ -91,7 +92,7 @@ def _one(data: bytes, at: int) -> tuple[SpoolRecord, int] | None:
         payload = data[stop + 1 : end]
         if int(length) < 0 or len(payload) != int(length) or data[end : end + 1] != b"\n":
             return None
-        if int(told, 16) != checksum(head + blank, payload):
+        if int(stated_checksum, 16) != checksum(head + blank, payload):
             return None
         return SpoolRecord(agent, event, payload, id, int(moment), int(pid), cut == "1"), end + 1
     except ValueError:
@@ -99,7 +100,7 @@ def _one(data: bytes, at: int) -> tuple[SpoolRecord, int] | None:
 
 
 class Spool:
-    """A spool in a folder; ``name`` is that of its file."""
+    """A spool in a folder; ``name`` is the name of its file."""
 
     def __init__(self, folder: Path, name: str = NAME) -> None:
         self.folder = folder
@@ -107,7 +108,7 @@ class Spool:
         self.path = folder / name
 
     def append(self, record: SpoolRecord) -> bool:
-        """Keep a record, durably; False if the spool is full. OSError if the disk does not take it."""
+        """Store a record durably; False if the spool is full. OSError if it cannot be written."""
         private_folder(self.folder)
         body = encoded(
             SpoolRecord(
@@ -125,7 +126,7 @@ class Spool:
                 os.write(spool, body)
                 os.fsync(spool)
                 trip("spool.append.after_write")
-                if self._is_mine(spool):
+                if self._is_current(spool):
                     break
             finally:
                 os.close(spool)
@@ -133,25 +134,25 @@ class Spool:
             sync_folder(self.folder)
         return True
 
-    def _is_mine(self, spool: int) -> bool:
-        """Whether the file that was written to still has its name, so that a drain will see it."""
+    def _is_current(self, spool: int) -> bool:
+        """Whether the file written to still has its name, so that a later drain will see the record."""
         try:
             return os.path.samestat(os.fstat(spool), os.stat(self.path))
         except OSError:
             return False
 
     def size(self) -> int:
-        """How many bytes wait."""
+        """How many bytes are waiting."""
         return sum(size for _, size in self._files())
 
     def count(self) -> tuple[int, int]:
-        """(records, bytes) that wait; nothing is taken."""
+        """How many records and bytes are waiting; nothing is taken."""
         files = self._files()
         return sum(len(self.read(path)) for path, _ in files), sum(size for _, size in files)
 
     def _files(self) -> list[tuple[Path, int]]:
-        """Every file with records, and how large it is: those first that an earlier drain left."""
-        found = []
+        """Every file with records and its size: first those that an earlier drain left."""
+        files = []
         try:
             names = sorted(os.listdir(self.folder))
         except OSError:
@@ -159,13 +160,13 @@ class Spool:
         for name in names:
             if name == self.name or (name.startswith(f"{self.name}.") and name.endswith(".drain")):
                 try:
-                    found.append((self.folder / name, os.stat(self.folder / name).st_size))
+                    files.append((self.folder / name, os.stat(self.folder / name).st_size))
                 except OSError:
                     continue
-        return sorted(found, key=lambda one: one[0].name == self.name)
+        return sorted(files, key=lambda file: file[0].name == self.name)
 
     def take(self) -> list[Path]:
-        """Take every file with records out of the writers' way; they stay until ``drop``."""
+        """Rename every file with records, so that no writer adds to it; the files stay until ``drop``."""
         taken = []
         for path, size in self._files():
             if path.name == self.name:
@@ -182,13 +183,13 @@ class Spool:
         return taken
 
     def read(self, path: Path) -> list[SpoolRecord]:
-        """The records of a file that was taken; none if somebody else has drained it."""
+        """The records of a file that was taken; none if another process has drained it."""
         try:
             return list(decoded(path.read_bytes()))
         except FileNotFoundError:
             return []
 
     def drop(self, path: Path) -> None:
-        """Everything in it is stored."""
+        """Remove a file; everything in it has been stored."""
         trip("spool.drop.before_unlink")
         path.unlink(missing_ok=True)

@@ -1,1 +1,1 @@
-"""Git and the working tree: what is there, what changed, what is published."""
+"""Git and the working tree: reading what is there, comparing it with earlier, publishing commits."""

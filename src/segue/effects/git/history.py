@@ -1,7 +1,7 @@
-"""What git says of the way from one commit to another.
+"""What happened in git between one commit and another.
 
-All questions are asked at once, and each has the same time. The old commit may be gone (a history was
-rewritten and cleaned up, a clone is shallow): then commits are told by their time, and that is said.
+All git commands run at once and share one deadline. The old commit may be missing (a history was rewritten
+and cleaned up, or the clone is shallow): then commits are selected by their time, and the result says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...core.base.values import iso
 from ...core.resume.changes import Commit, CommitsBetween, FileChange, How
 from ...core.resume.scene import Scene
 from . import repository as git
-from .trees import asked
+from .trees import start_git
 
 TIME_SECONDS = 10.0
 COMMITS_MAX = 2_000
@@ -26,9 +26,9 @@ _FORMAT = "--format=%H%x1f%an%x1f%ae%x1f%ct%x1f%P%x1f%s"
 _KINDS = {"A": "created", "D": "deleted", "R": "renamed"}
 
 
-class Way:
-    """From the commit of a scene to the one of now. Git is at it from the beginning until ``history`` is
-    asked for, so that something else can be done meanwhile."""
+class HistoryQuery:
+    """The history from the commit of a scene to the current one. Git starts working at once, so that the
+    caller can do something else before it asks for ``history``."""
 
     def __init__(self, then: Scene, root: Path, *, seconds: float = TIME_SECONDS) -> None:
         self.then = then
@@ -38,8 +38,8 @@ class Way:
         self.head, self.branch = git.head(self.repository)
         self.old_branch = git.ref(self.repository, f"refs/heads/{then.branch}") if then.branch else ""
         self.shallow = then.shallow or (self.repository.common / "shallow").exists()
-        self.asking = Asking(self.repository.root, seconds)
-        ask, old, new = self.asking.ask, then.head, self.head
+        self.queries = GitQueries(self.repository.root, seconds)
+        ask, old, new = self.queries.ask, then.head, self.head
         if old == new or not new:
             return
         if not old:
@@ -51,7 +51,7 @@ class Way:
         ask("diff", "diff", "--raw", "-z", "-M", "-l400", "--abbrev=64", old, new)
 
     def history(self) -> CommitsBetween:
-        """What git said."""
+        """Wait for git, and return what it found; parts that it did not answer in time are marked unknown."""
         then = self.then
         if self.repository is None or not then.git:
             return CommitsBetween()
@@ -59,7 +59,7 @@ class Way:
             return CommitsBetween(
                 how="same" if then.head == self.head else "unknown", old_branch=self.old_branch
             )
-        answer = self.asking.answer
+        answer = self.queries.answer
         _, log = answer("log")
         if not then.head:
             return self._from_nothing(log, answer("tree")[1])
@@ -71,21 +71,21 @@ class Way:
             return self._apart(log, diff)
         return self._by_time(diff)
 
-    def _history(self, how: How, log: bytes | None, diff: bytes | None, **more: Any) -> CommitsBetween:
+    def _history(self, how: How, log: bytes | None, diff: bytes | None, **fields: Any) -> CommitsBetween:
         commits = read_log(log or b"")
-        if how == "apart":  # of another branch, what is older was there before
-            commits = [one for one in commits if one.at >= iso(self.then.at)]
+        if how == "apart":  # older commits of another branch were there before
+            commits = [commit for commit in commits if commit.at >= iso(self.then.at)]
         unknown = ["the commits: git did not answer"] if log is None else []
         unknown += ["the committed files: git did not answer"] if diff is None else []
         listed = commits[:COMMITS_MAX]
-        found = CommitsBetween(
+        history = CommitsBetween(
             how=how, commits=tuple(listed), more=len(commits) - len(listed), old_branch=self.old_branch,
             changes=tuple(read_raw(diff or b"")), unknown=tuple(unknown),
         )  # fmt: skip
-        return replace(found, **more) if more else found
+        return replace(history, **fields) if fields else history
 
     def _from_nothing(self, log: bytes | None, tree: bytes | None) -> CommitsBetween:
-        """There was no commit then."""
+        """The history if there was no commit yet."""
         changes = []
         for row in (tree or b"").split(b"\0"):
             facts, _, path = row.partition(b"\t")
@@ -95,17 +95,17 @@ class Way:
         return self._history("forward", log, b"", changes=tuple(changes))
 
     def _apart(self, log: bytes | None, diff: bytes | None) -> CommitsBetween:
-        """The old commit is there, and not in the history of the new one."""
+        """The history if the old commit exists but is no ancestor of the new one."""
         old, new = self.then.head, self.head
-        self.asking.ask("back", "merge-base", "--is-ancestor", new, old)
-        self.asking.ask("lost", "rev-list", "--count", f"{new}..{old}")
-        self.asking.ask(
+        self.queries.ask("back", "merge-base", "--is-ancestor", new, old)
+        self.queries.ask("lost", "rev-list", "--count", f"{new}..{old}")
+        self.queries.ask(
             "same", "rev-list", "--cherry-mark", "--left-only", "--no-merges", f"-{COMMITS_MAX}",
             f"{old}...{new}",
         )  # fmt: skip
-        back, _ = self.asking.answer("back")
-        _, lost = self.asking.answer("lost")
-        _, marked = self.asking.answer("same")
+        back, _ = self.queries.answer("back")
+        _, lost = self.queries.answer("lost")
+        _, marked = self.queries.answer("same")
         switched = self.then.branch != self.branch
         detached = not self.branch and not self.then.branch
         how: How = "backward" if back == 0 and not switched else "rewritten"
@@ -115,67 +115,69 @@ class Way:
         return self._history(how, log, diff, lost=int(lost or 0), rebased=rebased)
 
     def _by_time(self, diff: bytes | None) -> CommitsBetween:
-        """The old commit is gone, or what connects it: what was committed since, by its time."""
+        """The history if the old commit, or what connects it to the new one, is missing: commits since
+        then."""
         since = f"--since=@{int(self.then.at)}"
-        self.asking.ask("log", "log", "-z", _FORMAT, f"-{COMMITS_MAX + 1}", since, self.head)
-        says = "the clone is shallow: commits are told by their time"
+        self.queries.ask("log", "log", "-z", _FORMAT, f"-{COMMITS_MAX + 1}", since, self.head)
+        reason = "the clone is shallow: commits are listed by their time"
         changes = read_raw(diff or b"")
         if diff is None:
-            self.asking.ask(
+            self.queries.ask(
                 "files", "log", "-z", "--raw", "--format=", "-M", "-l400", "--abbrev=64", f"-{COMMITS_MAX}",
                 since, self.head,
             )  # fmt: skip
-            changes = _joined(read_raw(self.asking.answer("files")[1] or b""))
-            says = (
-                f"the commit {self.then.head[:12]} is not here any more: commits and files are told by time"
-            )
-        _, log = self.asking.answer("log")
-        return self._history("unknown", log, b"", changes=tuple(changes), by_time=True, unknown=(says,))
+            changes = _joined(read_raw(self.queries.answer("files")[1] or b""))
+            gone = self.then.head[:12]
+            reason = f"the commit {gone} no longer exists: commits and files are listed by their time"
+        _, log = self.queries.answer("log")
+        return self._history("unknown", log, b"", changes=tuple(changes), by_time=True, unknown=(reason,))
 
 
-class Asking:
-    """Questions to git that run beside each other."""
+class GitQueries:
+    """Git commands that run at the same time and share a deadline."""
 
     def __init__(self, root: Path, seconds: float) -> None:
         self.root = root
         self.deadline = time.monotonic() + seconds
-        self._asked: dict[str, subprocess.Popen[bytes] | None] = {}
+        self._processes: dict[str, subprocess.Popen[bytes] | None] = {}
 
     def ask(self, name: str, *words: str) -> None:
+        """Start a git command; its answer is known by this name."""
         try:
-            self._asked[name] = asked(self.root, *words)
+            self._processes[name] = start_git(self.root, *words)
         except OSError:
-            self._asked[name] = None
+            self._processes[name] = None
 
     def answer(self, name: str) -> tuple[int, bytes | None]:
-        """(exit code, what it said); None if it failed or took too long."""
-        one = self._asked.pop(name)
-        if one is None:
+        """The exit code of a command and its output, which is None if it failed or took too long."""
+        process = self._processes.pop(name)
+        if process is None:
             return -1, None
         try:
-            told, _ = one.communicate(timeout=max(0.001, self.deadline - time.monotonic()))
+            output, _ = process.communicate(timeout=max(0.001, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            one.kill()
-            one.communicate()
+            process.kill()
+            process.communicate()
             return -1, None
-        return one.returncode, told if one.returncode == 0 else None
+        return process.returncode, output if process.returncode == 0 else None
 
 
 def _joined(changes: list[FileChange]) -> list[FileChange]:
-    """One change for each path, of those of many commits, newest first."""
-    found: dict[str, FileChange] = {}
-    for one in changes:
-        newer = found.get(one.path)
+    """One change for each path, from the changes of many commits, the newest first."""
+    by_path: dict[str, FileChange] = {}
+    for change in changes:
+        newer = by_path.get(change.path)
         if newer is None:
-            found[one.path] = one
-        elif one.kind == "created" and newer.kind == "modified":
-            found[one.path] = FileChange(one.path, "created", after=newer.after)
-    return list(found.values())
+            by_path[change.path] = change
+        elif change.kind == "created" and newer.kind == "modified":
+            by_path[change.path] = FileChange(change.path, "created", after=newer.after)
+    return list(by_path.values())
 
 
-def read_log(told: bytes) -> list[Commit]:
+def read_log(output: bytes) -> list[Commit]:
+    """The commits in the output of ``git log -z`` with our format."""
     commits = []
-    for row in told.decode("utf-8", "replace").split("\0"):
+    for row in output.decode("utf-8", "replace").split("\0"):
         parts = row.lstrip("\n").split("\x1f", 5)
         if len(parts) == 6:
             id, author, email, at, parents, subject = parts
@@ -184,10 +186,10 @@ def read_log(told: bytes) -> list[Commit]:
     return commits
 
 
-def read_raw(told: bytes) -> list[FileChange]:
-    """``git diff --raw -z``."""
-    found: list[FileChange] = []
-    parts = iter(told.decode("utf-8", "surrogateescape").split("\0"))
+def read_raw(output: bytes) -> list[FileChange]:
+    """The changes in the output of ``git diff --raw -z``."""
+    changes: list[FileChange] = []
+    parts = iter(output.decode("utf-8", "surrogateescape").split("\0"))
     for part in parts:
         part = part.lstrip("\n")
         if part[:1] != ":":
@@ -199,18 +201,19 @@ def read_raw(told: bytes) -> list[FileChange]:
         kind: Any = "created" if sign[:1] == "C" else _KINDS.get(sign[:1], "modified")
         is_submodule = "160000" in (old_mode, new_mode)
         before, after = before if before.strip("0") else "", after if after.strip("0") else ""
-        found.append(FileChange(path, kind, source if kind == "renamed" else "", before, after, is_submodule))
-    return found
+        source = source if kind == "renamed" else ""
+        changes.append(FileChange(path, kind, source, before, after, is_submodule))
+    return changes
 
 
 def head_at(root: Path, moment: float, *, seconds: float = 2.0) -> tuple[str, str]:
-    """(commit, branch) that the tree was on at a moment, as git's own log of heads tells; empty where it
-    does not. A branch is told only if it was left since."""
-    asking = Asking(root, seconds)
-    asking.ask("log", "log", "-g", "-z", "--format=%H%x1f%gd%x1f%gs", "--date=unix", "-500", "HEAD")
-    _, told = asking.answer("log")
+    """The commit and the branch that were checked out at a time, from git's reflog; empty where it does not
+    say. The branch is known only if it was left since."""
+    queries = GitQueries(root, seconds)
+    queries.ask("log", "log", "-g", "-z", "--format=%H%x1f%gd%x1f%gs", "--date=unix", "-500", "HEAD")
+    _, reflog = queries.answer("log")
     branch = ""
-    for row in (told or b"").decode("utf-8", "replace").split("\0"):
+    for row in (reflog or b"").decode("utf-8", "replace").split("\0"):
         id, _, rest = row.lstrip("\n").partition("\x1f")
         place, _, why = rest.partition("\x1f")
         when = place.partition("@{")[2].rstrip("}")
@@ -223,10 +226,10 @@ def head_at(root: Path, moment: float, *, seconds: float = 2.0) -> tuple[str, st
     return "", branch
 
 
-def shown(root: Path, commit: str, paths: list[str], *, seconds: float = 5.0) -> dict[str, bytes]:
-    """Files as a commit has them; without those that it does not have."""
-    asking = Asking(root, seconds)
+def files_at_commit(root: Path, commit: str, paths: list[str], *, seconds: float = 5.0) -> dict[str, bytes]:
+    """The content of these files in a commit; files that it does not have are left out."""
+    queries = GitQueries(root, seconds)
     for path in paths:
-        asking.ask(path, "cat-file", "blob", f"{commit}:{path}")
-    found = {path: asking.answer(path)[1] for path in paths}
-    return {path: body for path, body in found.items() if body is not None}
+        queries.ask(path, "cat-file", "blob", f"{commit}:{path}")
+    bodies = {path: queries.answer(path)[1] for path in paths}
+    return {path: body for path, body in bodies.items() if body is not None}

@@ -1,8 +1,8 @@
-"""The work under way as git sees it: the changed hunks with the functions around them, within a time.
+"""Uncommitted work as git sees it: the changed hunks with the functions around them, within a time limit.
 
-Two calls of git for all, beside each other; what is not answered in time is left out and said. Files that
-git does not track yet are given by their beginning. Nothing is run that a repository could name: no external
-diff, no text conversion, no pager.
+Two git commands run at the same time; what does not arrive in time is left out, and the result says so. Of
+files that git does not track yet, the beginning is shown. Nothing is run that a repository could configure:
+no external diff, no text conversion, no pager.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SAFE = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--igno
 
 
 class Changed(Value):
-    """What is uncommitted in a file."""
+    """The uncommitted changes of a file."""
 
     path: str
     text: str
@@ -28,15 +28,16 @@ class Changed(Value):
 
 
 class Changes(Value):
-    """What is uncommitted in a working tree."""
+    """The uncommitted changes of a working tree."""
 
     files: tuple[Changed, ...] = ()
     cut: bool = False
-    """Time or size ran out."""
+    """Whether something was left out, for lack of time or because it was too large."""
 
 
 class HunkQuery:
-    """Both questions, asked at once; something else can be done until ``changes`` waits for the answers."""
+    """Starts both git commands at once; the caller can do something else before ``changes`` waits for
+    them."""
 
     def __init__(self, root: Path, *, seconds: float = TIME_SECONDS) -> None:
         self.root = root
@@ -46,12 +47,12 @@ class HunkQuery:
 
     def changes(self) -> Changes:
         """The hunks of every changed file, and the beginnings of new ones."""
-        told = self._answer(self._diff)
-        if told is not None and len(told) > OUTPUT_BYTES_MAX:
-            told = self._answer(self._ask("diff", "HEAD", *_SAFE, "-U3"))
+        diff = self._answer(self._diff)
+        if diff is not None and len(diff) > OUTPUT_BYTES_MAX:
+            diff = self._answer(self._ask("diff", "HEAD", *_SAFE, "-U3"))
         names = self._answer(self._names)
-        found = [*_files(told or ""), *_new(self.root, (names or "").split("\0")[:NEW_FILES_MAX])]
-        return Changes(tuple(found), told is None or names is None or len(told) > OUTPUT_BYTES_MAX)
+        files = [*_files(diff or ""), *_new_files(self.root, (names or "").split("\0")[:NEW_FILES_MAX])]
+        return Changes(tuple(files), diff is None or names is None or len(diff) > OUTPUT_BYTES_MAX)
 
     def _ask(self, *words: str) -> subprocess.Popen[bytes] | None:
         command = ["git", "-C", str(self.root), "-c", "core.quotePath=false", "--no-optional-locks", *words]
@@ -62,41 +63,41 @@ class HunkQuery:
         except OSError:
             return None
 
-    def _answer(self, asked: subprocess.Popen[bytes] | None) -> str | None:
-        """What git says; None if it does not in time, "" if it cannot."""
-        if asked is None:
+    def _answer(self, process: subprocess.Popen[bytes] | None) -> str | None:
+        """The output of a command; None if it took too long, empty if it failed."""
+        if process is None:
             return ""
         try:
-            told, _ = asked.communicate(timeout=max(0.001, self.deadline - time.monotonic()))
+            output, _ = process.communicate(timeout=max(0.001, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            asked.kill()
-            asked.communicate()
+            process.kill()
+            process.communicate()
             return None
-        return told.decode("utf-8", "replace") if asked.returncode == 0 else ""
+        return output.decode("utf-8", "replace") if process.returncode == 0 else ""
 
 
 def changes(root: Path, *, seconds: float = TIME_SECONDS) -> Changes:
-    """What is uncommitted in a working tree."""
+    """The uncommitted changes of a working tree."""
     if seconds <= 0:
         return Changes(cut=True)
     return HunkQuery(root, seconds=seconds).changes()
 
 
 def _files(diff: str) -> list[Changed]:
-    """A diff by files, without its heads."""
-    found = []
+    """A diff split by file, without the header of each."""
+    files = []
     for part in f"\n{diff[:OUTPUT_BYTES_MAX]}".split("\ndiff --git ")[1:]:
         at = part.find("\n@@")
         if at < 0:
             continue
         head = part[:at]
         names = [line[6:] for line in head.split("\n") if line.startswith(("+++ b/", "--- a/"))]
-        found.append(Changed(names[-1] if names else head.split(" ")[0].removeprefix("a/"), part[at + 1 :]))
-    return found
+        files.append(Changed(names[-1] if names else head.split(" ")[0].removeprefix("a/"), part[at + 1 :]))
+    return files
 
 
-def _new(root: Path, names: Sequence[str]) -> list[Changed]:
-    found = []
+def _new_files(root: Path, names: Sequence[str]) -> list[Changed]:
+    files = []
     for name in filter(None, names):
         try:
             with (root / name).open("rb") as file:
@@ -104,5 +105,5 @@ def _new(root: Path, names: Sequence[str]) -> list[Changed]:
         except OSError:
             continue
         if b"\0" not in body:
-            found.append(Changed(name, body.decode("utf-8", "replace"), new=True))
-    return found
+            files.append(Changed(name, body.decode("utf-8", "replace"), new=True))
+    return files

@@ -1,7 +1,7 @@
-"""The working tree now, in a tenth of a second or not at all.
+"""A quick look at the working tree, limited to a tenth of a second.
 
-Branch and commit are read from git's files. What is changed and what was committed since is asked of git
-itself, both at once; whatever is not answered in time is left out, and that is said.
+Branch and commit are read from git's own files. For changed paths and for commits since, two git commands run
+at the same time; what does not arrive in time is left out, and the probe says so.
 """
 
 from __future__ import annotations
@@ -25,34 +25,35 @@ DIRTY_MAX, COMMITS_MAX = 40, 8
 def probe(
     folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS, now: float | None = None
 ) -> Probe:
-    """Look at the working tree that holds a folder; ``since`` is when the run was last active."""
-    return begun(folder, since, seconds=seconds, now=now)()
+    """Probe the working tree that contains a folder; ``since`` is when the run was last active."""
+    return start_probe(folder, since, seconds=seconds, now=now)()
 
 
-def begun(
+def start_probe(
     folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS, now: float | None = None
 ) -> Callable[[], Probe]:
-    """The same for who has something else to do meanwhile: git is asked now, and waited for by a call."""
+    """Start a probe and return a function that waits for it, so that the caller can work meanwhile."""
     moment = time.time() if now is None else now
     repository = git.find(folder)
     if repository is None:
         return lambda: Probe(now=moment)
     head, branch = git.head(repository)
     deadline = time.monotonic() + seconds
-    asked = [_ask(repository.root, "status", "--porcelain", "-z", "--untracked-files=normal")]
+    root = repository.root
+    processes = [_start(root, "status", "--porcelain", "-z", "--untracked-files=normal")]
     if since:
-        asked.append(_ask(repository.root, "log", f"--since=@{int(since)}", "--format=%s", f"-{COMMITS_MAX}"))
+        processes.append(_start(root, "log", f"--since=@{int(since)}", "--format=%s", f"-{COMMITS_MAX}"))
 
-    def answered() -> Probe:
-        told = [_answer(one, deadline) for one in asked]
-        dirty = tuple(_paths(told[0] or b""))
-        commits = tuple((told[1] or b"").decode("utf-8", "replace").splitlines()) if since else ()
-        return Probe(moment, branch, head, dirty[:DIRTY_MAX], commits, None in told)
+    def finish() -> Probe:
+        outputs = [_output(process, deadline) for process in processes]
+        dirty = tuple(_paths(outputs[0] or b""))
+        commits = tuple((outputs[1] or b"").decode("utf-8", "replace").splitlines()) if since else ()
+        return Probe(moment, branch, head, dirty[:DIRTY_MAX], commits, None in outputs)
 
-    return answered
+    return finish
 
 
-def _ask(root: Path, *words: str) -> subprocess.Popen[bytes] | None:
+def _start(root: Path, *words: str) -> subprocess.Popen[bytes] | None:
     import subprocess
 
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
@@ -65,28 +66,28 @@ def _ask(root: Path, *words: str) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _answer(asked: subprocess.Popen[bytes] | None, deadline: float) -> bytes | None:
-    """What git said; None if it did not in time."""
-    if asked is None:
+def _output(process: subprocess.Popen[bytes] | None, deadline: float) -> bytes | None:
+    """The output of a git command; None if it took too long, empty if it failed."""
+    if process is None:
         return None
     import subprocess
 
     try:
-        told, _ = asked.communicate(timeout=max(0.001, deadline - time.monotonic()))
+        output, _ = process.communicate(timeout=max(0.001, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        asked.kill()
-        asked.communicate()
+        process.kill()
+        process.communicate()
         return None
-    return told if asked.returncode == 0 else b""
+    return output if process.returncode == 0 else b""
 
 
 def _paths(status: bytes) -> list[str]:
-    """The paths of ``git status --porcelain -z``; of a rename the new one."""
-    found: list[str] = []
+    """The paths in the output of ``git status --porcelain -z``; the new one of a rename."""
+    paths: list[str] = []
     parts = iter(status.split(b"\0"))
     for part in parts:
         if len(part) > 3:
-            found.append(part[3:].decode("utf-8", "replace"))
+            paths.append(part[3:].decode("utf-8", "replace"))
             if part[:1] in b"RC":
                 next(parts, None)
-    return found
+    return paths

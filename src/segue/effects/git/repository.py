@@ -1,7 +1,7 @@
-"""Git, read with as little of git as possible.
+"""Repositories and working trees, read without running git where possible.
 
-Which repository, working tree and project a folder belongs to is asked on every command, so
-it is read from git's own files; git itself is run only for the root commit, and then rarely.
+Every command needs to know which repository, working tree and project a folder belongs to, so that is read
+from git's own files. Git itself runs only for the root commit and for lists of files, and then rarely.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...core.base.values import Value
 
 
 class Repository(Value):
-    """Where a working tree keeps its things."""
+    """The folders of a working tree and its repository."""
 
     root: Path
     """Top folder of the working tree."""
@@ -48,7 +48,7 @@ def _linked(top: Path, marker: Path) -> Repository | None:
 
 
 def own_folder(repository: Repository) -> Path:
-    """Where this very working tree keeps its head, its index and what is under way."""
+    """The folder that holds the HEAD and the index of this working tree; each worktree has its own."""
     marker = repository.root / ".git"
     if marker.is_dir():
         return marker
@@ -59,18 +59,18 @@ def own_folder(repository: Repository) -> Path:
 
 
 def head(repository: Repository) -> tuple[str, str]:
-    """(commit, branch); empty where there is none."""
+    """The commit and the branch that are checked out; empty where there is none."""
     try:
-        told = (own_folder(repository) / "HEAD").read_text().strip()
+        text = (own_folder(repository) / "HEAD").read_text().strip()
     except OSError:
         return "", ""
-    if not told.startswith("ref: refs/heads/"):
-        return told, ""
-    return ref(repository, told.removeprefix("ref: ")), told.removeprefix("ref: refs/heads/")
+    if not text.startswith("ref: refs/heads/"):
+        return text, ""
+    return ref(repository, text.removeprefix("ref: ")), text.removeprefix("ref: refs/heads/")
 
 
 def ref(repository: Repository, name: str) -> str:
-    """The commit that a reference names; empty if there is none."""
+    """The commit that a ref points to; empty if there is no such ref."""
     try:
         return (repository.common / name).read_text().strip()
     except OSError:
@@ -79,25 +79,25 @@ def ref(repository: Repository, name: str) -> str:
         packed = (repository.common / "packed-refs").read_text(errors="replace")
     except OSError:
         return ""
-    found = (line.partition(" ") for line in packed.splitlines())
-    return next((commit for commit, _, full in found if full == name), "")
+    rows = (line.partition(" ") for line in packed.splitlines())
+    return next((commit for commit, _, full in rows if full == name), "")
 
 
 def worktrees(repository: Repository) -> tuple[Path, ...]:
     """Every working tree of the repository, this one first."""
-    found = {repository.root: None}
+    roots = [repository.root]
     if repository.common.name == ".git":
-        found[repository.common.parent] = None
+        roots.append(repository.common.parent)
     for marker in sorted((repository.common / "worktrees").glob("*/gitdir")):
         try:
-            found[(marker.parent / marker.read_text().strip()).parent] = None
+            roots.append((marker.parent / marker.read_text().strip()).parent)
         except OSError:
             continue  # removed meanwhile
-    return tuple(path for path in found if path.is_dir())
+    return tuple(path for path in dict.fromkeys(roots) if path.is_dir())
 
 
 def remote_url(repository: Repository) -> str:
-    """The URL of ``origin``, else of the first remote; empty if there is none."""
+    """The URL of the remote ``origin``, else of the first remote; empty if there is none."""
     try:
         text = (repository.common / "config").read_text(errors="replace")
     except OSError:
@@ -117,10 +117,10 @@ def remote_url(repository: Repository) -> str:
 
 
 def normalise_url(url: str) -> str:
-    """``host/owner/name``, however the remote is spelt; never with credentials.
+    """``host/owner/name``, whatever the form of the remote's URL, and never with credentials.
 
     git@github.com:acme/shop.git, ssh://git@github.com:22/acme/shop and
-    https://token@github.com/acme/shop/ are one project. A local path stays a path.
+    https://token@github.com/acme/shop/ give the same result. A local path stays a path.
     """
     text = url.strip().split("?")[0].split("#")[0]
     scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text)
@@ -148,7 +148,8 @@ def _strip(path: str, *, keep_root: bool = False) -> str:
 
 
 def root_commit(repository: Repository, *, timeout_seconds: float = 5.0) -> str:
-    """The first commit of the history, or empty: no commits, shallow, no git, too slow."""
+    """The first commit of the history; empty without commits or git, in a shallow clone, or after a
+    timeout."""
     if (repository.common / "shallow").exists():
         return ""
     import subprocess
@@ -165,7 +166,8 @@ def root_commit(repository: Repository, *, timeout_seconds: float = 5.0) -> str:
 
 
 def tracked(repository: Repository, *, timeout_seconds: float = 5.0) -> list[str]:
-    """Paths from the top that git knows or would take; empty without git, or if it is too slow."""
+    """The paths that git tracks, or does not ignore, relative to the root; empty without git or on
+    timeout."""
     import subprocess
 
     try:

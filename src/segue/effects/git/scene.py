@@ -1,7 +1,7 @@
 """Taking a scene: one ``git status``, and hashes of what is not committed.
 
-In time or not at all: what git has not answered when the time is over is left out, and the scene says so.
-Without git the tree is walked, up to so many files.
+What git has not answered by the time limit is left out, and the scene says so. Without git the folder is
+walked, up to a limited number of files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...core.resume.scene import Anchor, Dirty, Kind, Scene, anchor
-from ..files.atomic import is_kept_out
+from ..files.atomic import is_protected_database
 from ..processes.identity import host_name
 from . import repository as git
 from . import trees
@@ -22,9 +22,9 @@ from . import trees
 TIME_SECONDS = 5.0
 DIRTY_MAX = 1_000
 READ_BYTES_MAX = trees.LARGE_BYTES
-"""Of a file; a larger one is known by its size and time."""
+"""A larger file is identified by its size and modification time instead of a hash."""
 FILES_MAX = 20_000
-"""Without git."""
+"""The limit for folders without git."""
 _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal")
 _DOING = (
     ("rebase-merge", "rebase"), ("rebase-apply", "rebase"), ("MERGE_HEAD", "merge"),
@@ -33,7 +33,7 @@ _DOING = (
 
 
 class SceneQuery:
-    """A look that git has begun: something else can be done, and loaded, until ``look`` waits for it."""
+    """A ``git status`` that has been started, so that the caller can work until ``look`` waits for it."""
 
     def __init__(self, folder: Path) -> None:
         self.at = time.time()
@@ -41,26 +41,29 @@ class SceneQuery:
         self._status: subprocess.Popen[bytes] | None = None
         if self.repository is not None:
             with suppress(OSError):
-                self._status = trees.asked(self.repository.root, *_STATUS)
+                self._status = trees.start_git(self.repository.root, *_STATUS)
 
     def __enter__(self) -> SceneQuery:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._status is not None:  # nobody looked
-            _answer(self._status, 0.0)
+        if self._status is not None:  # nobody waited for it
+            _output(self._status, 0.0)
 
     def status(self, seconds: float) -> bytes | None:
-        """What git said; None if it failed, or not in time."""
-        asked, self._status = self._status, None
-        return _answer(asked, seconds) if asked is not None else None
+        """The output of git; None if it failed or took too long."""
+        process, self._status = self._status, None
+        return _output(process, seconds) if process is not None else None
 
 
 def look(
     folder: Path, *, seconds: float = TIME_SECONDS, cache: Path | None = None, skip: Iterable[Path] = (),
     now: float | None = None, hashes: bool = True, begun: SceneQuery | None = None,
 ) -> Scene:  # fmt: skip
-    """The world around a folder; ``cache`` is for trees without git, ``skip`` for folders of ours."""
+    """The scene of the working tree that contains a folder.
+
+    ``cache`` is a file that speeds up folders without git; ``skip`` names folders of ours; ``begun`` is a
+    query that was started before."""
     begun = begun or SceneQuery(folder)
     at = begun.at if now is None else now
     repository = begun.repository
@@ -68,50 +71,48 @@ def look(
         return _without_git(folder, at, cache, tuple(skip), seconds)
     own = git.own_folder(repository)
     deadline = time.monotonic() + seconds
-    told = begun.status(seconds)
-    branch, head, dirty = _read(told) if told is not None else _bare(repository)
-    root, skip = repository.root, tuple(one.resolve() for one in skip)
-    listed = [one for one in _expanded(root, dirty, deadline) if not _is_ours(root / one.path, skip)]
-    shown = listed[:DIRTY_MAX]
+    status = begun.status(seconds)
+    if status is not None:
+        branch, head, dirty = _read_status(status)
+    else:
+        (head, branch), dirty = git.head(repository), []
+    root, skip = repository.root, tuple(path.resolve() for path in skip)
+    listed = [entry for entry in _expanded(root, dirty, deadline) if not _is_ours(root / entry.path, skip)]
+    included = listed[:DIRTY_MAX]
     if hashes:
-        shown = _hashed(repository.root, shown)
+        included = _hashed(repository.root, included)
     return Scene(
         at=at, host=host_name(), folder=str(repository.root), git=True, branch=branch, head=head,
         doing=next((word for name, word in _DOING if (own / name).exists()), ""),
         stash=git.ref(repository, "refs/stash"), shallow=(repository.common / "shallow").exists(),
-        dirty=tuple(shown), more=len(listed) - len(shown), cut=told is None,
+        dirty=tuple(included), more=len(listed) - len(included), cut=status is None,
     )  # fmt: skip
 
 
 def run(root: Path, *words: str, seconds: float) -> bytes | None:
-    """What git says; None if it fails, or not in time."""
+    """The output of a git command; None if it fails or takes too long."""
     try:
-        one = trees.asked(root, *words)
+        process = trees.start_git(root, *words)
     except OSError:
         return None
-    return _answer(one, seconds)
+    return _output(process, seconds)
 
 
-def _answer(one: subprocess.Popen[bytes], seconds: float) -> bytes | None:
+def _output(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
     try:
-        told, _ = one.communicate(timeout=seconds)
+        output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        one.kill()
-        one.communicate()
+        process.kill()
+        process.communicate()
         return None
-    return told if one.returncode == 0 else None
+    return output if process.returncode == 0 else None
 
 
-def _bare(repository: git.Repository) -> tuple[str, str, list[Dirty]]:
-    head, branch = git.head(repository)
-    return branch, head, []
-
-
-def _read(told: bytes) -> tuple[str, str, list[Dirty]]:
-    """(branch, head, what is not committed) of a status."""
+def _read_status(status: bytes) -> tuple[str, str, list[Dirty]]:
+    """Branch, head and uncommitted files from the output of ``git status``."""
     branch = head = ""
     found: list[Dirty] = []
-    parts = iter(told.split(b"\0"))
+    parts = iter(status.split(b"\0"))
     for part in parts:
         if part.startswith(b"# branch.oid "):
             head = part[13:].decode().replace("(initial)", "")
@@ -130,30 +131,30 @@ def _read(told: bytes) -> tuple[str, str, list[Dirty]]:
 
 
 def _kind(signs: bytes) -> Kind:
-    """The kind of a change, from what git says of index and tree."""
+    """The kind of a change, from git's two status letters for the index and the tree."""
     if b"D" in signs[1:] or signs == b"D.":
         return "deleted"
     return "created" if signs[:1] == b"A" else "modified"
 
 
 def _is_ours(path: Path, skip: Iterable[Path]) -> bool:
-    return any(path == one or one in path.parents for one in skip)
+    return any(path == folder or folder in path.parents for folder in skip)
 
 
 def _expanded(root: Path, dirty: Sequence[Dirty], deadline: float) -> list[Dirty]:
-    """With the files of new folders instead of those folders."""
-    folders = [one.path for one in dirty if one.path.endswith("/")]
+    """The list with the files of untracked folders in place of those folders."""
+    folders = [entry.path for entry in dirty if entry.path.endswith("/")]
     if not folders:
         return list(dirty)
     seconds = max(0.001, deadline - time.monotonic())
-    told = run(root, "ls-files", "-z", "-o", "--exclude-standard", "--", *folders[:200], seconds=seconds)
-    if told is None:
+    output = run(root, "ls-files", "-z", "-o", "--exclude-standard", "--", *folders[:200], seconds=seconds)
+    if output is None:
         return list(dirty)
-    fresh = [Dirty(os.fsdecode(path), "created") for path in told.split(b"\0") if path]
-    covered = tuple(one.path for one in fresh)
-    nested = [one for one in dirty if one.path in folders and not _any_below(one.path, covered)]
-    made = [one for one in fresh if not trees.is_generated(os.fsencode(one.path))]
-    return [*(one for one in dirty if one.path not in folders), *nested, *made]
+    new_files = [Dirty(os.fsdecode(path), "created") for path in output.split(b"\0") if path]
+    covered = tuple(entry.path for entry in new_files)
+    nested = [entry for entry in dirty if entry.path in folders and not _any_below(entry.path, covered)]
+    written = [entry for entry in new_files if not trees.is_generated(os.fsencode(entry.path))]
+    return [*(entry for entry in dirty if entry.path not in folders), *nested, *written]
 
 
 def _any_below(folder: str, paths: tuple[str, ...]) -> bool:
@@ -161,13 +162,13 @@ def _any_below(folder: str, paths: tuple[str, ...]) -> bool:
 
 
 def _hashed(root: Path, dirty: Sequence[Dirty]) -> list[Dirty]:
-    """With what git would name their content."""
-    names = [os.fsencode(one.path) for one in dirty if one.kind != "deleted"]
+    """The list with the hash that git would give to the content of each file."""
+    names = [os.fsencode(entry.path) for entry in dirty if entry.kind != "deleted"]
     small = [name for name in names if not name.endswith(b"/") and _size(root, name) <= READ_BYTES_MAX]
-    ids = trees.ids(root, small)
+    ids = trees.blob_ids(root, small)
     return [
-        Dirty(one.path, one.kind, ids.get(os.fsencode(one.path)) or _stamp(root, one), one.source)
-        for one in dirty
+        Dirty(entry.path, entry.kind, ids.get(os.fsencode(entry.path)) or _stamp(root, entry), entry.source)
+        for entry in dirty
     ]
 
 
@@ -178,36 +179,36 @@ def _size(root: Path, name: bytes) -> int:
         return 0
 
 
-def _stamp(root: Path, one: Dirty) -> str:
-    """A file that is not read, by size and time; the commit of a repository within."""
-    if one.kind == "deleted":
+def _stamp(root: Path, entry: Dirty) -> str:
+    """Size and time of a file that is not read; the commit of a repository inside this one."""
+    if entry.kind == "deleted":
         return ""
-    path = root / one.path
+    path = root / entry.path
     inner = git.find(path) if path.is_dir() else None
     if inner is not None and inner.root == Path(os.path.normpath(path)):
         return git.head(inner)[0]
     try:
-        facts = os.lstat(path)
+        stat = os.lstat(path)
     except OSError:
         return ""
-    return f"{facts.st_size}:{facts.st_mtime_ns}"
+    return f"{stat.st_size}:{stat.st_mtime_ns}"
 
 
 def _without_git(
     folder: Path, at: float, cache: Path | None, skip: tuple[Path, ...], seconds: float
 ) -> Scene:
-    found = trees.few(folder, cache=cache, skip=skip, most=FILES_MAX, seconds=seconds)
-    files = {} if found is None else {os.fsdecode(k): v.decode() for k, v in found.items()}
-    return Scene(at=at, host=host_name(), folder=str(folder), files=files, cut=found is None)
+    hashes = trees.hash_files(folder, cache=cache, skip=skip, most=FILES_MAX, seconds=seconds)
+    files = {} if hashes is None else {os.fsdecode(k): v.decode() for k, v in hashes.items()}
+    return Scene(at=at, host=host_name(), folder=str(folder), files=files, cut=hashes is None)
 
 
 def focus_of(root: Path, file: str, position: str) -> Anchor | None:
-    """The anchor of a place in a file of the tree; None if there is no such place."""
+    """The anchor of a position in a file of the tree; None if there is no such position."""
     if not file or not position:
         return None
     try:
         path = root / file
-        if path.stat().st_size > READ_BYTES_MAX or is_kept_out(path):
+        if path.stat().st_size > READ_BYTES_MAX or is_protected_database(path):
             return None
         return anchor(file, position, path.read_bytes())
     except (OSError, ValueError):

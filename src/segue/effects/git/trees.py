@@ -1,10 +1,10 @@
-"""The working tree as hashes: what are the files that a feature covers, now?
+"""The working tree as hashes: the content of the files that a feature covers, as it is now.
 
-One look serves all features. In a git repository it asks git, which knows by their stat data which files
-are what it has in its index; only files that differ are read. Whoever tells git to look away
-(assume-unchanged, skip-worktree) is not believed: such files are read too. Elsewhere the tree is walked,
-and a file is read again only if its size, times or inode changed. A file is known by its mode and the hash
-that git would give it, so that committing what was proven changes nothing.
+The tree is read once for all features. In a git repository git tells by stat data which files equal its
+index, and only the others are read. Flags that make git skip a file (assume-unchanged, skip-worktree) are
+ignored: such files are read too. Without git the tree is walked, and a file is read again only if its size,
+times or inode changed. A file is identified by its mode and the hash that git would give it, so committing
+what was proven changes nothing.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from pathlib import Path
 import msgspec
 
 from ...core.features.checks import glob_regex, is_literal
-from ..files.atomic import is_kept_out
+from ..files.atomic import is_protected_database
 
 GENERATED = frozenset(
     "__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .venv venv node_modules .git "
     ".hg .svn .coverage htmlcov .DS_Store .idea".split()
 )
-"""Names of files and folders that tools leave behind; not covered unless git tracks them."""
+"""Names of files and folders that tools create; not covered unless git tracks them."""
 _RACY_SECONDS = 2.0
-"""A file that changed so shortly before a look may change again without its times telling."""
+"""A file that changed so recently may change again without a difference in its times."""
 _READ_BYTES = 1 << 20
 LARGE_BYTES = 8_000_000
 _FEW = 500
 
 
 class Tree:
-    """The files of a working tree at a moment."""
+    """The files of a working tree at one time."""
 
     def __init__(self, root: Path, lines: list[bytes], head: str = "", *, took_seconds: float = 0.0) -> None:
         self.root = root
@@ -52,7 +52,8 @@ class Tree:
         self._spans: dict[str, list[tuple[int, int]]] = {}
 
     def covered(self, patterns: Sequence[str]) -> tuple[str, int]:
-        """(hash over the files that these patterns cover, how many there are); none: over all."""
+        """The hash of the files that these patterns cover, and their number; without patterns, of all
+        files."""
         wanted = tuple(patterns)
         if wanted not in self._known:
             self._known[wanted] = self._hash(wanted)
@@ -62,11 +63,11 @@ class Tree:
         spans: list[tuple[int, int]] = []
         loose: list[bytes] = []
         for pattern in patterns:
-            found = self._spans.get(pattern)
-            if found is None:
-                found = self._spans[pattern] = self._find(pattern)
-            spans += found
-            if not found and is_literal(pattern) and (line := self._outside(pattern)):
+            matching = self._spans.get(pattern)
+            if matching is None:
+                matching = self._spans[pattern] = self._find(pattern)
+            spans += matching
+            if not matching and is_literal(pattern) and (line := self._ignored_file(pattern)):
                 loose.append(line)
         if not patterns:
             spans = [(0, len(self.lines))]
@@ -83,7 +84,7 @@ class Tree:
         return total.hexdigest()[:32], count
 
     def _find(self, pattern: str) -> list[tuple[int, int]]:
-        """Ranges of lines whose paths a pattern covers."""
+        """The ranges of lines whose paths a pattern covers."""
         plain = pattern.removesuffix("/**")
         if is_literal(plain):
             path = os.fsencode(plain)
@@ -104,16 +105,16 @@ class Tree:
         return self._span(folder, b"/", b"0")
 
     def holds(self, path: bytes) -> bool:
-        """Whether there is a line of this very path."""
+        """Whether the tree has a file of exactly this path."""
         place = self.place(path)
         return place < len(self.lines) and self.lines[place].startswith(path + b"\0")
 
     def place(self, path: bytes) -> int:
-        """Where the line of a path is, or would be."""
+        """The position where the line of a path is or would be inserted."""
         return bisect_left(self.lines, path + b"\0")
 
-    def _outside(self, path: str) -> bytes:
-        """A file that was named and that git ignores."""
+    def _ignored_file(self, path: str) -> bytes:
+        """The line of a file that is named in full but ignored by git; empty if there is no such file."""
         if path not in self._loose:
             self._loose[path] = _line(self.root, os.fsencode(path), {}) or b""
         return self._loose[path]
@@ -121,26 +122,27 @@ class Tree:
 
 @lru_cache(maxsize=1024)
 def _rule(glob: str) -> re.Pattern[bytes]:
-    """What the rest of a line's path must fit; many features share the end of their globs."""
+    """The regular expression for the rest of a path; cached, because many features share the end of a
+    glob."""
     return re.compile(b"(?s:" + os.fsencode(glob_regex(glob)) + b")\0")
 
 
 def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) -> Tree:
-    """The tree as it is now; ``cache`` is a file for what was read where there is no git."""
+    """The tree as it is now, without the paths in ``skip``; ``cache`` is a file that makes it faster."""
     start = time.monotonic()
-    outside = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
-    found = _of_git(root, outside, cache) if (root / ".git").exists() else None
-    lines, head = found if found is not None else (_walked(root, outside, cache), "")
+    skipped = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
+    answer = _of_git(root, skipped, cache) if (root / ".git").exists() else None
+    lines, head = answer if answer is not None else (_walked(root, skipped, cache), "")
     return Tree(root, lines, head, took_seconds=time.monotonic() - start)
 
 
 # -- git ---------------------------------------------------------------------------------------
 
 
-def asked(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Git, begun; it changes nothing and asks nobody."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    environment = {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+def start_git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """Start a git command so that it takes no optional locks and never prompts."""
+    ours = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
+    environment = {**ours, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
     command = ["git", "-C", str(root), *words]
     return subprocess.Popen(
         command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
@@ -148,57 +150,58 @@ def asked(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subproces
 
 
 def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[list[bytes], str] | None:
-    """(lines, head) as git tells; None if it does not."""
+    """The lines of the tree and its head, by means of git; None if git fails."""
     try:
-        status = asked(
+        status = start_git(
             root, "status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=all",
             "--ignore-submodules=none",
         )  # fmt: skip
     except OSError:
         return None
-    index = _index(root, cache)  # while git looks at the tree
-    told = status.communicate()[0].split(b"\0")[:-1]
+    index = _index(root, cache)  # while git reads the tree
+    entries = status.communicate()[0].split(b"\0")[:-1]
     if status.returncode or index is None:
         return None
     lines, hidden = index
-    head, changed = _changes(told)
+    head, changed = _changes(entries)
     changed |= hidden
     if not changed:
         return lines, head  # in git's own order, which is ours
     tree = Tree(root, lines)
     places = {path: tree.place(path) for path in changed if tree.holds(path)}
-    fresh = {path for path in changed - places.keys() if not _left_out(path, skip)}
+    fresh = {path for path in changed - places.keys() if not _is_skipped(path, skip)}
     read = sorted(places.keys() | {path for path in fresh if not is_generated(path)})
-    return _replaced(lines, places, _dirty_lines(root, read, filtered=_filters(root, lines))), head
+    return _replaced(lines, places, _dirty_lines(root, read, filtered=_has_filters(root, lines))), head
 
 
 def _replaced(lines: list[bytes], places: dict[bytes, int], dirty: list[bytes]) -> list[bytes]:
-    """The lines with those at these places read anew; most are where they were, so nothing is sorted."""
-    found = list(lines)
+    """The lines with fresh ones at these places; most stay where they were, so the list is not sorted
+    again."""
+    result = list(lines)
     new = {line.partition(b"\0")[0]: line for line in dirty}
     gone = {place for path, place in places.items() if path not in new}
     for path, place in places.items():
-        found[place] = new.pop(path, b"")
+        result[place] = new.pop(path, b"")
     if gone:
-        found = [line for place, line in enumerate(found) if place not in gone]
+        result = [line for place, line in enumerate(result) if place not in gone]
     if len(new) > _FEW:
-        return sorted([*found, *new.values()])
+        return sorted([*result, *new.values()])
     for line in new.values():
-        insort(found, line)
-    return found
+        insort(result, line)
+    return result
 
 
 def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | None:
-    """(lines of what is in the index, paths that git was told to look away from).
+    """The lines of the index, and the paths that git was told to skip.
 
-    Git replaces its index as a whole: while the file is the same one, so are its lines."""
+    Git always replaces the index file as a whole, so its lines are the same as long as the file is."""
     stamp = _stamp(root)
     if cache is not None and stamp:
         with suppress(OSError):
             first, _, rest = cache.read_bytes().partition(b"\n")
             if first == stamp:
                 return rest.split(b"\n"), set()
-    listing = asked(root, "ls-files", "-s", "-v", "-z")
+    listing = start_git(root, "ls-files", "-s", "-v", "-z")
     entries = listing.communicate()[0].split(b"\0")[:-1]
     if listing.returncode:
         return None
@@ -210,28 +213,28 @@ def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | N
     if cache is not None and stamp and not hidden and stamp == _stamp(root):
         body = b"\n".join(lines)
         if body.count(b"\n") == len(lines) - 1:
-            _keep(cache, stamp + b"\n" + body)
+            _write_cache(cache, stamp + b"\n" + body)
     return lines, hidden
 
 
 def _stamp(root: Path) -> bytes:
-    """What tells one index from another; empty if it cannot be told."""
+    """What identifies a version of the index; empty if that is not certain."""
     try:
         marker = root / ".git"
         if marker.is_file():
             marker = root / marker.read_text().partition("gitdir:")[2].strip()
-        facts = os.stat(marker / "index")
+        index = os.stat(marker / "index")
     except OSError:
         return b""
-    if time.time() - max(facts.st_mtime, facts.st_ctime) < _RACY_SECONDS:
+    if time.time() - max(index.st_mtime, index.st_ctime) < _RACY_SECONDS:
         return b""
-    return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}".encode()
+    return f"{index.st_ino} {index.st_size} {index.st_mtime_ns} {index.st_ctime_ns}".encode()
 
 
-def _changes(told: list[bytes]) -> tuple[str, set[bytes]]:
-    """(head, paths whose content in the tree is not that of the index)."""
+def _changes(entries: list[bytes]) -> tuple[str, set[bytes]]:
+    """The head, and the paths whose content differs from the index, from the output of ``git status``."""
     head, changed = "", set[bytes]()
-    for part in told:
+    for part in entries:
         kind = part[:2]
         if kind == b"1 ":
             if part[3:4] != b".":
@@ -245,59 +248,54 @@ def _changes(told: list[bytes]) -> tuple[str, set[bytes]]:
     return ("" if head == "(initial)" else head), changed
 
 
-def _left_out(path: bytes, skip: tuple[bytes, ...]) -> bool:
-    return any(path == one or path.startswith(one + b"/") for one in skip)
+def _is_skipped(path: bytes, skip: tuple[bytes, ...]) -> bool:
+    return any(path == folder or path.startswith(folder + b"/") for folder in skip)
 
 
 def is_generated(path: bytes) -> bool:
-    """Whether a name in the path says that a tool made it."""
+    """Whether a part of the path is the name of something that tools create."""
     return any(part in GENERATED or part.endswith(".pyc") for part in os.fsdecode(path).split("/"))
 
 
-def _filters(root: Path, lines: list[bytes]) -> bool:
-    """Whether git may change files on their way into its index: then it must hash them itself."""
-    if b".gitattributes\0" in b"\n".join(lines):  # one search; a file that only ends so costs time alone
+def _has_filters(root: Path, lines: list[bytes]) -> bool:
+    """Whether git may convert files on their way into the index: then git must hash them itself."""
+    if b".gitattributes\0" in b"\n".join(lines):  # one search; another file that ends so costs only time
         return True
     home = Path(os.environ.get("HOME") or "/")
-    more = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
-    given = os.environ.get("GIT_CONFIG_GLOBAL")
-    files = [Path(given)] if given else [home / ".gitconfig", more / "config"]
-    if (root / ".gitattributes").exists() or (more / "attributes").exists():
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    named = os.environ.get("GIT_CONFIG_GLOBAL")
+    files = [Path(named)] if named else [home / ".gitconfig", config / "config"]
+    if (root / ".gitattributes").exists() or (config / "attributes").exists():
         return True
     git = root / ".git"
     if not git.is_dir() or (git / "info" / "attributes").exists():
         return True
     for file in (*files, git / "config", Path("/etc/gitconfig")):
         with suppress(OSError):
-            told = file.read_bytes().lower()
-            if (
-                b"autocrlf" in told
-                or b"attributesfile" in told
-                or b"objectformat" in told
-                or b"include" in told
-            ):
+            text = file.read_bytes().lower()
+            if any(word in text for word in (b"autocrlf", b"attributesfile", b"objectformat", b"include")):
                 return True
     return False
 
 
 def _dirty_lines(root: Path, paths: list[bytes], *, filtered: bool) -> list[bytes]:
-    """Lines of files that must be read; where there are filters git does that, which takes longer."""
+    """The lines of files that must be read; with filters git hashes them, which takes longer."""
     plain = [path for path in paths if b"\n" not in path and _is_file(root, path)] if filtered else []
     ids: dict[bytes, bytes] = {}
     if plain:
-        hashing = asked(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)
-        told = hashing.communicate(b"".join(path + b"\n" for path in plain))[0].split(b"\n")[:-1]
-        if hashing.returncode == 0 and len(told) == len(plain):
-            ids = dict(zip(plain, told, strict=True))
-    found: list[bytes] = []
+        hashing = start_git(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)
+        hashes = hashing.communicate(b"".join(path + b"\n" for path in plain))[0].split(b"\n")[:-1]
+        if hashing.returncode == 0 and len(hashes) == len(plain):
+            ids = dict(zip(plain, hashes, strict=True))
+    lines: list[bytes] = []
     for path in paths:
         if path.endswith(b"/") or os.path.isdir(os.path.join(os.fsencode(root), path)):
             below = Path(os.fsdecode(os.path.join(os.fsencode(root), path)))
             folder = path.rstrip(b"/") + b"/"
-            found += [folder + line for line in _walked(below, (), None)]
+            lines += [folder + line for line in _walked(below, (), None)]
         elif line := _line(root, path, ids):
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 def _is_file(root: Path, path: bytes) -> bool:
@@ -308,7 +306,7 @@ def _is_file(root: Path, path: bytes) -> bool:
 
 
 def _line(root: Path, path: bytes, ids: dict[bytes, bytes]) -> bytes | None:
-    """The line of a file, read now; None if there is no such file."""
+    """The line of a file as it is now; None if there is no such file."""
     full = os.path.join(os.fsencode(root), path)
     try:
         facts = os.lstat(full)
@@ -330,8 +328,8 @@ def _blob(body: bytes) -> bytes:
 
 
 def _blob_of_file(path: bytes) -> bytes:
-    if is_kept_out(path):
-        raise PermissionError(f"{os.fsdecode(path)} is a database of ours")
+    if is_protected_database(path):
+        raise PermissionError(f"{os.fsdecode(path)} is a database that this process has open")
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size <= _READ_BYTES:
@@ -342,27 +340,28 @@ def _blob_of_file(path: bytes) -> bytes:
     return total.hexdigest().encode()
 
 
-def ids(root: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
-    """What git would name the content of these files; without those that are gone or no files."""
-    lines = _dirty_lines(root, list(paths), filtered=_filters(root, []))
+def blob_ids(root: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
+    """The hash that git would give to the content of each file; paths that are no files are left out."""
+    lines = _dirty_lines(root, list(paths), filtered=_has_filters(root, []))
     wanted = set(paths)
-    found = (line.partition(b"\0") for line in lines)
-    return {path: rest.partition(b" ")[2].decode() for path, _, rest in found if path in wanted}
+    pairs = (line.partition(b"\0") for line in lines)
+    return {path: rest.partition(b" ")[2].decode() for path, _, rest in pairs if path in wanted}
 
 
 # -- without git -------------------------------------------------------------------------------
 
 Seen = dict[bytes, tuple[int, int, int, int, bytes]]
-"""Path to size, time of change, time of its entry, inode, and what was read."""
+"""By path: size, modification time, change time, inode, and mode and hash as in a line."""
 
 
-def few(
+def hash_files(
     root: Path, *, cache: Path | None, skip: Iterable[Path], most: int, seconds: float
 ) -> dict[bytes, bytes] | None:
-    """Path to hash of all files of a folder without git; None if they are too many, or take too long."""
-    outside = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
+    """The hash of each file in a folder without git, by its path; None if there are more than ``most`` or it
+    takes too long."""
+    skipped = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
     try:
-        lines = _walked(root, outside, cache, most, time.monotonic() + seconds)
+        lines = _walked(root, skipped, cache, most, time.monotonic() + seconds)
     except OverflowError:
         return None
     pairs = (line.partition(b"\0") for line in lines)
@@ -372,8 +371,8 @@ def few(
 def _walked(
     root: Path, skip: tuple[bytes, ...], cache: Path | None, most: int = 0, until: float = 0.0
 ) -> list[bytes]:
-    """The lines of a folder; OverflowError as soon as there are more than ``most``, or it is too late."""
-    before, at = _remembered(cache)
+    """The lines of a folder; OverflowError as soon as there are more than ``most``, or the time is over."""
+    before, at = _read_cache(cache)
     seen: Seen = {}
     lines: list[bytes] = []
     todo = [b""]
@@ -394,12 +393,12 @@ def _walked(
             elif line := (most and _large(path, entry)) or _walked_line(root, path, entry, before, at, seen):
                 lines.append(line)
     if cache is not None and seen != before:
-        _remember(cache, seen)
+        _write_cache(cache, msgspec.msgpack.encode((time.time(), seen)))
     return sorted(lines)
 
 
 def _large(path: bytes, entry: os.DirEntry[bytes]) -> bytes:
-    """A file that takes too long to read, by size and time; empty if it is none."""
+    """The line of a file that is too large to read, by its size and time; empty for other files."""
     with suppress(OSError):
         facts = entry.stat(follow_symlinks=False)
         if facts.st_size > LARGE_BYTES:
@@ -426,8 +425,8 @@ def _walked_line(
     return line
 
 
-def _remembered(cache: Path | None) -> tuple[Seen, float]:
-    """What was read at the last look, and when that was; a cache that cannot be read is none."""
+def _read_cache(cache: Path | None) -> tuple[Seen, float]:
+    """What was read the last time, and when; a cache that cannot be read counts as empty."""
     try:
         if cache is not None:
             at, seen = msgspec.msgpack.decode(cache.read_bytes(), type=tuple[float, Seen])
@@ -437,12 +436,8 @@ def _remembered(cache: Path | None) -> tuple[Seen, float]:
     return {}, 0.0
 
 
-def _remember(cache: Path, seen: Seen) -> None:
-    _keep(cache, msgspec.msgpack.encode((time.time(), seen)))
-
-
-def _keep(cache: Path, body: bytes) -> None:
-    """Put a cache in place; if that fails the next look reads again."""
+def _write_cache(cache: Path, body: bytes) -> None:
+    """Replace a cache; if that fails, the next call reads the files again."""
     from ..files.atomic import private_folder
 
     with suppress(OSError):
@@ -453,5 +448,5 @@ def _keep(cache: Path, body: bytes) -> None:
 
 
 def no_tree(root: Path) -> Tree:
-    """A working tree of no files: what a server sees of any."""
+    """A tree without files, for a server, which has no working tree."""
     return Tree(root, [])

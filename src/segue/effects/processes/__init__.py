@@ -1,1 +1,1 @@
-"""Processes: which one is it, starting agents, running checks, calling webhooks."""
+"""Processes: identifying them, starting agents, running checks, calling webhooks."""

@@ -1,13 +1,15 @@
-"""A process of its own that runs checks, and outlives none of them. Run as a script; imports nothing of ours.
+"""A separate process that runs checks and leaves none of them behind. Run as a script; imports nothing of
+ours.
 
-One nanny serves a whole ``segue verify``. It runs so many checks at once as it has slots; the next one stands
-ready, forked and waiting for its turn, so that nobody waits for it. For each check it forks a warden, which
-becomes the parent of every orphan below it (``PR_SET_CHILD_SUBREAPER``): a descendant that forks twice and
-starts a session of its own is still found, and ended, before the check counts as over. If Segue dies the
-nanny's standard input ends, and it ends everything; if the nanny dies its wardens are told by the kernel.
+One ``CheckServer`` serves a whole ``segue verify``. It runs as many checks at once as it has slots; the next
+one is forked in advance and waits for its turn, so that no time is lost. Each check has a ``CheckWatcher``, a
+forked process that becomes the parent of every orphan below it (``PR_SET_CHILD_SUBREAPER``): a descendant
+that forks twice and starts a session of its own is still found and ended before the check counts as over. If
+Segue dies, the server's standard input ends and it ends everything; if the server dies, the kernel signals
+its watchers.
 
-In: a JSON object a line, ``{id, argv, cwd, env, out, bytes_max, limit_seconds, grace_seconds, slots}`` or
-``{stop: id}``. Out: a JSON object a line, with what happened, written by the warden.
+Input: one JSON object per line, ``{id, argv, cwd, env, out, bytes_max, limit_seconds, grace_seconds, slots}``
+or ``{stop: id}``. Output: one JSON object per line with the outcome of a check, written by its watcher.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _prctl: Any = None
 
 
 def prepare() -> None:
-    """Find the system call that Python does not have; elsewhere than on Linux do without."""
+    """Find the system call that Python does not offer; other platforms than Linux do without it."""
     global _prctl
     if sys.platform == "linux":
         import ctypes
@@ -38,57 +40,58 @@ def prepare() -> None:
 
 
 def adopt() -> None:
-    """Become the parent of all orphans below."""
+    """Become the parent of all orphaned descendants."""
     if _prctl is not None:
         _prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent(number: int) -> None:
-    """Be sent a signal when the parent dies."""
+    """Have the kernel send this process a signal when its parent dies."""
     if _prctl is not None:
         _prctl(_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def descendants(of: int) -> list[int]:
-    """Every process below one, as the system tells it now."""
+    """The pids of all processes below one."""
     children: dict[int, list[int]] = {}
     for pid, parent in _parents():
         children.setdefault(parent, []).append(pid)
-    found, todo = [], [of]
+    pids, todo = [], [of]
     while todo:
         below = children.get(todo.pop(), [])
-        found += below
+        pids += below
         todo += below
-    return found
+    return pids
 
 
 def _parents() -> list[tuple[int, int]]:
-    found = []
+    """The pid of every process, and that of its parent."""
+    pairs = []
     if os.path.isdir("/proc/self"):
         for name in os.listdir("/proc"):
             if name.isdecimal():
                 with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
-                    found.append((int(name), int(file.read().rpartition(b")")[2].split()[1])))
-        return found
-    with suppress(OSError, ValueError), os.popen("ps -Ao pid=,ppid=") as told:
-        found = [(int(pid), int(parent)) for pid, parent in (line.split() for line in told)]
-    return found
+                    pairs.append((int(name), int(file.read().rpartition(b")")[2].split()[1])))
+        return pairs
+    with suppress(OSError, ValueError), os.popen("ps -Ao pid=,ppid=") as listing:
+        pairs = [(int(pid), int(parent)) for pid, parent in (line.split() for line in listing)]
+    return pairs
 
 
 def send(pids: list[int], number: int) -> None:
-    """A signal to each, as far as they are there."""
+    """Send a signal to each process that still exists."""
     for pid in pids:
         with suppress(OSError):
             os.kill(pid, number)
 
 
-class Warden:
-    """Runs one command, in a process of its own, and ends all that it left."""
+class CheckWatcher:
+    """Runs one command in a process of its own, and ends everything that it leaves behind."""
 
     def __init__(self, job: dict[str, Any], turn: int) -> None:
         self.job = job
         self.turn = turn
-        """A pipe: a byte for the warden and one for the command, when it is their turn."""
+        """A pipe that gets a byte for the watcher and one for the command when it is their turn."""
         self.status: int | None = None
         self.child = 0
         self.stopped = False
@@ -96,7 +99,7 @@ class Warden:
         self.tail = b""
 
     def run(self) -> dict[str, Any]:
-        """What happened."""
+        """Run the command and return its outcome."""
         adopt()
         die_with_parent(signal.SIGTERM)
         woken, waker = os.pipe()
@@ -106,19 +109,19 @@ class Warden:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._stop)
         self.file = os.open(self.job["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        told = self._ready()
-        if not self._wait(woken):
-            return self._said(0.0, "", False, 0)
+        faults = self._fork_command()
+        if not self._wait_for_turn(woken):
+            return self._outcome(0.0, "", False, 0)
         start = time.monotonic()
-        fault = os.read(told, 4096).decode(errors="replace")
+        fault = os.read(faults, 4096).decode(errors="replace")
         timed_out = not fault and self._watch(start + self.job["limit_seconds"], woken)
         seconds = time.monotonic() - start
         left = self._sweep() if not fault else 0
         self._drain()
         self._finish()
-        return self._said(seconds, fault, timed_out, left)
+        return self._outcome(seconds, fault, timed_out, left)
 
-    def _said(self, seconds: float, fault: str, timed_out: bool, left: int) -> dict[str, Any]:
+    def _outcome(self, seconds: float, fault: str, timed_out: bool, left: int) -> dict[str, Any]:
         code = os.waitstatus_to_exitcode(self.status) if self.status is not None else None
         return {
             "id": self.job["id"], "exit": code if code is not None and code >= 0 else None,
@@ -130,20 +133,20 @@ class Warden:
     def _stop(self, *_: object) -> None:
         self.stopped = True
 
-    def _ready(self) -> int:
-        """A child that will be the command; the end where it tells why it could not, or nothing."""
+    def _fork_command(self) -> int:
+        """Fork a child that will become the command; returns a pipe that says why it could not, or ends."""
         self.out, theirs = os.pipe()
-        told, tell = os.pipe()
+        faults, report = os.pipe()
         self.child = os.fork()
         if self.child == 0:
-            _become(self.job, theirs, tell, self.turn)
+            _become_command(self.job, theirs, report, self.turn)
         os.close(theirs)
-        os.close(tell)
+        os.close(report)
         os.set_blocking(self.out, False)
-        return told
+        return faults
 
-    def _wait(self, woken: int) -> bool:
-        """Until it is our turn; False if it will never be."""
+    def _wait_for_turn(self, woken: int) -> bool:
+        """Wait until it is our turn; False if we are stopped before."""
         while not self.stopped:
             ready, _, _ = select.select([self.turn, woken], [], [])
             if woken in ready:
@@ -156,9 +159,9 @@ class Warden:
         return False
 
     def _watch(self, deadline: float, woken: int) -> bool:
-        """Take in output until the command is over; whether time ran out."""
+        """Read output until the command is over; returns whether time ran out."""
         ends = [self.out, woken]
-        self._reap()  # it may have begun, and ended, while we waited for our own turn
+        self._reap()  # it may have started and ended while we waited for our own turn
         while self.status is None and not self.stopped:
             left = deadline - time.monotonic()
             if left <= 0:
@@ -172,7 +175,7 @@ class Warden:
         return False
 
     def _take(self) -> bool:
-        """A part of the output; False when no more will come."""
+        """Read a part of the output; False when no more will come."""
         try:
             chunk = os.read(self.out, CHUNK_BYTES)
         except BlockingIOError:
@@ -190,20 +193,20 @@ class Warden:
         return bool(chunk)
 
     def _drain(self) -> None:
-        """What is still in the pipe; everybody who could write to it is gone."""
+        """Read what is still in the pipe; every process that could write to it is gone."""
         ready = True
         while ready and self._take():
             ready = bool(select.select([self.out], [], [], 0)[0])
 
     def _finish(self) -> None:
-        gone = self.size - self.kept - len(self.tail)
-        if gone:
-            self._write(f"\n[... {gone} bytes left out ...]\n".encode())
+        left_out = self.size - self.kept - len(self.tail)
+        if left_out:
+            self._write(f"\n[... {left_out} bytes left out ...]\n".encode())
         self.kept += self._write(self.tail)
         os.close(self.file)
 
     def _write(self, body: bytes) -> int:
-        """To the file; how much of it the disk took."""
+        """Write to the file; returns how many bytes were written."""
         done = 0
         with suppress(OSError):
             while done < len(body):
@@ -211,7 +214,7 @@ class Warden:
         return done
 
     def _reap(self) -> bool:
-        """Take in who ended; whether anybody is left."""
+        """Collect the exit status of children that ended; returns whether any child is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -223,7 +226,8 @@ class Warden:
                 self.status = status
 
     def _sweep(self) -> int:
-        """End everything below; how many there were. TERM first, then KILL until nobody is left."""
+        """End all descendants, by TERM first and then by KILL until none is left; returns how many there
+        were."""
         if not self._reap():
             return 0
         below = descendants(os.getpid())
@@ -239,8 +243,8 @@ class Warden:
         return len(below)
 
 
-def _become(job: dict[str, Any], out: int, tell: int, turn: int) -> None:
-    """In the child: wait for the turn, and be the command, or say why not."""
+def _become_command(job: dict[str, Any], out: int, report: int, turn: int) -> None:
+    """In the child: wait for our turn and execute the command, or report why that failed."""
     try:
         os.setsid()
         die_with_parent(signal.SIGKILL)
@@ -250,46 +254,46 @@ def _become(job: dict[str, Any], out: int, tell: int, turn: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(out, 1)
         os.dup2(out, 2)
-        os.set_inheritable(tell, False)
+        os.set_inheritable(report, False)
         if not os.read(turn, 1):
             os._exit(127)
-        os.closerange(3, tell)
-        os.closerange(tell + 1, 1024)
+        os.closerange(3, report)
+        os.closerange(report + 1, 1024)
         os.chdir(job["cwd"])
         os.execvpe(job["argv"][0], job["argv"], job["env"])
     except OSError as fault:
         where = job["cwd"] if fault.filename == job["cwd"] else job["argv"][0]
         with suppress(OSError):
-            os.write(tell, f"{where}: {fault.strerror}"[:4000].encode(errors="replace"))
+            os.write(report, f"{where}: {fault.strerror}"[:4000].encode(errors="replace"))
     finally:
         os._exit(127)
 
 
-class Nanny:
-    """Reads jobs, forks wardens, tells what happened."""
+class CheckServer:
+    """Reads jobs from standard input, and forks a watcher for each."""
 
     def __init__(self) -> None:
-        self.wardens: dict[int, tuple[int, Any]] = {}
-        """The end that a warden tells through: its pid, and the id of its job."""
+        self.watchers: dict[int, tuple[int, Any]] = {}
+        """By the pipe that a watcher reports through: its pid, and the id of its job."""
         self.waiting: list[dict[str, Any]] = []
         self.next: tuple[int, int] | None = None
-        """Who stands ready: the end that it tells through, and the one for its turn."""
+        """The watcher that was forked in advance: the pipe it reports through, and the one for its turn."""
         self.running: set[int] = set()
         self.slots = 1
         self.rest = b""
         self.open = True
 
     def run(self) -> None:
-        """Until the input ended and the last warden is done."""
+        """Serve until the input has ended and the last watcher is done."""
         adopt()
-        while self.open or self.wardens:
-            ends = [*self.wardens, *([0] if self.open else [])]
+        while self.open or self.watchers:
+            ends = [*self.watchers, *([0] if self.open else [])]
             for end in select.select(ends, [], [])[0]:
                 if end == 0:
-                    self._hear()
+                    self._read_jobs()
                 else:
-                    self._hear_warden(end)
-        while self._reap():  # nobody is left, as a rule, and nobody is looked for
+                    self._watcher_ended(end)
+        while self._reap():  # as a rule nothing is left
             send(descendants(os.getpid()), signal.SIGKILL)
             time.sleep(0.005)
 
@@ -301,86 +305,86 @@ class Nanny:
             return False
         return True
 
-    def _hear(self) -> None:
+    def _read_jobs(self) -> None:
         chunk = os.read(0, 1 << 16)
         self.open = bool(chunk)
         *lines, self.rest = (self.rest + chunk).split(b"\n")
         for line in lines:
             job = json.loads(line)
             if "stop" in job:
-                send([pid for pid, id in self.wardens.values() if id == job["stop"]], signal.SIGTERM)
-                for one in [one for one in self.waiting if one["id"] == job["stop"]]:
-                    self.waiting.remove(one)
-                    self._tell({"id": one["id"], "stopped": True})
+                send([pid for pid, id in self.watchers.values() if id == job["stop"]], signal.SIGTERM)
+                for stopped in [waiting for waiting in self.waiting if waiting["id"] == job["stop"]]:
+                    self.waiting.remove(stopped)
+                    self._report({"id": stopped["id"], "stopped": True})
             else:
                 self.slots = job.get("slots") or 1 << 30
                 self.waiting.append(job)
         if not self.open:
             self.waiting.clear()
-            send([pid for pid, _ in self.wardens.values()], signal.SIGTERM)
+            send([pid for pid, _ in self.watchers.values()], signal.SIGTERM)
         self._advance()
 
     def _advance(self) -> None:
-        """Give free slots to who stands ready, and get the next one ready."""
+        """Give a free slot to the watcher that is ready, and fork the next one in advance."""
         while self.next or self.waiting:
             if self.next is None:
                 self.next = self._start(self.waiting.pop(0))
             if len(self.running) >= self.slots or not self.open:
                 return
-            told, turn = self.next
+            ended, turn = self.next
             self.next = None
-            self.running.add(told)
-            with suppress(OSError):  # its warden was killed: it is told of elsewhere
+            self.running.add(ended)
+            with suppress(OSError):  # the watcher was killed, which is noticed elsewhere
                 os.write(turn, b"!!")
             os.close(turn)
 
-    def _tell(self, said: dict[str, Any]) -> None:
-        with suppress(OSError):  # nobody listens any more; the others are still to be ended
-            os.write(1, json.dumps(said).encode() + b"\n")
+    def _report(self, outcome: dict[str, Any]) -> None:
+        with suppress(OSError):  # Segue is gone, but the other checks must still be ended
+            os.write(1, json.dumps(outcome).encode() + b"\n")
 
     def _start(self, job: dict[str, Any]) -> tuple[int, int]:
-        told, tell = os.pipe()
-        turn, give = os.pipe()
+        ended, end_mark = os.pipe()
+        turn, give_turn = os.pipe()
         pid = os.fork()
         if pid:
-            os.close(tell)
+            os.close(end_mark)
             os.close(turn)
-            self.wardens[told] = (pid, job["id"])
-            return told, give
+            self.watchers[ended] = (pid, job["id"])
+            return ended, give_turn
         try:
             os.setsid()
-            for end in (told, give, *self.wardens):
+            for end in (ended, give_turn, *self.watchers):
                 os.close(end)
             os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-            said = json.dumps(Warden(job, turn).run()).encode() + b"\n"
+            line = json.dumps(CheckWatcher(job, turn).run()).encode() + b"\n"
             with suppress(BrokenPipeError):
-                os.write(1, said)  # to Segue itself: a line that short is written whole
-            os.write(tell, b"!")
+                os.write(1, line)  # directly to Segue: so short a line is written atomically
+            os.write(end_mark, b"!")
         finally:
             os._exit(0)
 
-    def _hear_warden(self, end: int) -> None:
-        said = b""
+    def _watcher_ended(self, end: int) -> None:
+        end_mark = b""
         while chunk := os.read(end, 1 << 16):
-            said += chunk
+            end_mark += chunk
         os.close(end)
-        pid, id = self.wardens.pop(end)
+        pid, id = self.watchers.pop(end)
         self.running.discard(end)
         if self.next is not None and self.next[0] == end:
             os.close(self.next[1])
             self.next = None
-        self._advance()  # the next one first: what follows is for nobody who waits
+        self._advance()  # start the next check first: nobody waits for what follows
         with suppress(ChildProcessError):
             os.waitpid(pid, 0)
-        if not said:  # it was killed itself: what was below it is below us now
-            own = [pid for pid, _ in self.wardens.values()]
-            kept = {below for pid in own for below in (pid, *descendants(pid))}
-            send([pid for pid in descendants(os.getpid()) if pid not in kept], signal.SIGKILL)
-            self._tell({"id": id, "fault": "the process that ran it was killed"})
+        if not end_mark:  # the watcher itself was killed, so its descendants are ours now
+            own = [pid for pid, _ in self.watchers.values()]
+            spared = {below for pid in own for below in (pid, *descendants(pid))}
+            send([pid for pid in descendants(os.getpid()) if pid not in spared], signal.SIGKILL)
+            self._report({"id": id, "fault": "the process that ran it was killed"})
 
 
 if __name__ == "__main__":
     prepare()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    Nanny().run()
+    CheckServer().run()

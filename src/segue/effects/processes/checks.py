@@ -1,8 +1,8 @@
-"""Running checks: real processes, with a time limit, an end for all descendants, and a limited output.
+"""Running checks: real processes with a time limit and a limited output, which leave no descendants behind.
 
-A check sees only variables that are on the list, gets no shell unless it asks for one, and writes
-into a file. The work is done by the nanny (see there), one for all checks of a verification; leaving the
-``with`` ends whatever still runs.
+A check sees only the environment variables on the list, gets a shell only if it asks for one, and writes to a
+file. The work is done by ``check_runner.py``, in one process for all checks of a verification; leaving the
+``with`` block ends whatever still runs.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ENVIRONMENT = frozenset(
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TERM TZ TMPDIR TEMP TMP VIRTUAL_ENV CONDA_PREFIX CI "
     "SYSTEMROOT JAVA_HOME GOPATH GOROOT CARGO_HOME RUSTUP_HOME NVM_DIR PYENV_ROOT SOURCE_DATE_EPOCH".split()
 )
-"""Variables that checks are given, beside LC_* and those that the user names."""
+"""The variables that checks get, besides LC_* and those that the user names."""
 
 
 class CheckOutcome(Value):
-    """What came of a command."""
+    """How a check ended."""
 
     id: str
     exit_code: int | None = None
@@ -43,20 +43,21 @@ class CheckOutcome(Value):
     """How much it wrote; the file holds less if ``cut``."""
     cut: bool = False
     left: int = 0
-    """Processes that it left behind, and that were ended."""
+    """How many processes it left behind; they were ended."""
 
 
 def environment_of(
     variables: Mapping[str, str], more: Iterable[str], own: Mapping[str, str]
 ) -> dict[str, str]:
-    """The variables that a check is given."""
+    """The environment of a check: what ``variables`` has of the list and of ``more``, and the check's
+    ``own``."""
     wanted = ENVIRONMENT | set(more)
-    kept = {name: value for name, value in variables.items() if name in wanted or name.startswith("LC_")}
-    return {"PATH": os.defpath, **kept, **own}
+    allowed = {name: value for name, value in variables.items() if name in wanted or name.startswith("LC_")}
+    return {"PATH": os.defpath, **allowed, **own}
 
 
 def compiled(pattern: str) -> Any:
-    """A pattern of a check, in time linear in what it looks at; UsageError if it is none."""
+    """A pattern of a check, compiled by an engine with linear time; UsageError if it is not valid."""
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
@@ -69,7 +70,7 @@ def compiled(pattern: str) -> Any:
 
 
 class Runner:
-    """Runs commands beside each other: ``start``, then ``wait`` for what ended."""
+    """Runs checks at the same time: ``start`` them, then ``wait`` for those that end."""
 
     def __init__(self, *, grace_seconds: float = GRACE_SECONDS) -> None:
         if os.name != "posix":
@@ -78,7 +79,7 @@ class Runner:
         self._rest = b""
         self._running: set[str] = set()
         script = str(Path(__file__).with_name("check_runner.py"))
-        self._nanny = subprocess.Popen(
+        self._server = subprocess.Popen(
             [sys.executable, "-I", "-S", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, start_new_session=True, env={"PATH": os.defpath},
         )  # fmt: skip
@@ -91,16 +92,16 @@ class Runner:
 
     @property
     def running(self) -> int:
-        """How many commands run now."""
+        """How many checks have been started and not ended."""
         return len(self._running)
 
     def start(
         self, id: str, check: Check, *, root: Path, environment: Mapping[str, str], out: Path, bytes_max: int,
         slots: int = 0,
     ) -> None:  # fmt: skip
-        """Begin a check, or have it wait while so many (``slots``) run; its output goes to ``out``."""
+        """Start a check, or queue it while ``slots`` others run; its output goes to the file ``out``."""
         argv = ["/bin/sh", "-c", check.text] if check.shell else list(check.command)
-        self._say(
+        self._send(
             {
                 "id": id, "argv": argv, "cwd": str(root / check.folder), "env": dict(environment),
                 "out": str(out), "bytes_max": bytes_max, "limit_seconds": check.limit_seconds,
@@ -110,18 +111,18 @@ class Runner:
         self._running.add(id)
 
     def stop(self, id: str) -> None:
-        """End a check, and all that it started."""
-        self._say({"stop": id})
+        """End a check and every process that it started."""
+        self._send({"stop": id})
 
-    def _say(self, job: dict[str, Any]) -> None:
-        pipe = self._nanny.stdin
+    def _send(self, job: dict[str, Any]) -> None:
+        pipe = self._server.stdin
         assert pipe is not None
         pipe.write(json.dumps(job).encode() + b"\n")
         pipe.flush()
 
     def wait(self, seconds: float) -> list[CheckOutcome]:
-        """What ended, after at most so many seconds; nothing if nothing did."""
-        pipe = self._nanny.stdout
+        """The outcomes of checks that ended, after at most so many seconds; empty if none ended."""
+        pipe = self._server.stdout
         assert pipe is not None
         until = time.monotonic() + seconds
         while self._running:
@@ -136,30 +137,30 @@ class Runner:
                 return [self._outcome(json.loads(line)) for line in lines]
         return []
 
-    def _outcome(self, said: dict[str, Any]) -> CheckOutcome:
-        self._running.discard(said["id"])
+    def _outcome(self, fields: dict[str, Any]) -> CheckOutcome:
+        self._running.discard(fields["id"])
         names = {"exit": "exit_code"}
-        return CheckOutcome(**{names.get(name, name): value for name, value in said.items()})
+        return CheckOutcome(**{names.get(name, name): value for name, value in fields.items()})
 
     def _lost(self) -> list[CheckOutcome]:
-        gone, self._running = sorted(self._running), set()
-        return [CheckOutcome(id, fault="the process that runs checks was killed") for id in gone]
+        lost, self._running = sorted(self._running), set()
+        return [CheckOutcome(id, fault="the process that runs checks was killed") for id in lost]
 
     def close(self) -> None:
         """End what still runs; nothing that a check started is left behind."""
-        told, said = self._nanny.stdin, self._nanny.stdout
-        assert told is not None and said is not None
-        if said.closed:
+        jobs, outcomes = self._server.stdin, self._server.stdout
+        assert jobs is not None and outcomes is not None
+        if outcomes.closed:
             return
         try:
-            told.close()
+            jobs.close()
         except OSError:
             pass
         until = time.monotonic() + self._grace + 30
-        while select.select([said], [], [], max(0.0, until - time.monotonic()))[0]:
-            if not os.read(said.fileno(), 1 << 16):  # it is gone, or about to be
+        while select.select([outcomes], [], [], max(0.0, until - time.monotonic()))[0]:
+            if not os.read(outcomes.fileno(), 1 << 16):  # the server has ended, or is about to
                 break
         else:
-            self._nanny.kill()
-        said.close()
-        self._nanny.wait()
+            self._server.kill()
+        outcomes.close()
+        self._server.wait()

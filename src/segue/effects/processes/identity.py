@@ -1,6 +1,6 @@
-"""Processes: is the one that held a session still the same living process?
+"""Identifies processes: whether the one that held a session is still the same living process.
 
-A pid alone may belong to somebody else by now; with the time at which the process began it
+A pid alone may belong to another process by now; together with the time at which the process started it
 cannot. Both come from the operating system, never from the process itself.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def host_name() -> str:
-    """This machine, as holders are told."""
+    """The name of this machine, as holds record it."""
     if hasattr(os, "uname"):
         return os.uname().nodename or "localhost"
     import platform
@@ -24,7 +24,7 @@ def host_name() -> str:
 
 
 def start_of(pid: int) -> str:
-    """When a process began, in the platform's own words; empty if there is no such process."""
+    """When a process started, in a form of the platform's own; empty if there is no such process."""
     if sys.platform == "linux":
         return _linux_start(pid)
     if os.name == "posix":
@@ -55,29 +55,30 @@ def _posix_start(pid: int) -> str:
 
 
 def is_dead(host: str, pid: int, pid_start: str) -> bool:
-    """True only if it is certain: on this host, and gone or another process by now."""
+    """Whether the process is certainly dead: it was on this host, and is gone or its pid is another's now."""
     if os.name != "posix":
-        return False  # the start of a process cannot be told here: the lease decides
+        return False  # the start of a process is not known here, so the lease decides
     return host == host_name() and pid > 0 and start_of(pid) != pid_start
 
 
 def is_alive(pid: int, started: str = "") -> bool:
-    """Whether a process runs; with what its agent wrote about its start, whether it is still that one."""
-    found = start_of(pid) if pid > 0 else ""
-    return bool(found) and (not started.isdecimal() or ":" not in found or found.endswith(f":{started}"))
+    """Whether a process runs; given the start time that its agent recorded, whether it is still the same."""
+    start = start_of(pid) if pid > 0 else ""
+    return bool(start) and (not started.isdecimal() or ":" not in start or start.endswith(f":{started}"))
 
 
 def own_pid() -> int:
-    """This process."""
+    """The pid of this process."""
     return os.getpid()
 
 
 def stop(pid: int, pid_start: str, *, seconds: float) -> str:
-    """Ask a process to end, if it is still the one that began then: stopped, still running, gone, or why not.
+    """Send TERM to a process if it is still the one that started then, and wait for it.
 
-    Where the system has handles of processes, no other one can come in between look and signal."""
+    Returns "stopped", "still running", "gone", or "left alone: " with the reason. Where the system has
+    handles for processes, the signal cannot reach another process that got the same pid meanwhile."""
     if os.name != "posix":
-        return "left alone: processes cannot be told apart here"
+        return "left alone: this platform cannot tell processes apart"
     handle = -1
     try:
         if hasattr(os, "pidfd_open"):
@@ -105,12 +106,12 @@ def stop(pid: int, pid_start: str, *, seconds: float) -> str:
 
 
 def ancestors(pid: int) -> tuple[int, ...]:
-    """A process, its parent, and so on up to the first; as far as the system tells."""
-    found: list[int] = []
-    while pid > 1 and pid not in found and len(found) < 64:
-        found.append(pid)
+    """A process, its parent and so on, as far as the system tells."""
+    pids: list[int] = []
+    while pid > 1 and pid not in pids and len(pids) < 64:
+        pids.append(pid)
         pid = _parent_of(pid)
-    return tuple(found)
+    return tuple(pids)
 
 
 def _parent_of(pid: int) -> int:
@@ -127,25 +128,25 @@ def _parent_of(pid: int) -> int:
 
     try:
         command = ["ps", "-o", "ppid=", "-p", str(pid)]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout
-        return int(told.strip() or 0)
+        output = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout
+        return int(output.strip() or 0)
     except (OSError, ValueError, subprocess.SubprocessError):
         return 0
 
 
 def open_files(pid: int) -> set[str]:
     """The files that a process has open; empty where the system does not tell."""
-    found: set[str] = set()
+    paths: set[str] = set()
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
-        return found
+        return paths
     for name in names:
         try:
-            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))
+            paths.add(os.readlink(f"/proc/{pid}/fd/{name}"))
         except OSError:
             continue  # closed meanwhile
-    return found
+    return paths
 
 
 def command_of(pid: int) -> list[str]:
@@ -158,7 +159,7 @@ def command_of(pid: int) -> list[str]:
 
 
 def began_at(pid: int) -> float:
-    """When a process began, seconds since the epoch; 0 where the system does not tell."""
+    """When a process started, in seconds since the epoch; 0 where the system does not tell."""
     try:
         return os.stat(f"/proc/{pid}").st_mtime
     except OSError:

@@ -1,8 +1,8 @@
-"""Processes that a supervisor starts, and finds again after it was itself killed.
+"""Processes that a supervisor starts, and finds again if the supervisor itself was killed.
 
-A child has a process group, a mark in its environment and a file for its output, so that it outlives its
-supervisor and can be recognised: by pid and start time, or by the mark. Ending is gentle first: a signal
-that it can answer, then one that it cannot. What it leaves behind has its mark, too.
+A child has a process group, a mark in its environment and a file for its output, so that it can outlive its
+supervisor and be recognised, by pid and start time or by the mark. It is ended gently first, by a signal that
+it can handle, and then by one that it cannot. Processes that it leaves behind carry its mark too.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ GENTLE_SECONDS = 8.0
 FIRM_SECONDS = 3.0
 TAIL_BYTES = 262_144
 UNKNOWN_EXIT = 1_000
-"""Of a process that is not our child."""
+"""The exit code of a process that is not our child, so that nobody knows it."""
 
 
-class LeftBehind(Value):
-    """A process of an agent that is gone."""
+class LeftoverProcess(Value):
+    """A living process whose agent is gone."""
 
     pid: int
     command: str
 
 
 class Child:
-    """A process that was started, by us or by a supervisor before us."""
+    """A process that this supervisor or an earlier one started."""
 
     def __init__(
         self, pid: int, started: str, output: Path, process: subprocess.Popen[bytes] | None = None
@@ -45,13 +45,13 @@ class Child:
         self._process = process
 
     def exit_code(self) -> int | None:
-        """None while it lives; negative for a signal; ``UNKNOWN_EXIT`` if nobody can say."""
+        """The exit code: None while it lives, negative for a signal, ``UNKNOWN_EXIT`` if nobody knows it."""
         if self._process is not None:
             return self._process.poll()
         return None if start_of(self.pid) == self.started != "" else UNKNOWN_EXIT
 
     def end(self, gentle_seconds: float = GENTLE_SECONDS) -> None:
-        """Let it end, make it end."""
+        """End it by INT, then TERM, then KILL, each with time to take effect."""
         for number, seconds in (
             (signal.SIGINT, gentle_seconds),
             (signal.SIGTERM, min(FIRM_SECONDS, gentle_seconds)),
@@ -66,7 +66,7 @@ class Child:
                 time.sleep(0.05)
 
     def tail(self) -> str:
-        """The end of what it printed."""
+        """The end of its output."""
         try:
             with self.output.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -76,7 +76,7 @@ class Child:
             return ""
 
     def printed(self) -> int:
-        """How much it printed."""
+        """How many bytes it has printed."""
         try:
             return self.output.stat().st_size
         except OSError:
@@ -87,55 +87,57 @@ def spawn(
     words: Sequence[str], *, folder: Path, environment: Mapping[str, str], mark: str, output: Path,
     screen: bool = False,
 ) -> Child:  # fmt: skip
-    """Start a program; with a ``screen`` it has ours, otherwise none. NotInstalled if it is not there."""
-    known = {**environment, MARK: mark}
+    """Start a program, on our terminal if ``screen``, else without one. NotInstalled if it does not exist."""
+    marked = {**environment, MARK: mark}
     output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(
-            words, cwd=folder, env=known,
+            words, cwd=folder, env=marked,
             stdin=None if screen else subprocess.DEVNULL,
             stdout=None if screen else descriptor, stderr=None if screen else descriptor,
             start_new_session=not screen,
         )  # fmt: skip
     except OSError as fault:
         raise NotInstalled(
-            f"{words[0]} cannot be started: {fault.strerror}", hint=f"is {words[0]} installed, and on PATH?"
+            f"{words[0]} cannot be started: {fault.strerror}", hint=f"is {words[0]} installed and on PATH?"
         ) from fault
     finally:
         os.close(descriptor)
     return Child(process.pid, start_of(process.pid), output, process)
 
 
-def found_again(pid: int, started: str, mark: str, output: Path) -> Child | None:
-    """The child of an earlier supervisor, if it lives: by pid and start, else by its mark."""
+def find_child(pid: int, started: str, mark: str, output: Path) -> Child | None:
+    """The living child of an earlier supervisor, by pid and start time or else by its mark; None if it is
+    gone."""
     if pid and started and start_of(pid) == started:
         return Child(pid, started, output)
     if pid:
         return None
-    for one in left_behind(mark):
-        leader = os.getpgid(one.pid)
+    for process in leftover_processes(mark):
+        leader = os.getpgid(process.pid)
         if start_of(leader):
             return Child(leader, start_of(leader), output)
     return None
 
 
-def left_behind(mark: str) -> list[LeftBehind]:
+def leftover_processes(mark: str) -> list[LeftoverProcess]:
     """Living processes with this mark that have no child with it; empty where the system does not tell."""
     if sys.platform != "linux":
         return []
-    wanted, found = f"\0{MARK}={mark}\0".encode(), []
+    wanted, marked = f"\0{MARK}={mark}\0".encode(), []
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
         with suppress(OSError):
             if wanted in b"\0" + Path("/proc", name, "environ").read_bytes() and is_alive(int(name)):
-                found.append(LeftBehind(int(name), " ".join(command_of(int(name)))))
-    parents = {parent for one in found for parent in ancestors(one.pid)[1:]}
-    return sorted((one for one in found if one.pid not in parents), key=lambda one: one.pid)
+                marked.append(LeftoverProcess(int(name), " ".join(command_of(int(name)))))
+    parents = {parent for process in marked for parent in ancestors(process.pid)[1:]}
+    leaves = [process for process in marked if process.pid not in parents]
+    return sorted(leaves, key=lambda process: process.pid)
 
 
 def kill(pid: int) -> None:
-    """At once."""
+    """Send KILL to a process; it is no error if it is gone already."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""Commands and webhooks of a handover: run within a time, with nothing left behind.
+"""Commands and webhooks of a handover, with a time limit.
 
-A command gets a process group of its own that is ended with it. A webhook follows no redirect: what is
-sent goes to the address that was declared, or nowhere.
+A command gets a process group of its own, which is ended with it. A webhook follows no redirect: its content
+goes to the address that was declared or nowhere.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _READ_BYTES = 1_000_000
 
 
 class CommandFailed(RuntimeError):
-    """A command or a webhook did not do what it should."""
+    """A command or a webhook failed or took too long."""
 
 
 def run_command(
     command: Sequence[str], folder: Path, *, timeout_seconds: float, environment: Mapping[str, str]
 ) -> str:
-    """The end of what a command says, masked; CommandFailed unless it ends with 0 in time."""
+    """The end of a command's output, masked; CommandFailed unless it exits with 0 in time."""
     try:
         process = subprocess.Popen(
             list(command), cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
@@ -37,15 +37,15 @@ def run_command(
     except OSError as fault:
         raise CommandFailed(f"{command[0]} cannot be run: {fault.strerror}") from fault
     try:
-        said, _ = process.communicate(timeout=timeout_seconds or None)
+        output, _ = process.communicate(timeout=timeout_seconds or None)
     except subprocess.TimeoutExpired:
         raise CommandFailed(f"{command[0]} took longer than {timeout_seconds:g} seconds") from None
     finally:
         _end(process)
-    text = redact(said[-_READ_BYTES:].decode("utf-8", "replace"))[-OUTPUT_CHARS:].strip()
+    text = redact(output[-_READ_BYTES:].decode("utf-8", "replace"))[-OUTPUT_CHARS:].strip()
     if process.returncode != 0:
         last = text.splitlines()[-1][:200] if text else ""
-        raise CommandFailed(f"{command[0]} ended with {process.returncode}{f': {last}' if last else ''}")
+        raise CommandFailed(f"{command[0]} exited with {process.returncode}{f': {last}' if last else ''}")
     return text
 
 
@@ -56,7 +56,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def post(url: str, body: bytes, *, key: str, timeout_seconds: float) -> int:
-    """Send JSON; the status, or CommandFailed unless that is a success."""
+    """POST a JSON body and return the status; CommandFailed unless it is a success."""
     parts = urlsplit(url)
     secure = parts.scheme == "https"
     kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection

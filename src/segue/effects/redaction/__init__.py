@@ -1,1 +1,1 @@
-"""Secrets out of every text before it is stored or shown. ``redact.py`` is the only door."""
+"""Masking of secrets in every text before it is stored or shown; ``redact.py`` is the only entry point."""

@@ -1,7 +1,8 @@
-r"""Whether a short text may hold a secret at all: said without any engine, for most texts hold none.
+r"""A quick test whether a short text can contain a secret at all, without loading the regex engine.
 
-Never no where a rule would find one. A rule that begins with a literal of its own needs a run of characters
-after it; most others need a telling word, and after it something that hands over a value.
+Most texts contain none. The test may say yes too often, but never no where a rule would match: a rule with a
+literal of its own needs a run of characters after it; most others need a telling word and, after it,
+something that introduces a value.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .rules import RULES
 _RUN_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.~+/=\\-"
 _RUN_LENGTH, _RUN_LENGTH_COMMON = 10, 24
 _COMMON = ("m", "n", "o", "pat", "sk")
-"""After a literal, and after one of those that are in many words."""
+"""Literals that occur in many ordinary words; they need a longer run after them."""
 _WORD_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 _SPACE = " \t\r\n"
 _QUOTES = "\"'`"
@@ -28,33 +29,34 @@ _TOGETHER = (
     ("sshpass", "-p"),
     ("redis-cli", "-a"),
 )
-"""What begins neither with a literal of its own nor with a telling word."""
+"""For rules that begin neither with a literal of their own nor with a telling word: both parts must occur."""
 
 
 def may_hold_secret(text: str) -> bool:
+    """Whether it is worth scanning the text; False only if no rule would match."""
     low = text.lower()
-    if any(one in low and other in low for one, other in _TOGETHER):
+    if any(first in low and second in low for first, second in _TOGETHER):
         return True
-    if any(word in low and _hands_over(low, word) for word in _TELLING):
+    if any(word in low and _introduces_value(low, word) for word in _TELLING):
         return True
     if ("-u" in low and ":" in low and _names_user(low)) or ("basic" in low and _is_basic(low)):
         return True
-    return any(_runs_on(low, literal) for literal in [one for one in _literals() if one in low])
+    return any(literal in low and _runs_on(low, literal) for literal in _literals())
 
 
 @cache
 def _literals() -> tuple[str, ...]:
-    """With which the rules begin that need no telling word."""
+    """The literals that begin the rules which need no telling word."""
     shapes = [rule.literals.split() for rule in RULES if rule.check == "shape"]
     return tuple(dict.fromkeys(chain.from_iterable(shapes)))
 
 
 def _after(low: str, word: str, length: int) -> list[str]:
-    """What follows the word, wherever it stands."""
-    found, at = [], -1
+    """The characters that follow each occurrence of a word, up to a length."""
+    rests, at = [], -1
     while (at := low.find(word, at + 1)) >= 0:
-        found.append(low[at + len(word) : at + len(word) + length])
-    return found
+        rests.append(low[at + len(word) : at + len(word) + length])
+    return rests
 
 
 def _runs_on(low: str, literal: str) -> bool:
@@ -73,7 +75,7 @@ def _names_user(low: str) -> bool:
     return any(rest and rest in _SPACE + "=\\" for word in ("-u", "-user") for rest in _after(low, word, 1))
 
 
-def _hands_over(low: str, word: str) -> bool:
+def _introduces_value(low: str, word: str) -> bool:
     option = "--" in low or word == "bearer"
     for rest in _after(low, word, 120):
         rest = rest.lstrip(_WORD_CHARS)

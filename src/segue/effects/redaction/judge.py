@@ -1,6 +1,6 @@
-"""Whether the value of a telling name is a secret, and not a word, a placeholder or code.
+"""Decides whether the value of a telling name is a secret, and not a word, a placeholder or code.
 
-Only the few values that a rule found come here, decoded as a reader sees them.
+Only the few values that a rule matched come here, with their escapes resolved.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from .rules import ADDRESS, KEY_OF, MEMBER, NO_SECRETS, PASSWORDS, PLACEHOLDER, SHORT_WORDS, STAND_INS
 
 JUDGED_LENGTH_MAX = 128
-"""The beginning tells: what comes later in a long value is more of the same."""
+"""A long value is judged by its beginning; the rest is more of the same."""
 
 
 @cache
 def regex(pattern: str) -> Any:
-    """By RE2 too: compiled sooner than by `re`, and faster on the large ones."""
+    """A pattern compiled by RE2, which compiles sooner than `re` and is faster on large patterns."""
     import re2  # type: ignore[import-untyped]
 
     return re2.compile(pattern)
@@ -44,7 +44,9 @@ def is_secret(
 ) -> bool:  # fmt: skip
     """Whether the value of a telling name is a secret, and not a word, a placeholder or code.
 
-    ``alone``: nothing of code stands around it. ``shouted``: assigned to a name such as DB_PASSWORD."""
+    ``key`` is the whole name, of which ``name`` is the telling part. ``bare_code``: unquoted, so it may be an
+    expression. ``weak``: the name alone is no strong sign. ``alone``: no code surrounds the value.
+    ``shouted``: it is assigned to an environment variable such as DB_PASSWORD."""
     password = bool(re.search(_PASSWORD, name))
     length, value = len(value), value[:JUDGED_LENGTH_MAX]
     if length < (6 if password else 8) or re.search(r"\s|\\n", value):
@@ -79,18 +81,18 @@ def is_secret(
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it stands for a secret without being one."""
+    """Whether a value marks where a secret belongs, such as `<your-token>` or `changeme`."""
     return len(set(value)) < 2 or bool(regex(PLACEHOLDER).search(value))
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether it is a word for a password, such as `admin` or `test-password1`."""
+    """Whether a value is a common word in place of a password, such as `admin` or `test-password1`."""
     return bool(regex(STAND_INS).fullmatch(value) or regex(_TECHNICAL).fullmatch(value))
 
 
 @lru_cache(1024)
 def is_no_secret_name(key: str) -> bool:
-    """`page_token`, `primaryKey`: telling words with another meaning."""
+    """Whether the name uses a telling word with another meaning, as `page_token` and `primaryKey` do."""
     words = re.findall(_WORDS, key)[-2:]
     return len(words) == 2 and words[1].lower() in ("key", "token") and words[0].lower() in NO_SECRETS
 
@@ -103,7 +105,7 @@ _WEAK = (
 
 @cache
 def is_weak(name: str) -> bool:
-    """Whether the name alone does not tell that its value is a secret."""
+    """Whether the name alone does not show that its value is a secret."""
     return bool(regex(_WEAK).fullmatch(name))
 
 
@@ -111,7 +113,7 @@ _BEFORE_KEY = (b" ", b"_", b".", b"-")
 
 
 def key_of_what(chunk: bytes, key: int) -> int:
-    """Where the word begins that says of what it is the key; where the key does, if there is none."""
+    """Where the word before `key` begins if it makes it a secret's name (`api_key`), else ``key`` itself."""
     end = key - (chunk[key - 1 : key] in _BEFORE_KEY)
     window = chunk[max(0, key - 16) : end].lower()
     if not window.endswith(KEY_OF):
@@ -120,19 +122,19 @@ def key_of_what(chunk: bytes, key: int) -> int:
 
 
 def _entropy(value: str) -> float:
-    """Bits per character, by how often each occurs."""
+    """Shannon entropy in bits per character."""
     return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
 
 
 def is_wordy(value: str) -> bool:
-    """Whether it is made of words, with a small number at most: an identifier, a label, a sentence."""
+    """Whether a value consists of words and at most a small number: an identifier, a label, a sentence."""
     value = re.sub(_TECHNICAL, "-", value[:JUDGED_LENGTH_MAX])
     if len(re.findall(r"\d", value)) > 4 or re.search(r"[A-Za-z]\d+[A-Za-z]", value):
         return False
     words = [word.lower() for word in re.findall(_WORDS, value)]
     letters = sum(map(len, words))
     if letters >= 10 and letters < len(words) * 3.5 and re.fullmatch(r"[A-Za-z0-9]+", value):
-        return False  # capitals at random
+        return False  # random capitals make many short "words"
     strange = sum(len(word) for word in words if not _is_word(word))
     return letters > 0 and strange * 4 <= letters
 

@@ -1,23 +1,23 @@
-r"""Secrets out of every text before it becomes durable or is shown.
+r"""Masks secrets in every text before it is stored or shown.
 
-One table of rules (`secrets_rules`), one behaviour, two entries: `redact` for short texts and
-`redact_bytes` for chunks of raw transcripts. Both look at JSON as it is written, so a text is encoded
-first. What is masked never holds a quote or half an escape of the JSON around it: a line that could be
-parsed still can, with the same structure. Masking twice is masking once.
+There is one table of rules (`rules.py`) and two entry points with the same behaviour: `redact` for short
+texts and `redact_bytes` for chunks of raw transcripts. Both work on JSON as it is written, so a text is
+encoded first. A mask never covers a quote or half an escape of the JSON around it: a line that could be
+parsed before can be parsed after, with the same structure. Redaction is idempotent.
 
-Every command imports this module, few need what is behind it: that is loaded at first use.
+Every command imports this module but few need the engine, so that is loaded at first use.
 """
 
 from __future__ import annotations
 
 TEXT_LENGTH_MIN = 8
-"""Nothing shorter is a secret that could be told."""
+"""Nothing shorter can be recognised as a secret."""
 SHORT_LENGTH_MAX = 4096
-"""Up to here it is cheaper to ask first whether there may be anything."""
+"""Up to this length a quick test for telling words comes first, because it is cheaper than a scan."""
 
 
 def redact(text: str) -> str:
-    """The text with every secret that is recognised masked."""
+    """The text with every recognised secret masked; the same object if there is none."""
     if len(text) < TEXT_LENGTH_MIN:
         return text
     if len(text) <= SHORT_LENGTH_MAX:
@@ -31,14 +31,14 @@ def redact(text: str) -> str:
 
 
 def redact_bytes(chunk: bytes) -> bytes:
-    """The same for JSON lines, or for anything else; hand in whole lines."""
+    """JSON lines, or any other bytes, with every recognised secret masked. Pass whole lines only."""
     from .scan import mask_chunk
 
     return mask_chunk(chunk)
 
 
 def secrets_in(text: str) -> list[tuple[int, str]]:
-    """(line, kind) of every secret in a text."""
+    """The line number and the kind of every secret in a text."""
     masked = redact(text)
     if masked == text:
         return []

@@ -1,14 +1,15 @@
-r"""What a secret looks like: one table, in RE2's syntax, for texts and for raw transcripts alike.
+r"""What secrets look like: one table in RE2's syntax, for texts and raw transcripts alike.
 
-Patterns are matched on the bytes of JSON lines, so each copes with escapes at any depth: white space may
-be written ``\n`` or ``\\n``, a quote ``\"`` or ``\\\"``. No pattern begins or ends within an escape.
+Patterns match the bytes of JSON lines, so each copes with escapes at any depth: white space may be written
+``\n`` or ``\\n``, a quote ``\"`` or ``\\\"``. No pattern begins or ends within an escape.
 
-A rule also says how its matches begin: by literals and, where they are too common, by a head: the beginning
-of its pattern, without what makes an automaton large. All heads together are one of some hundred states. The
-patterns together would be one of many thousand, which a process that lives for a second builds in vain.
+A rule also names how its matches begin: by literals and, where those are too common, by a head, which is the
+beginning of its pattern without the parts that make an automaton large. All heads together make an automaton
+of some hundred states. All patterns together would need many thousands, which is too many to build in a
+process that lives for a second.
 
-The shapes come from the vendors' documents; which ones matter was learned from the public rule sets of
-gitleaks, detect-secrets and trufflehog, but every rule here is written anew.
+The shapes come from the vendors' documentation. The public rule sets of gitleaks, detect-secrets and
+trufflehog showed which ones matter; every rule here was written from scratch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ U = r"\\+u(?:00[89a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2})[0-9
 V = rf"(?:[^\x00-\x20\x7f\"'\\,;<>(){{}}\[\]|&`]|{U})"
 """A character of a value without quotes."""
 FIRST = rf"(?:[^\x00-\x20\x7f\"'\\`,\]}}:\[{{<$]|{U})"
-"""The first character in quotes: never one that can follow a closing quote in JSON, nor a mask."""
+"""The first character in quotes: never one that can follow a closing quote in JSON or begin a mask."""
 Q = r"(?:\\*[\"'`])"
 """A quote of any depth, never the backslashes of an escape that follows."""
 
@@ -34,20 +35,21 @@ KEY_OF = tuple(
     b"encryption fernet hmac ingest integration jwt license master priv private root secret security service "
     b"service_role session shared sharedaccess sign signing storage subscription webhook write".split()
 )
-"""What makes any key a telling name. Looked for backwards: so many words would double the automaton."""
+"""Words that make `key` a telling name. They are matched backwards from `key`, because so many alternatives
+would double the size of the automaton."""
 SUFFIX = (
     r"(?:[_-]?(?:value|plain|prod|production|staging|stage|dev|test|live|old|new|b64|base64|[0-9]{1,2}))?"
 )
 TYPE = rf"(?:{W}{{0,2}}:{W}{{0,2}}&?(?:'static )?[A-Za-z]{{3,9}}(?:{W}\|{W}[A-Za-z]{{4,9}})?{W}{{1,2}})?"
-"""A type between a name and what is assigned to it."""
+"""A type annotation between a name and its value."""
 JOINED = rf"(?:{Q}?\]?{TYPE}{W}{{0,4}}(?:=>|[:=]=?|\?=|\|\|=){W}{{0,4}}|{Q},{W}{{0,8}})"
 """What may stand between a name and its value: an assignment, or the next argument."""
 VALUE_OF = rf"{Q}?,?{W}{{0,12}}{Q}?value{Q}?{W}{{0,2}}[:=]{W}{{0,2}}"
-"""The same where name and value are fields of their own."""
+"""The same where name and value are two fields of one object."""
 
 
 class Rule:
-    """A plain class, because nothing else is made as fast at every start."""
+    """One kind of secret. A plain class with slots, because it is the fastest to create at every start."""
 
     __slots__ = ("before", "check", "head", "kind", "literals", "pattern")
 
@@ -56,15 +58,15 @@ class Rule:
     ) -> None:
         self.kind = kind
         self.literals = literals
-        """In lower case, between spaces; with one of them every match begins."""
+        """Space-separated, in lower case; every match begins with one of them."""
         self.pattern = pattern
         self.head = head
-        """Matches wherever the pattern does, in either case. None: the literals, and what `RUN` says."""
+        """Matches wherever the pattern does, ignoring case. Empty: the literals followed by `RUN`."""
         self.check = check
-        """How a match is judged: the name of a function of `redact_scan`."""
+        """How a match is judged: a key of `_CHECKS` in `scan.py`."""
         self.before = before
-        """What must stand before the match, and belongs to the secret. Patterns begin with something rare,
-        because one that can begin anywhere makes every place a candidate."""
+        """What must precede the match and belongs to the secret. A pattern begins with something rare,
+        because one that can begin anywhere would make every position a candidate."""
 
 
 RUN = r"[a-z0-9_.~+/=\\-]{6}"
@@ -292,14 +294,14 @@ PLACEHOLDER = (
     r"[_-]here\b|not[_-]?a[_-]?(?:real|secret)|^(?:my|the)[_-]|do[_-]?not[_-]?use|"
     r"^(?:u?int|float|big[u]?int)\d+(?:array)?$"
 )
-"""What stands for a secret without being one."""
+"""Values that mark where a secret belongs."""
 STAND_IN = (
     r"(?i)x{6,}|\*{3}|\.{3}|example|your[_-]|placeholder|redacted|0{12}|1234567890abcdef1234|"
     r"abcdefghijklmnopqrstuvwxyz"
 )
-"""The same for known shapes, where little else is mistaken."""
+"""The same for secrets of a known shape, where fewer placeholders need to be recognised."""
 MEMBER = r"^[A-Za-z_$@&!*][\w$]*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$][\w$]*)+$"
-"""A member of something: code, if its parts are words."""
+"""An attribute or a path of names: code, if its parts are words."""
 ADDRESS = (
     r"^(?:arn:.*|sha\d{1,3}[-:~].*|data:.*|[\w.+-]+://.*|\d{4}-\d\d-\d\d.*|v?\d+(?:\.\d+)+|[-+]\d+|"
     r"[~.]{0,2}/[\w.@~-]+(?:/.*)?|[A-Za-z]:[\\/].*|[\w@.-]+(?:/[\w@.-]+)+\.[a-z][a-z0-9]{0,4}|"
@@ -314,7 +316,7 @@ NO_SECRETS = frozenset(
     "dict map idempotency dedup translation locale group lookup index registry storage parent child issue "
     "project host key result backward forward starting change".split()
 )
-"""Words before «key» or «token» that make it a name for something else."""
+"""Words before `key` or `token` that give it another meaning, as in `primary_key`."""
 SHORT_WORDS = frozenset(
     "a an as at by db do go id if in io ip is it js me my no of ok on or os pr py so to ts ui up us".split()
 )
@@ -327,4 +329,4 @@ STAND_INS = (
     r"minio|elastic|django|rails|argon|bcrypt|scrypt|pbkdf|python|step|case|option|number|size|length|column|line|"
     r"object|type|local|dev|prod|staging)[-_.]?)+\d{0,4}"
 )
-"""Words that stand for a password or tell of one, alone or joined, also with a number."""
+"""Words used in place of a password or to speak of one, alone or joined, also with a number."""

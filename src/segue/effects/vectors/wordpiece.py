@@ -1,7 +1,7 @@
-"""Texts to the numbers that a BERT model reads: lower case, no accents, the longest known pieces of words.
+"""The WordPiece tokenizer of BERT: lower case, no accents, the longest known pieces of words.
 
-The vocabulary is that of BERT, uncased (Google, Apache License 2.0), unchanged but compressed; its hash is
-checked when it is read.
+The vocabulary is that of uncased BERT (Google, Apache License 2.0), compressed but otherwise unchanged; its
+hash is checked when it is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORD_CHARS_MAX = 100
 
 @cache
 def vocabulary() -> dict[str, int]:
-    """Piece to number."""
+    """The number of each piece; DamagedError if the file is not the original."""
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
@@ -31,13 +31,13 @@ def vocabulary() -> dict[str, int]:
     body = zstd.decompress(VOCABULARY.read_bytes())
     if hashlib.sha256(body).hexdigest() != VOCABULARY_SHA256:
         raise DamagedError(
-            "the vocabulary", str(VOCABULARY), "it is not the one that the model was made with"
+            "the vocabulary", str(VOCABULARY), "it is not the one that the model was trained with"
         )
     return {piece: number for number, piece in enumerate(body.decode().split("\n")) if piece}
 
 
 def encode(text: str, most: int = 256) -> list[int]:
-    """The numbers of a text, with those for beginning and end, ``most`` at the most."""
+    """The token numbers of a text, with those for beginning and end; at most ``most`` of them."""
     numbers = [BEGIN]
     for word in _words(text[: most * 20]):
         numbers += _pieces(word)
@@ -67,7 +67,7 @@ def _plain(text: str) -> str:
 
 
 def _split(word: str) -> list[str]:
-    """At every mark of punctuation, which stands by itself."""
+    """A word split at punctuation, each mark being a piece of its own."""
     out, run = [], ""
     for c in word:
         if _is_mark(c):
@@ -97,7 +97,7 @@ def _is_cjk(code: int) -> bool:
 
 @lru_cache(maxsize=32_768)
 def _pieces(word: str) -> tuple[int, ...]:
-    """The longest pieces, from the left; unknown as a whole if a part of it is."""
+    """The longest known pieces from left to right; the whole word is unknown if any part of it is."""
     if len(word) > WORD_CHARS_MAX:
         return (UNKNOWN,)
     known, found, at = vocabulary(), [], 0

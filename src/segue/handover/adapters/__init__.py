@@ -1,4 +1,4 @@
-"""agent-handover's adapters: what an agent is told at its start, and an engine for its end."""
+"""agent-handover's adapters: instructions for the start of an agent's session, and an engine for its end."""
 
 from __future__ import annotations
 

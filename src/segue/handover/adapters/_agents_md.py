@@ -1,5 +1,4 @@
-"""The block for agents that read AGENTS.md, where agent-handover has it: its own tests import it from
-here."""
+"""The block for agents that read AGENTS.md, under the name by which agent-handover's own tests import it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cline: a rule file of its own in ``.clinerules`` for the start of a task, an engine for its end."""
+"""Cline: a rule file in ``.clinerules`` for the start of a task, and an engine for its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ build_cline_handover_engine = engine_builder("cline")
 
 
 def clinerules_block(checkpoint: str = DEFAULT_CHECKPOINT) -> str:
-    """What Cline should be told in its rules."""
+    """The block for Cline's rules."""
     return render_block(checkpoint, EXAMPLE_HINT, "task", " in the terminal")
 
 
@@ -33,5 +33,5 @@ def install_clinerules(
     rules_dir: Path | str = DEFAULT_RULES_DIR, checkpoint: str = DEFAULT_CHECKPOINT,
     filename: str = RULE_FILENAME,
 ) -> bool:  # fmt: skip
-    """Have the rule file; whether that changed it. Other rule files are not touched."""
+    """Write the rule file, and return whether it changed. Other rule files are not touched."""
     return install(Path(rules_dir) / filename, clinerules_block(checkpoint))

@@ -1,4 +1,4 @@
-"""Codex CLI: a block in AGENTS.md for the start of a session, an engine for its end."""
+"""Codex CLI: a block in AGENTS.md for the start of a session, and an engine for its end."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ build_codex_handover_engine = engine_builder("codex")
 
 
 def agents_md_block(checkpoint: str = DEFAULT_CHECKPOINT) -> str:
-    """What Codex CLI should be told in AGENTS.md."""
+    """The block for Codex CLI in AGENTS.md."""
     return render_block(checkpoint, EXAMPLE_HINT)
 
 
 def install_agents_md(path: Path | str = "AGENTS.md", checkpoint: str = DEFAULT_CHECKPOINT) -> bool:
-    """Have the block in AGENTS.md; whether that changed the file."""
+    """Write the block into AGENTS.md, and return whether the file changed."""
     return install(path, agents_md_block(checkpoint))

@@ -1,4 +1,4 @@
-"""OpenCode: a block in AGENTS.md for the start of a session, an engine for its end."""
+"""OpenCode: a block in AGENTS.md for the start of a session, and an engine for its end."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ build_opencode_handover_engine = engine_builder("opencode")
 
 
 def agents_md_block(checkpoint: str = DEFAULT_CHECKPOINT) -> str:
-    """What OpenCode should be told in AGENTS.md."""
+    """The block for OpenCode in AGENTS.md."""
     return render_block(checkpoint, EXAMPLE_HINT)
 
 
 def install_agents_md(path: Path | str = "AGENTS.md", checkpoint: str = DEFAULT_CHECKPOINT) -> bool:
-    """Have the block in AGENTS.md; whether that changed the file."""
+    """Write the block into AGENTS.md, and return whether the file changed."""
     return install(path, agents_md_block(checkpoint))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...agents import agent as agent_of
-from ...agents import named, traits_of
+from ...agents import canonical_name, traits_of
 from ...agents.base import Traits
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
@@ -117,7 +117,7 @@ class Handoffs:
         workspace.pause_file.check()
         if not 0 < hours <= HOURS_MAX:
             raise UsageError(f"an offer of {hours:g} hours", hint=f"between 0 and {HOURS_MAX:g}")
-        to = clean_name(named(to), what="agent's name")
+        to = clean_name(canonical_name(to), what="agent's name")
         note = clean_text(note, what="note", mask=workspace.repository.mask).strip()
         if rules and _traits(to).rules_file and workspace.sees_tree:
             check_writable(self._rules(to))
@@ -140,9 +140,9 @@ class Handoffs:
         """Take an offer; HandoffSettled if somebody was faster or it ran out. Other offers are withdrawn."""
         workspace = self._workspace
         by = by or workspace.repository.actor
-        offer = self.find(what, to="" if by == "user" else named(by))
+        offer = self.find(what, to="" if by == "user" else canonical_name(by))
         if by != "user":
-            by = named(by)
+            by = canonical_name(by)
 
         def guards() -> list[Append]:
             others = [o for o in self.of(offer.session) if o.status == "open" and o.id != offer.id]
@@ -168,7 +168,7 @@ class Handoffs:
     def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
         """Say no to an offer."""
         by = by or self._workspace.repository.actor
-        offer = self.find(what, to="" if by == "user" else named(by))
+        offer = self.find(what, to="" if by == "user" else canonical_name(by))
         return self._settle(offer, ev.HandoffDeclined(offer.id, by, self._clean(reason)))
 
     def withdraw(self, what: str = "", *, reason: str = "") -> Offer:

@@ -19,7 +19,7 @@ from ...core import event_kinds as ev
 from ...core.base.text import clean_text
 from ...core.base.values import iso, seconds_of
 from ...core.journal.event import Draft
-from ...effects.files.atomic import only_one
+from ...effects.files.atomic import file_lock
 from ...effects.files.spool import Spool, SpoolRecord
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
@@ -53,7 +53,7 @@ def drain(workspace: Workspace, *, commands: bool = True) -> int:
         return 0
     workspace.pause_file.check()
     try:
-        with only_one(spool.folder / "drain.lock", timeout_seconds=0.0, what="draining the spool"):
+        with file_lock(spool.folder / "drain.lock", timeout_seconds=0.0, what="draining the spool"):
             stored = 0
             for path in spool.take():
                 stored += store(workspace, spool.read(path))

@@ -385,8 +385,8 @@ class _Inspection:
         moved = [name for name, hash in self.about.locks.items() if now.get(name) != hash]
         after = f"; changed since: {', '.join(moved)}" if moved else ""
         if wrong:
-            says = "; ".join(f"{lock.lock}: {lock.says}" for lock in wrong)
-            return Readiness("dependencies", False, says + after, f"`{wrong[0].mend}`")
+            says = "; ".join(f"{lock.lock}: {lock.detail}" for lock in wrong)
+            return Readiness("dependencies", False, says + after, f"`{wrong[0].install_command}`")
         if not found:
             says = f"no lock file can be compared with what is installed{after}"
             return Readiness("dependencies", None, says) if now or moved else None

@@ -25,7 +25,7 @@ from ...core.resume.restoration import Candidate, Restoration, pieces_of
 from ...core.runs.model import RunDigest
 from ...core.sessions.state import SessionState
 from ...effects.git import repository
-from ...effects.git.probe import begun
+from ...effects.git.probe import start_probe
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.gather import (
@@ -97,7 +97,7 @@ class RestorationSources:
             return
         from ...effects.git.hunks import HunkQuery
 
-        self._world = begun(self.root, self.digests[0].last if self.digests else 0.0)
+        self._world = start_probe(self.root, self.digests[0].last if self.digests else 0.0)
         self._changes = HunkQuery(self.root, seconds=GIT_SECONDS)
 
     def changes(self) -> Changes:

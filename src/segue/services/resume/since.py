@@ -40,7 +40,7 @@ from ...core.sessions.state import SessionState
 from ...effects.git import history, trees
 from ...effects.git import repository as git
 from ...effects.git import scene as effect
-from ...effects.git.history import Way
+from ...effects.git.history import HistoryQuery
 from ...effects.processes.identity import host_name
 from ...errors import SegueError, UnknownRun, UnknownSession, UsageError
 from ..brief.gather import digest_of
@@ -82,7 +82,7 @@ def since(
     state = scenes.state_of(workspace, session or None)
     finder = runs_of(workspace).finder()
     then = _scene_at(workspace, state, start) if start else _scene_when_left(workspace, state, finder)
-    way = Way(then, workspace.working_tree.root, seconds=seconds)
+    way = HistoryQuery(then, workspace.working_tree.root, seconds=seconds)
     runs = list(_runs(workspace, finder, then))
     events = _events(workspace, state, then)
     memories = _memories(workspace, then)
@@ -227,7 +227,7 @@ def _present(then: Scene, now: Scene) -> dict[str, str]:
     wanted = [os.fsencode(change.path) for change in then.dirty if change.path not in dirty_now]
     if not wanted or (then.folder, then.host) != (now.folder, now.host):
         return {}
-    return {os.fsdecode(path): id for path, id in trees.ids(Path(now.folder), wanted).items()}
+    return {os.fsdecode(path): id for path, id in trees.blob_ids(Path(now.folder), wanted).items()}
 
 
 def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[str, str]]:
@@ -340,7 +340,7 @@ def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[LockChange,
     names = [path for path in changed if is_lock(path)][:20]
     if not names:
         return ()
-    before = history.shown(root, then.head, names) if then.git and then.head else {}
+    before = history.files_at_commit(root, then.head, names) if then.git and then.head else {}
     locks = []
     for name in names:
         try:

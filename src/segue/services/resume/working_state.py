@@ -16,9 +16,9 @@ from ...core.base.values import Value, parse_digits
 from ...core.resume.changes import FileChange
 from ...core.resume.scene import Anchor, Scene, moved
 from ...core.sessions.state import SessionState
-from ...effects.files.atomic import is_kept_out
+from ...effects.files.atomic import is_protected_database
 from ...effects.git import scene as effect
-from ...effects.git.history import Way
+from ...effects.git.history import HistoryQuery
 from ...effects.processes import identity
 from ...errors import SegueError
 from . import scenes
@@ -126,7 +126,7 @@ def _focus(workspace: Workspace, state: SessionState, scene: Scene | None) -> Fo
         if not renamed:
             return replace(now, exact=False)
         file = renamed
-    if is_kept_out(root / file):
+    if is_protected_database(root / file):
         return now
     try:
         body = (root / file).read_bytes()
@@ -157,7 +157,7 @@ def _text(workspace: Workspace, body: bytes, line: int) -> str:
 def _renamed(scene: Scene, root: Path, file: str) -> str:
     """The present path of a file that was renamed since; empty if there is none."""
     try:
-        changes: tuple[FileChange, ...] = Way(scene, root, seconds=2.0).history().changes
+        changes: tuple[FileChange, ...] = HistoryQuery(scene, root, seconds=2.0).history().changes
     except (SegueError, OSError):
         return ""
     renamed = {change.source: change.path for change in changes if change.kind == "renamed"}

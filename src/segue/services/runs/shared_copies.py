@@ -18,7 +18,7 @@ from ...core import event_kinds as ev
 from ...core.journal.pieces import address as address_of
 from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
 from ...effects.clock import now
-from ...effects.files.archive import Archive, Copy, squeeze, unsqueeze
+from ...effects.files.archive import Archive, Copy, compress, decompress
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, StaleVersion
 from ...stores.base import Append, Journal
@@ -164,7 +164,7 @@ def _commit(
 
 def packed(key: str, plain: bytes) -> bytes:
     """Text of a run's copy as a piece for the store."""
-    return key.encode() + squeeze(plain)
+    return key.encode() + compress(plain)
 
 
 def unpacked(key: str, piece: bytes) -> bytes:
@@ -173,7 +173,7 @@ def unpacked(key: str, piece: bytes) -> bytes:
     try:
         if not piece.startswith(prefix):
             raise ValueError("a piece belongs to another run")
-        return unsqueeze(piece[len(prefix) :])
+        return decompress(piece[len(prefix) :])
     except ValueError as fault:
         raise DamagedError("the copy", stream_of(key), str(fault)) from fault
 

@@ -23,7 +23,7 @@ from ...core.base.values import Value, count
 from ...core.runs.digest import FORMAT
 from ...core.sessions.state import OPEN
 from ...effects.files.archive import CopyOwner, to_drop
-from ...effects.files.atomic import only_one
+from ...effects.files.atomic import file_lock
 from ...errors import SegueError
 from ...stores.base import RunRow
 from ..workspace.on_off import refuse_if_off, session_mark
@@ -97,7 +97,7 @@ def sync(
     workspace.pause_file.check()
     refuse_if_off(workspace.home, workspace.working_tree.root, session)
     lock = workspace.home.path / "sync.lock"
-    with only_one(lock, timeout_seconds=wait_seconds, what="segue sync"):
+    with file_lock(lock, timeout_seconds=wait_seconds, what="segue sync"):
         return _Sync(workspace, session, progress, shares).run(agent, paths, workers, found)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from ...agents import agent as agent_of
 from ...agents.base import Agent, Found
-from ...effects.files.archive import FLUSH_BYTES, Archive, Copy, CopyOwner, Pen
+from ...effects.files.archive import FLUSH_BYTES, Archive, Copy, CopyOwner, CopyWriter
 from ...effects.redaction.redact import redact_bytes
 from ...errors import AgentError, SegueError
 from . import cursor
@@ -76,23 +76,23 @@ class TranscriptImporter:
         found, agent = job.found, agent_of(job.found.agent)
         reading, before = self._starting_point(job, agent)
         start = reading.offset
-        pen: Pen | None = None
+        writer: CopyWriter | None = None
         if self._archive is not None:
             key = key_of(found.agent, found.native, found.path)
             about = CopyOwner(key, found.agent, found.native, found.path)
-            pen = Pen(self._archive, about, before, last=found.changed)
+            writer = CopyWriter(self._archive, about, before, last=found.changed)
         lines = agent.form == "lines"
 
         def clean(block: bytes) -> bytes:
             masked = redact_bytes(block) if self._masks else block
-            if pen is not None and (not lines or masked.endswith(b"\n")):
-                pen.add(masked, whole=lines)
+            if writer is not None and (not lines or masked.endswith(b"\n")):
+                writer.add(masked, whole=lines)
             return masked
 
         read_on(reading, agent, clean)
         run = run_of(found, reading, final(reading, agent), host=self._host, now=time.time())
-        if pen is not None:
-            self._finish(pen, reading, found, run)
+        if writer is not None:
+            self._finish(writer, reading, found, run)
         packed = cursor.packed(reading, job.stamp, agent)
         return ImportedTranscript(index, run, job.stamp, packed, max(0, reading.offset - start))
 
@@ -113,14 +113,14 @@ class TranscriptImporter:
             return fresh, None
         return reading, before
 
-    def _finish(self, pen: Pen, reading: Reading, found: Found, run: Run) -> None:
-        copy = pen.finish(reading.offset, reading.torn)
+    def _finish(self, writer: CopyWriter, reading: Reading, found: Found, run: Run) -> None:
+        copy = writer.finish(reading.offset, reading.torn)
         about = self._about(found, run)
         about = msgspec.structs.replace(
             about, offset=copy.about.offset, size=copy.about.size, torn=copy.about.torn
         )
         self._copies.append(msgspec.structs.replace(copy, about=about))
-        self._chunks.update(pen.waiting)
+        self._chunks.update(writer.waiting)
         if sum(map(len, self._chunks.values())) > FLUSH_BYTES:
             self.flush()
 

@@ -14,7 +14,7 @@ from ..brief.brief import brief_here
 from ..features.features import session_status
 
 if TYPE_CHECKING:
-    from ...effects.processes.launch import LeftBehind
+    from ...effects.processes.launch import LeftoverProcess
     from ..workspace.session_handle import SessionHandle
     from ..workspace.workspace import Workspace
 
@@ -44,14 +44,16 @@ def first_prompt(workspace: Workspace, session: SessionHandle) -> str:
     return text
 
 
-def next_prompt(workspace: Workspace, session: SessionHandle, why: str, left: Sequence[LeftBehind]) -> str:
+def next_prompt(
+    workspace: Workspace, session: SessionHandle, why: str, left: Sequence[LeftoverProcess]
+) -> str:
     """For a fresh window: the brief, and how it came to be."""
     told = f"Go on with this work where it stopped. Why there is a new run: {why or 'the last one stopped'}."
     brief = _brief(workspace) or session.state.goal
     return "\n\n".join([brief, "\n".join([told, *_left(left), PROOF])])
 
 
-def resume_prompt(why: str, left: Sequence[LeftBehind]) -> str:
+def resume_prompt(why: str, left: Sequence[LeftoverProcess]) -> str:
     """For the same conversation."""
     told = f"Go on with the work; your process was started again ({why or 'it had stopped'})."
     if why.startswith(NOT_PROVEN):
@@ -59,7 +61,7 @@ def resume_prompt(why: str, left: Sequence[LeftBehind]) -> str:
     return "\n".join([told, *_left(left), PROOF])
 
 
-def _left(left: Sequence[LeftBehind]) -> list[str]:
+def _left(left: Sequence[LeftoverProcess]) -> list[str]:
     if not left:
         return []
     names = "; ".join(f"pid {one.pid}: {redact(one.command)[:160]}" for one in left[:5])

@@ -19,7 +19,7 @@ import msgspec
 
 from ...agents import agent as agent_of
 from ...agents import traits_of
-from ...agents.base import Heard
+from ...agents.base import AgentOutput
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
@@ -38,7 +38,15 @@ from ...core.supervision.decide import (
     while_living,
 )
 from ...core.supervision.retry_after import told_wait
-from ...effects.processes.launch import UNKNOWN_EXIT, Child, LeftBehind, found_again, kill, left_behind, spawn
+from ...effects.processes.launch import (
+    UNKNOWN_EXIT,
+    Child,
+    LeftoverProcess,
+    find_child,
+    kill,
+    leftover_processes,
+    spawn,
+)
 from ...errors import NotInstalled, SegueError, UsageError
 from ..features.features import Features, complete_session, session_status
 from ..features.verify import verify
@@ -52,7 +60,7 @@ from .record import Launched, Options, Supervision, new_mark
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...agents.base import Heard, Launcher
+    from ...agents.base import AgentOutput, Launcher
     from ..workspace.session_handle import SessionHandle
     from ..workspace.workspace import Workspace
 
@@ -116,7 +124,7 @@ class Supervisor:
         self._asked_to_stop = False
         self._unproven = -1
         self._covered: dict[str, str] = {}
-        self._left: list[LeftBehind] = []
+        self._left: list[LeftoverProcess] = []
         self._before = self.kept.tally
 
     def ask_to_stop(self) -> None:
@@ -148,7 +156,7 @@ class Supervisor:
                 self._hand_over(action)
             self._save()
             return action
-        child = found_again(launch.pid, launch.started, launch.mark, self._output(launch.mark))
+        child = find_child(launch.pid, launch.started, launch.mark, self._output(launch.mark))
         if child is not None:
             self._say("launched", launch, "still at work: picked up")
         else:
@@ -429,10 +437,10 @@ class Supervisor:
                 agent=launch.agent,
             )
 
-    def _orphans(self, launch: Launched) -> list[LeftBehind]:
+    def _orphans(self, launch: Launched) -> list[LeftoverProcess]:
         """What a dead agent left running. Its own program, without a launcher, is ended: two would write."""
         command, left = launcher_of(launch.agent).command, []
-        for one in left_behind(launch.mark):
+        for one in leftover_processes(launch.mark):
             program = one.command.split(" ")[0].rpartition("/")[2]
             if program == command or f"/{command}.js" in one.command.split(" -")[0]:
                 kill(one.pid)
@@ -447,8 +455,8 @@ class Supervisor:
     def _known(self, agent: str) -> tuple[str, ...]:
         return tuple(sorted(known_runs(self.workspace, agent)))[-200:]
 
-    def _heard(self, launch: Launched, child: Child) -> Heard:
-        return launcher_of(launch.agent).hear(child.tail())
+    def _heard(self, launch: Launched, child: Child) -> AgentOutput:
+        return launcher_of(launch.agent).parse_output(child.tail())
 
     def _output(self, mark: str) -> Path:
         return self.workspace.home.path / "launches" / f"{mark}.out"
@@ -497,7 +505,7 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
 
 
-def _asked_to_wait(fault: str, heard: Heard) -> float:
+def _asked_to_wait(fault: str, heard: AgentOutput) -> float:
     """How many seconds a limited agent asks to wait, as its records or its words say; 0 where they do not."""
     if heard.resets_at > time.time():
         return heard.resets_at - time.time()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from ...effects.files.atomic import keep_out, private_folder
+from ...effects.files.atomic import private_folder, protect_database
 from ...errors import AccessError, StoreUnavailable
 
 
@@ -33,8 +33,8 @@ class DataFolder:
         self.database = store or path / "segue.db"
         """The file of the embedded store."""
         if not shared_store:
-            keep_out(self.database)
-        keep_out(self.transcripts)
+            protect_database(self.database)
+        protect_database(self.transcripts)
         self.backups = path / "backups"
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")

@@ -24,7 +24,7 @@ from ...core.sessions.command import Refusal
 from ...core.sessions.commands import Command, merges
 from ...core.sessions.offline import in_words, may_wait, spelt_out
 from ...effects.clock import now
-from ...effects.files.atomic import only_one
+from ...effects.files.atomic import file_lock
 from ...effects.files.log import log
 from ...effects.files.spool import PAYLOAD_BYTES_MAX, SpoolRecord
 from ...errors import (
@@ -136,7 +136,7 @@ class OfflineQueue:
         saved = 0
         refused: list[str] = []
         try:
-            with only_one(self.spool.folder / "drain.lock", timeout_seconds=0.0, what=_DRAINING):
+            with file_lock(self.spool.folder / "drain.lock", timeout_seconds=0.0, what=_DRAINING):
                 sent_before = self._sent_before()
                 sender = _PendingSender(self._workspace)
                 for path in self.spool.take():

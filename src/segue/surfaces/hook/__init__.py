@@ -1,13 +1,13 @@
-"""What agents run: ``installed_file.py``, copied next to them by `segue init`, calls ``answered``.
+"""The hook that agents run: `segue init` copies ``installed_file.py``, which calls ``answered``.
 
-Files that earlier versions installed import ``answered`` from here; that name stays.
+Files that earlier versions installed import ``answered`` from here, so that name must stay.
 """
 
 from __future__ import annotations
 
 
 def answered(home: str, agent: str, event: str, payload: bytes) -> bytes:
-    """What the agent is told; see ``entry.py``."""
+    """The reply to the agent; see ``entry.py``."""
     from .entry import answered
 
     return answered(home, agent, event, payload)

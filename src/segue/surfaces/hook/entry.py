@@ -1,7 +1,8 @@
-"""`segue hook`: what agents call. It can only end well: whatever fails is spooled, logged, and exits 0.
+"""`segue hook`, which agents call. It never fails: what cannot be stored is spooled and logged, and it exits
+0.
 
-The installed file (``hook_file.py``) calls ``answered`` where something is to be said; `segue hook AGENT
-EVENT` does the same for those who have the command on their PATH. A time limit holds whatever happens.
+The installed file (``installed_file.py``) calls ``answered`` when a reply is wanted; `segue hook AGENT EVENT`
+does the same where the command is on the PATH. A time limit applies in any case.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ LIMIT_SECONDS_DEFAULT = 8.0
 
 
 class _TooLong(Exception):
-    """The agent has waited long enough."""
+    """The hook has used up its time."""
 
 
-def _ring(number: int, frame: FrameType | None) -> None:
-    raise _TooLong("the time that a hook may take is over")
+def _on_alarm(number: int, frame: FrameType | None) -> None:
+    raise _TooLong("the time limit of the hook is over")
 
 
 def answered(home: str, agent: str, event: str, payload: bytes) -> bytes:
-    """What the agent is told; nothing if that takes too long."""
+    """The reply to the agent; raises when the time limit is over."""
     import gc
 
-    gc.disable()  # many small values, and the process ends soon
+    gc.disable()  # there are many small values, and the process ends soon
     from ...services.hooks.handler import answered as answer
     from ...settings import environment_now
 
-    signal.signal(signal.SIGALRM, _ring)
+    signal.signal(signal.SIGALRM, _on_alarm)
     signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS.get(event, LIMIT_SECONDS_DEFAULT))
     try:
         return answer(home, agent, event, payload, environment_now())

@@ -1,12 +1,12 @@
-"""The file that agents run: it records, and where something is to be said it calls Segue.
+"""The file that agents run: it records the event, and calls Segue if a reply is wanted.
 
-`segue init` copies it, without what only people read (``services/hooks/hook_file.py``), to
-``$SEGUE_HOME/hook/hook.py``, and agents run it as ``python -I -S /abs/hook.py AGENT EVENT MODE``. It
-imports posix and sys alone, reads standard input to its end, and can only exit 0. Modes: ``record``
-appends what it was told to the spool and is done; ``speak`` loads Segue and lets it answer; ``look``
-speaks once the transcript has grown to the size that Segue left word of, and else records; ``glance``
-does the same and else records nothing. Whatever fails is spooled, with a line in the log. What it writes
-is what ``effects/files/spool.py`` reads: a test holds the bytes together.
+`segue init` copies it, without comments and docstrings (``services/hooks/hook_file.py``), to
+``$SEGUE_HOME/hook/hook.py``, and agents run it as ``python -I -S /abs/hook.py AGENT EVENT MODE``. It imports
+only posix and sys, reads standard input to its end, and always exits with 0. Modes: ``record`` appends the
+payload to the spool; ``speak`` loads Segue for a reply; ``look`` speaks once the transcript has grown to the
+size that Segue has noted, and otherwise records; ``glance`` does the same but otherwise records nothing. If
+anything fails, the payload is spooled, with a line in the log. It writes the bytes that
+``effects/files/spool.py`` reads; a test compares the two.
 """
 
 import posix
@@ -20,7 +20,7 @@ STDIN_BYTES_MAX = 16_777_216
 
 
 def text_in(payload: bytes, key: bytes) -> str:
-    """The text of a key at the top of a JSON object, if it stands there without an escape."""
+    """The string value of a key in a JSON object; empty if there is none or it contains an escape."""
     at = payload.find(b'"%s"' % key)
     if at < 0:
         return ""
@@ -39,7 +39,7 @@ def exists(path: str) -> bool:
 
 
 def in_tree(folder: str, cwd: str, name: str) -> bool:
-    """Is there a mark for the working folder or one above it?"""
+    """Whether there is a marker file for the working folder or one above it."""
     while True:
         if exists(f"{folder}{cwd.rstrip('/')}/{name}"):
             return True
@@ -49,7 +49,7 @@ def in_tree(folder: str, cwd: str, name: str) -> bool:
 
 
 def wanted(home: str, agent: str, cwd: str) -> bool:
-    """Is Segue switched on here, and meant for this folder?"""
+    """Whether Segue is switched on here, and installed for this folder."""
     if exists(f"{home}/off/tree") and in_tree(f"{home}/off/tree", cwd, ".off"):
         return False
     roots = f"{home}/hook/roots/{agent}"
@@ -57,7 +57,7 @@ def wanted(home: str, agent: str, cwd: str) -> bool:
 
 
 def paused(home: str, cwd: str) -> bool:
-    """Is there a PAUSE file for the data folder or the project? Then nothing is written."""
+    """Whether there is a PAUSE file in the data folder or the project, so that nothing may be written."""
     if exists(f"{home}/PAUSE"):
         return True
     while cwd not in ("", "/"):
@@ -70,7 +70,7 @@ def paused(home: str, cwd: str) -> bool:
 
 
 def record(home: str, agent: str, event: str, payload: bytes) -> None:
-    """Append to the spool, durably: one write, synced; again if the spool was taken away meanwhile."""
+    """Append to the spool with one write and a sync; again if the spool was renamed meanwhile."""
     folder = f"{home}/spool"
     path = f"{folder}/hooks"
     id = posix.urandom(8).hex()
@@ -80,40 +80,41 @@ def record(home: str, agent: str, event: str, payload: bytes) -> None:
         posix.mkdir(folder, 0o700)
     for _ in range(8):
         spool = posix.open(path, posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | posix.O_CLOEXEC, 0o600)
-        posix.utime(spool)  # the one way to learn the time from posix alone
-        found = posix.fstat(spool)
-        if found.st_size > SPOOL_BYTES_MAX:
+        posix.utime(spool)  # the only way to get the time from posix alone
+        stat = posix.fstat(spool)
+        if stat.st_size > SPOOL_BYTES_MAX:
             return
-        words = (id, found.st_mtime_ns, posix.getppid(), agent, event, int(cut), len(payload))
+        words = (id, stat.st_mtime_ns, posix.getppid(), agent, event, int(cut), len(payload))
         head = f"segue-spool {FORMAT} {' '.join(map(str, words))} ".encode("ascii")
         total = int.from_bytes(b"\1" + head + payload, "big") % PRIME
         posix.write(spool, b"%s%016x\n%s\n" % (head, total, payload))
         (posix.fdatasync if hasattr(posix, "fdatasync") else posix.fsync)(spool)
         try:
-            there = posix.stat(path).st_ino
+            current = posix.stat(path).st_ino
         except OSError:
-            there = 0
+            current = 0
         posix.close(spool)
-        if there == found.st_ino:
+        if current == stat.st_ino:
             return
 
 
 def due(home: str, payload: bytes) -> bool:
-    """Has the transcript grown to where the next look is due? Without word of it: yes."""
+    """Whether the transcript has reached the size at which Segue wants to look again; True if none is
+    noted."""
     native, transcript = text_in(payload, b"session_id"), text_in(payload, b"transcript_path")
     if not native or not transcript or "/" in native:
         return True
     try:
-        word = posix.open(f"{home}/hook/looks/{native}", posix.O_RDONLY)
-        size = int(posix.read(word, 32).split(b"\n")[0])
-        posix.close(word)
+        noted = posix.open(f"{home}/hook/looks/{native}", posix.O_RDONLY)
+        size = int(posix.read(noted, 32).split(b"\n")[0])
+        posix.close(noted)
         return posix.stat(transcript).st_size >= size
     except (OSError, ValueError):
         return True
 
 
 def log(home: str, agent: str, event: str, fault: BaseException) -> None:
-    """A line; nothing of what the hook was told."""
+    """Append a line to the log, without anything from the payload."""
     line = f"hook {agent} {event}: {type(fault).__name__}: {str(fault)[:200]!r}\n"
     out = posix.open(f"{home}/segue.log", posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT, 0o600)
     posix.write(out, line.encode("utf-8", "replace"))
@@ -121,24 +122,24 @@ def log(home: str, agent: str, event: str, fault: BaseException) -> None:
 
 
 def speak(home: str, agent: str, event: str, payload: bytes) -> None:
-    """Let Segue answer; it spools what it cannot store."""
+    """Have Segue reply; it spools what it cannot store."""
     paths = posix.open(f"{home}/hook/paths", posix.O_RDONLY)
     sys.path[:0] = posix.read(paths, 65536).decode("utf-8", "surrogateescape").split("\n")
     posix.close(paths)
     from segue.surfaces.hook import answered
 
-    said = answered(home, agent, event, payload)
-    while said:
-        said = said[posix.write(1, said) :]
+    reply = answered(home, agent, event, payload)
+    while reply:
+        reply = reply[posix.write(1, reply) :]
 
 
 def main(home: str, agent: str, event: str, mode: str) -> None:
     payload = b""
     while len(payload) < STDIN_BYTES_MAX and not (not payload and posix.isatty(0)):
-        more = posix.read(0, 1_048_576)
-        if not more:
+        block = posix.read(0, 1_048_576)
+        if not block:
             break
-        payload += more
+        payload += block
     cwd = text_in(payload, b"cwd") or posix.getcwd()
     if not wanted(home, agent, cwd):
         return
@@ -147,7 +148,7 @@ def main(home: str, agent: str, event: str, mode: str) -> None:
             return
         mode = "record"
     if mode == "record" and exists(f"{home}/off/session"):
-        mode = "speak"  # Segue knows whose session this is
+        mode = "speak"  # only Segue knows whether this session is switched off
     try:
         if mode != "record":
             return speak(home, agent, event, payload)

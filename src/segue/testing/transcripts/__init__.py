@@ -1,8 +1,8 @@
-"""Transcripts as the agents write them, made from steps: what tests and the demo read.
+"""Writes transcripts from steps in the agents' formats, for tests and the demo.
 
-``written("codex", steps)`` gives the bytes of a transcript, ``placed("codex", steps, home=…, cwd=…)``
-puts it where that agent would keep it. Each agent's format is written in a module of its own here;
-none of it was copied from a real conversation.
+``written("codex", steps)`` gives the bytes of a transcript, and ``placed("codex", steps, home=…, cwd=…)``
+writes it where that agent would. Each agent's format has a module here; nothing was copied from a real
+conversation.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Maker(Protocol):
     """A module that writes one agent's format."""
 
     def written(self, steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
-        """The transcript that this agent would have written; what it cannot say is left out."""
+        """The transcript that this agent would have written; what its format lacks is left out."""
         ...
 
     def placed(self, steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
-        """Write it where the agent keeps it under this home folder; the path to hand to a reader."""
+        """Write the transcript where the agent would under this home folder, and return its path."""
         ...
 
 
@@ -42,12 +42,12 @@ def maker(agent: str) -> Maker:
 
 
 def written(agent: str, steps: Iterable[Step], *, native: str = "run-1", cwd: str = "/src/shop") -> bytes:
-    """A transcript of this agent that tells these steps."""
+    """A transcript of these steps in the format of this agent."""
     return maker(agent).written(steps, native=native, cwd=cwd)
 
 
 def placed(
     agent: str, steps: Iterable[Step], *, home: Path, native: str = "run-1", cwd: str = "/src/shop"
 ) -> Path:
-    """A transcript of this agent in its place under ``home``."""
+    """Write a transcript where this agent would under ``home``, and return its path."""
     return maker(agent).placed(steps, native=native, cwd=cwd, home=home)

@@ -1,8 +1,8 @@
-"""Transcripts as Claude Code 2.1 writes them: a line a content block, with its bookkeeping in between.
+"""Transcripts as Claude Code 2.1 writes them: a line per content block, with bookkeeping in between.
 
-A response's blocks share an id and its usage, so they are written when the response is complete. What
-Claude Code cannot say (the head's commit, a sub-agent's report apart from the result) is left out. All ids
-and texts are invented.
+The blocks of a response share an id and a usage, so they are written when the response is complete. What the
+format lacks (the commit, a sub-agent's report apart from the result) is left out. All ids and texts are
+invented.
 """
 
 from __future__ import annotations
@@ -31,35 +31,36 @@ _BEGAN = 1_794_703_419.779
 
 
 def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
-    """The transcript that this agent would have written; what it cannot say is left out."""
-    return _told(steps, native, cwd).body()
+    """The transcript that this agent would have written; what its format lacks is left out."""
+    return _transcript_of(steps, native, cwd).body()
 
 
 def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
-    """Write it where the agent keeps it; one with a parent is a sub-agent's, beside the parent's."""
-    made = _told(steps, native, cwd)
+    """Write the transcript where the agent would; one with a parent is a sub-agent's, next to the
+    parent's."""
+    transcript = _transcript_of(steps, native, cwd)
     folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", cwd)
     path = folder / f"{native}.jsonl"
-    if made.parent:
-        path = folder / made.parent / "subagents" / f"agent-{native}.jsonl"
+    if transcript.parent:
+        path = folder / transcript.parent / "subagents" / f"agent-{native}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(made.body())
-    if made.parent:
+    path.write_bytes(transcript.body())
+    if transcript.parent:
         meta = {"agentType": "general-purpose", "description": "invented", "spawnDepth": 1, "finished": True}
         path.with_suffix(".meta.json").write_text(json.dumps(meta))
     return path
 
 
-def _told(steps: Iterable[s.Step], native: str, cwd: str) -> _Transcript:
-    made = _Transcript(native, cwd)
+def _transcript_of(steps: Iterable[s.Step], native: str, cwd: str) -> _Transcript:
+    transcript = _Transcript(native, cwd)
     for step in steps:
-        made.tell(step)
-    made.flush()
-    return made
+        transcript.add(step)
+    transcript.flush()
+    return transcript
 
 
 class _Transcript:
-    """The lines, as they grow."""
+    """The lines written so far."""
 
     def __init__(self, native: str, cwd: str) -> None:
         self.lines: list[dict[str, Any]] = []
@@ -69,18 +70,18 @@ class _Transcript:
         self._now = _BEGAN
         self._model = MODEL
         self._before: str | None = None
-        self._blocks: list[tuple[float, dict[str, Any]]] = []  # of the response under way
+        self._blocks: list[tuple[float, dict[str, Any]]] = []  # of the unfinished response
         self._usage: s.Usage | None = None
         self._responses = self._prompts = 0
         self._open: dict[str, s.Call] = {}
-        self._planning: dict[str, Any] | None = None  # a block whose list is not told yet
+        self._planning: dict[str, Any] | None = None  # a block that still lacks its list
 
     def body(self) -> bytes:
         return "".join(
             f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n" for line in self.lines
         ).encode()
 
-    def tell(self, step: s.Step) -> None:
+    def add(self, step: s.Step) -> None:
         self._now = step.at or round(self._now + 0.05, 3)
         match step:
             case s.Say(text=text):
@@ -106,7 +107,7 @@ class _Transcript:
             case s.Prompt(text=text):
                 self._prompt(text)
             case s.Given(text=text):
-                self._given(text)
+                self._brief(text)
             case s.Result():
                 self._result(step)
             case s.Compact():
@@ -129,7 +130,7 @@ class _Transcript:
         return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def _record(self, type: str, at: float, **fields: Any) -> None:
-        """A record of the conversation: linked to the one before."""
+        """Write a record of the conversation, linked to the one before."""
         id = f"{len(self.lines):08x}-0000-4000-8000-{len(self._native):012x}"
         line = {"parentUuid": self._before, "isSidechain": bool(self.parent), "type": type, **fields}
         if self.parent:
@@ -145,7 +146,7 @@ class _Transcript:
         self._before = id
 
     def _note(self, type: str, **fields: Any) -> None:
-        """A record of the bookkeeping."""
+        """Write a record of bookkeeping."""
         self.lines.append({"type": type, **fields, "sessionId": self._native})
 
     def _user(self, content: Any, **fields: Any) -> None:
@@ -154,14 +155,14 @@ class _Transcript:
     def _system(self, subtype: str, **fields: Any) -> None:
         self._record("system", self._now, subtype=subtype, level="info", isMeta=False, **fields)
 
-    def _attached(self, type: str, **fields: Any) -> None:
+    def _attachment(self, type: str, **fields: Any) -> None:
         self._record("attachment", self._now, attachment={"type": type, **fields})
 
     def _block(self, block: dict[str, Any]) -> None:
         self._blocks.append((self._now, block))
 
     def flush(self) -> None:
-        """Write the response under way: its blocks, a line each, with the same id and usage."""
+        """Write the unfinished response: a line per block, with the same id and usage."""
         if not self._blocks:
             return
         self._responses += 1
@@ -196,7 +197,7 @@ class _Transcript:
             stamp = self._stamp(self._now)
             self._note("queue-operation", operation="enqueue", timestamp=stamp, content=text)
             self._note("queue-operation", operation="remove", timestamp=stamp)
-            self._attached("queued_command", prompt=text, commandMode="prompt")
+            self._attachment("queued_command", prompt=text, commandMode="prompt")
             return
         snapshot = {"messageId": f"m{self._prompts}", "trackedFileBackups": {}}
         self.lines.append({"type": "file-history-snapshot", "messageId": f"m{self._prompts}",
@@ -204,12 +205,12 @@ class _Transcript:
         self._user(text, promptId=f"prompt-{self._prompts}", permissionMode="default")
         self._note("last-prompt", lastPrompt=text[:200], leafUuid=self._before)
 
-    def _given(self, text: str) -> None:
+    def _brief(self, text: str) -> None:
         output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
         about = {"hookName": "SessionStart:startup", "toolUseID": "hook-1", "hookEvent": "SessionStart"}
-        self._attached("hook_success", content="", stdout=f"{json.dumps(output)}\n", stderr="", exitCode=0,
+        self._attachment("hook_success", content="", stdout=f"{json.dumps(output)}\n", stderr="", exitCode=0,
                        command="segue hook", durationMs=40, **about)  # fmt: skip
-        self._attached("hook_additional_context", content=[text], **about)
+        self._attachment("hook_additional_context", content=[text], **about)
 
     def _call(self, step: s.Call) -> None:
         tool = step.tool if step.tool in ACTS else TOOLS.get(step.act, step.tool or "mcp__invented__tool")
@@ -244,22 +245,24 @@ class _Transcript:
             self._planning["input"] = {"todos": todos}
             self._planning = None
             return
-        self._done(step.at, "TodoWrite", {"todos": todos}, "Todos have been modified successfully.")
+        self._own_call(step.at, "TodoWrite", {"todos": todos}, "Todos have been modified successfully.")
 
     def _task(self, step: s.Plan, item: s.PlanItem) -> None:
         if item.text:
-            given = {"subject": item.text, "description": "", "activeForm": item.text}
-            self._done(step.at, "TaskCreate", given, f"Task #{item.key} created successfully: {item.text}")
+            arguments = {"subject": item.text, "description": "", "activeForm": item.text}
+            self._own_call(
+                step.at, "TaskCreate", arguments, f"Task #{item.key} created successfully: {item.text}"
+            )
         if not item.text or item.state not in ("pending", ""):
-            given = {"taskId": item.key, "status": STATUS.get(item.state, "pending")}
-            self._done(step.at, "TaskUpdate", given, f"Updated task #{item.key} status")
+            arguments = {"taskId": item.key, "status": STATUS.get(item.state, "pending")}
+            self._own_call(step.at, "TaskUpdate", arguments, f"Updated task #{item.key} status")
 
-    def _done(self, at: float, tool: str, given: dict[str, Any], said: str) -> None:
-        """A call of the agent's own, with its result."""
+    def _own_call(self, at: float, tool: str, arguments: dict[str, Any], output: str) -> None:
+        """Write a call that the agent makes by itself, with its result."""
         id = f"toolu_{self._native}_{len(self.lines)}_{len(self._blocks)}"
-        self._block({"type": "tool_use", "id": id, "name": tool, "input": given})
+        self._block({"type": "tool_use", "id": id, "name": tool, "input": arguments})
         self.flush()
-        self._result(s.Result(at, id, True, text=said))
+        self._result(s.Result(at, id, True, text=output))
 
     def _compact(self, step: s.Compact) -> None:
         about = {"trigger": step.trigger or "auto", "preTokens": step.tokens, "durationMs": 334}

@@ -1,4 +1,4 @@
-"""A Cline task's documents, written from steps; all texts are invented. Roo's are made from these."""
+"""The documents of a Cline task, written from steps; all texts are invented. Roo's are derived from these."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ TOOLS: dict[Act, str] = {
     "search": "search_files", "web": "web_fetch", "agent": "new_task", "ask": "ask_followup_question",
 }  # fmt: skip
 _BOXES = {"done": "x", "active": "-"}
-_EPOCH_MS = 1_767_225_600_000  # where a step has no time
+_EPOCH_MS = 1_767_225_600_000  # for steps without a time
 
 
 def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
-    """The documents as the one that ``load`` makes of them."""
-    return Task(native, cwd).told(steps).document()
+    """The documents of a task, joined as ``load`` does."""
+    return Task(native, cwd).add_all(steps).document()
 
 
 def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
-    task = Task(native, cwd).told(steps)
+    task = Task(native, cwd).add_all(steps)
     data = home / ".cline" / "data"
     path = task.write(data / "tasks" / native)
     if task.focus:
@@ -54,7 +54,7 @@ def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
 
 
 class Task:
-    """Both documents of a task, growing with its steps."""
+    """Both documents of a task, as far as they are written."""
 
     roo = False
     tools = TOOLS
@@ -64,19 +64,19 @@ class Task:
         self.api: list[dict[str, Any]] = []
         self.ui: list[dict[str, Any]] = []
         self.focus = ""
-        self.given: list[str] = []  # by a hook, for the next turn
+        self.pending_context: list[str] = []  # from a hook, for the next turn
         self.model = ""
         self._ts = 0
         self._calls: dict[str, tuple[str, str]] = {}
 
-    def told(self, steps: Iterable[Step]) -> Task:
+    def add_all(self, steps: Iterable[Step]) -> Task:
         for step in steps:
             if isinstance(step, Start) and step.how == "start":
                 continue  # a task begins with its first message
             self._ts = max(self._ts + 1, round(step.at * 1000) or _EPOCH_MS)
             self.add(step)
-        if self.given:
-            self.hear()
+        if self.pending_context:
+            self.add_user_turn()
         return self
 
     def document(self) -> bytes:
@@ -98,7 +98,7 @@ class Task:
             case Prompt(_, text):
                 self.prompt(text)
             case Given(_, text):
-                self.given.append(f'<hook_context source="TaskStart">\n{text}\n</hook_context>')
+                self.pending_context.append(f'<hook_context source="TaskStart">\n{text}\n</hook_context>')
             case Say(_, text):
                 self.say(text)
                 self.show("say", "text", text)
@@ -142,12 +142,12 @@ class Task:
             message["modelInfo"] = {"modelId": self.model, "providerId": "invented", "mode": "act"}
         self.api.append(message)
 
-    def hear(self, *texts: str) -> None:
-        texts, self.given = (*texts, *self.given), []
-        blocks = [{"type": "text", "text": text} for text in (*texts, self.surroundings())]
+    def add_user_turn(self, *texts: str) -> None:
+        texts, self.pending_context = (*texts, *self.pending_context), []
+        blocks = [{"type": "text", "text": text} for text in (*texts, self.environment())]
         self.api.append({"role": "user", "content": blocks, "ts": self._ts})
 
-    def surroundings(self) -> str:
+    def environment(self) -> str:
         return (
             "<environment_details>\n# Visual Studio Code Visible Files\n(No visible files)\n\n"
             f"# Current Working Directory ({self.cwd}) Files\nREADME.md\n\n# Current Mode\nACT MODE\n"
@@ -159,16 +159,18 @@ class Task:
     def prompt(self, text: str) -> None:
         if not self.api:
             self.show("say", "task", text)
-            self.hear(f"<task>\n{text}\n</task>")
+            self.add_user_turn(f"<task>\n{text}\n</task>")
         else:
             self.show("say", "user_feedback", text)
-            self.hear(f"New instructions for task continuation:\n<user_message>\n{text}\n</user_message>")
+            self.add_user_turn(
+                f"New instructions for task continuation:\n<user_message>\n{text}\n</user_message>"
+            )
 
     def call(self, call: Call) -> None:
         tool = self.tools.get(call.act, "use_mcp_tool")
         self._calls[call.id] = (tool, call.command or (call.paths[0] if call.paths else call.note))
-        given = arguments(call)
-        self._assistant({"type": "tool_use", "id": call.id, "name": tool, "input": given})
+        call_arguments = arguments(call)
+        self._assistant({"type": "tool_use", "id": call.id, "name": tool, "input": call_arguments})
 
     def result(self, result: Result) -> None:
         tool, about = self._calls.pop(result.id, ("", ""))
@@ -194,16 +196,16 @@ class Task:
         self.show("say", "api_req_started", json.dumps({**about, "cacheWrites": 0, "cacheReads": 0}))
 
     def compact(self, summary: str, tokens: int) -> None:
-        given = {"context": summary}
+        call_arguments = {"context": summary}
         self._assistant(
-            {"type": "tool_use", "id": f"condense-{self._ts}", "name": "condense", "input": given}
+            {"type": "tool_use", "id": f"condense-{self._ts}", "name": "condense", "input": call_arguments}
         )
 
     def done(self, text: str) -> None:
         self.show("say", "completion_result", text)
-        given = {"result": text}
+        call_arguments = {"result": text}
         id = f"done-{self._ts}"
-        self._assistant({"type": "tool_use", "id": id, "name": "attempt_completion", "input": given})
+        self._assistant({"type": "tool_use", "id": id, "name": "attempt_completion", "input": call_arguments})
 
 
 def boxes(plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""Rollouts as Codex 0.166 writes them: each thing in its two channels, in its order, with its headers."""
+"""Rollouts as Codex 0.166 writes them: most things in two channels, in Codex's order and with its headers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
 
 
 def _with_start(steps: Iterable[Step]) -> Iterator[Step]:
-    """A rollout begins with its session, whatever the steps begin with."""
+    """The steps with a ``Start`` before them if they have none, because a rollout begins with one."""
     first = True
     for step in steps:
         if first and not isinstance(step, Start):
@@ -67,7 +67,7 @@ def _with_start(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 class _Rollout:
-    """A rollout under way."""
+    """The rollout written so far."""
 
     def __init__(self, native: str, cwd: str) -> None:
         self.native, self.cwd, self.model = native, cwd, _MODEL
@@ -76,22 +76,22 @@ class _Rollout:
         self.turn = ""
         self.turns = self.spent = 0
         self.calls: dict[str, Call] = {}
-        self.plan: Call | None = None  # a call that waits for the plan which it sets
-        self.fault: Fault | None = None  # waits for the end of the turn, which tells it
+        self.plan: Call | None = None  # a call that waits for the plan that it sets
+        self.fault: Fault | None = None  # a fault that waits for the end of the turn, which contains it
 
     def write(self, step: Step) -> None:
         self.now = step.at or round(self.now + 0.05, 3)
         self.flush(step)
         if not isinstance(step, Start | End | Model):
-            self._begun()
+            self._begin_turn()
         writer = getattr(self, f"_{type(step).__name__.lower()}", None)
         if writer is not None:
             writer(step)
 
     def flush(self, following: Step | None = None) -> None:
-        """Write what waited for the step that would tell it, unless this is that step."""
+        """Write what waits for a certain step, unless that is the following one."""
         if self.plan is not None and not isinstance(following, Plan):
-            self._planned(self.plan.id, ())
+            self._plan_call(self.plan.id, ())
         if self.fault is not None and not isinstance(following, End):
             self._event("error", message=self.fault.text, codex_error_info=_status(self.fault))
             self.fault = None
@@ -114,8 +114,8 @@ class _Rollout:
         payload.setdefault("internal_chat_message_metadata_passthrough", about)
         self._line("response_item", payload)
 
-    def _message(self, role: str, said: str, kind: str) -> None:
-        block = {"type": "output_text" if role == "assistant" else "input_text", "text": said}
+    def _message(self, role: str, text: str, kind: str) -> None:
+        block = {"type": "output_text" if role == "assistant" else "input_text", "text": text}
         about = {"turn_id": self.turn, "content_item_kinds": [kind]}
         self._response(
             "message",
@@ -136,7 +136,7 @@ class _Rollout:
             completed_at_ms=ms,
         )
 
-    # The course of the session
+    # Starts, turns and ends
 
     def _start(self, step: Start) -> None:
         self.cwd = step.cwd or self.cwd
@@ -144,7 +144,7 @@ class _Rollout:
             self._context()
             return
         meta: dict[str, Any] = {"session_id": self.native, "id": self.native}
-        if step.how == "fork":  # a fork points at its past since it is paginated
+        if step.how == "fork":  # a paginated fork refers to its history instead of copying it
             meta |= {"forked_from_id": step.parent, "history_base": {"thread_id": step.parent}}
         elif step.parent:
             meta |= {"parent_thread_id": step.parent, "thread_source": "subagent"}
@@ -163,7 +163,7 @@ class _Rollout:
             },
         )
 
-    def _begun(self) -> None:
+    def _begin_turn(self) -> None:
         if self.turn:
             return
         self.turns += 1
@@ -215,7 +215,7 @@ class _Rollout:
             "token_count", info=info | {"model_context_window": step.window or _WINDOW}, rate_limits=None
         )
 
-    # What was said
+    # Messages
 
     def _prompt(self, step: Prompt) -> None:
         self._message("user", step.text, "user.text")
@@ -229,11 +229,11 @@ class _Rollout:
         self._message("assistant", step.text, "unknown")
 
     def _report(self, step: Report) -> None:
-        told = json.dumps({"agent_path": step.name, "status": {"completed": step.text}})
-        notice = f"<subagent_notification>\n{told}\n</subagent_notification>"
+        notification = json.dumps({"agent_path": step.name, "status": {"completed": step.text}})
+        notice = f"<subagent_notification>\n{notification}\n</subagent_notification>"
         self._message("user", notice, "multi_agent.subagent_notification")
 
-    # What was done
+    # Calls and results
 
     def _call(self, step: Call) -> None:
         self.calls[step.id] = step
@@ -261,10 +261,10 @@ class _Rollout:
 
     def _plan(self, step: Plan) -> None:
         id = self.plan.id if self.plan is not None else f"call_plan{len(self.lines)}"
-        self._planned(id, tuple((item.text, _STATES.get(item.state, "pending")) for item in step.items))
+        self._plan_call(id, tuple((item.text, _STATES.get(item.state, "pending")) for item in step.items))
 
-    def _planned(self, id: str, items: tuple[tuple[str, str], ...]) -> None:
-        plan = [{"step": said, "status": state} for said, state in items]
+    def _plan_call(self, id: str, items: tuple[tuple[str, str], ...]) -> None:
+        plan = [{"step": text, "status": state} for text, state in items]
         has_result_of_its_own = self.plan is not None
         self.plan = None
         self._function(id, "update_plan", {"plan": plan})
@@ -275,15 +275,15 @@ class _Rollout:
         call = self.calls.get(step.id)
         code = step.exit if step.exit is not None else {True: 0, False: 1, None: None}[step.ok]
         if call is not None and call.act in EDITS:
-            self._patched(step, call, code or 0)
+            self._patch_result(step, call, code or 0)
         elif call is not None and _function(call)[0] == "exec_command":
-            self._executed(step, call, code)
+            self._command_result(step, call, code)
         elif call is None or call.act != "web":
-            said = f"error: {step.text}" if step.ok is False else step.text
-            said = "Plan updated" if call is not None and call.act == "plan" else said
-            self._response("function_call_output", call_id=step.id, output=said)
+            output = f"error: {step.text}" if step.ok is False else step.text
+            output = "Plan updated" if call is not None and call.act == "plan" else output
+            self._response("function_call_output", call_id=step.id, output=output)
 
-    def _executed(self, step: Result, call: Call, code: int | None) -> None:
+    def _command_result(self, step: Result, call: Call, code: int | None) -> None:
         if code is not None:
             self._item(
                 "CommandExecution",
@@ -299,7 +299,7 @@ class _Rollout:
         header = f"Chunk ID: 5adcf3\nWall time: 0.0000 seconds\n{state}\nOriginal token count: 3\nOutput:\n"
         self._response("function_call_output", call_id=step.id, output=header + step.text)
 
-    def _patched(self, step: Result, call: Call, code: int) -> None:
+    def _patch_result(self, step: Result, call: Call, code: int) -> None:
         kind = {"create": "add", "delete": "delete"}.get(call.act, "update")
         self._item(
             "FileChange",
@@ -314,7 +314,7 @@ class _Rollout:
 
 
 def _function(call: Call) -> tuple[str, dict[str, Any]]:
-    """The tool that Codex would have used for this, and its arguments."""
+    """The tool that Codex would have used for a call, and its arguments."""
     if call.act == "run":
         return "exec_command", {"cmd": call.command or call.text}
     if call.act in ("read", "search"):

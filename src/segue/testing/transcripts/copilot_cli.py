@@ -1,4 +1,4 @@
-"""Copilot CLI's ``events.jsonl``, written from steps; all ids and texts are invented."""
+"""The ``events.jsonl`` of Copilot CLI, written from steps; all ids and texts are invented."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
 
 
 class _Log:
-    """Lines, each linked to the one before."""
+    """The lines written so far, each linked to the one before."""
 
     def __init__(self, native: str, cwd: str) -> None:
         self.lines: list[str] = []
@@ -83,11 +83,11 @@ class _Log:
             case Say(_, text):
                 yield "assistant.message", {"messageId": f"m{len(self.lines)}", "content": text}
             case Call():
-                yield from _called(step, _arguments(step))
+                yield from _call_events(step, _arguments(step))
             case Result():
-                yield _completed(step)
+                yield _completion(step)
             case Plan():
-                yield from self._planned(step)
+                yield from self._plan_events(step)
             case Usage():
                 used = {"apiCallId": step.key, "inputTokens": step.context, "outputTokens": step.output}
                 yield "assistant.usage", used
@@ -132,15 +132,15 @@ class _Log:
             data["detachedFromSpawningParentSessionId"] = step.parent
         return "session.start", data
 
-    def _planned(self, plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _plan_events(self, plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
         id = f"plan-{len(self.lines)}"
         if plan.whole:
             rows = [f"- [{_BOXES.get(item.state, ' ')}] {item.text}" for item in plan.items]
-            yield from _called(Call(plan.at, id, "update_todo", "plan"), {"todos": "\n".join(rows)})
+            yield from _call_events(Call(plan.at, id, "update_todo", "plan"), {"todos": "\n".join(rows)})
         else:
             query = " ".join(_statement(item.key, item.text, item.state) for item in plan.items)
-            yield from _called(Call(plan.at, id, "sql", "plan"), {"query": query, "description": ""})
-        yield _completed(Result(plan.at, id, True, text="ok"))
+            yield from _call_events(Call(plan.at, id, "sql", "plan"), {"query": query, "description": ""})
+        yield _completion(Result(plan.at, id, True, text="ok"))
 
 
 def _statement(key: str, text: str, state: str) -> str:
@@ -155,10 +155,10 @@ def _statement(key: str, text: str, state: str) -> str:
     )
 
 
-def _called(call: Call, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _call_events(call: Call, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     tool = _TOOLS.get(call.act, call.tool)
-    asked = {"toolCallId": call.id, "name": tool, "arguments": arguments, "type": "function"}
-    yield "assistant.message", {"messageId": f"m-{call.id}", "content": "", "toolRequests": [asked]}
+    request = {"toolCallId": call.id, "name": tool, "arguments": arguments, "type": "function"}
+    yield "assistant.message", {"messageId": f"m-{call.id}", "content": "", "toolRequests": [request]}
     yield "hook.start", {"hookInvocationId": call.id, "hookType": "preToolUse", "input": {"toolName": tool}}
     yield "hook.end", {"hookInvocationId": call.id, "hookType": "preToolUse", "success": True}
     yield "tool.execution_start", {"toolCallId": call.id, "toolName": tool, "arguments": arguments}
@@ -186,7 +186,7 @@ def _arguments(call: Call) -> dict[str, Any]:
             return {"pattern": call.text}
 
 
-def _completed(result: Result) -> tuple[str, dict[str, Any]]:
+def _completion(result: Result) -> tuple[str, dict[str, Any]]:
     data: dict[str, Any] = {
         "toolCallId": result.id,
         "success": result.ok is not False or result.exit is not None,

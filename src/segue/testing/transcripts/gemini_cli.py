@@ -1,6 +1,6 @@
-"""Gemini CLI's conversations, made from steps: the log of lines of 0.61, in which a later line wins.
+"""Conversations of Gemini CLI 0.61, written from steps: a log of lines, in which a later line wins.
 
-A call is written only with its result, as the agent does it. What it cannot say is left out.
+A call is written only together with its result, as the agent does. What the format lacks is left out.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ STATUS = {"pending": "pending", "active": "in_progress", "done": "completed", "d
 
 
 def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
-    """The transcript that this agent would have written; what it cannot say is left out."""
-    made = _Conversation(native, cwd)
+    """The transcript that this agent would have written; what its format lacks is left out."""
+    conversation = _Conversation(native, cwd)
     for step in steps:
-        made.tell(step)
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in made.lines).encode()
+        conversation.add(step)
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in conversation.lines).encode()
 
 
 def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
-    """Write it where the agent keeps it under this home folder; the path to hand to a reader."""
+    """Write the transcript where the agent would under this home folder, and return its path."""
     slug = re.sub(r"[^a-z0-9]+", "-", Path(cwd).name.lower()).strip("-") or "project"
     registry = home / ".gemini" / "projects.json"
     chats = home / ".gemini" / "tmp" / slug / "chats"
@@ -51,20 +51,20 @@ def _iso(at: float) -> str:
 
 
 class _Conversation:
-    """The lines, as they grow."""
+    """The lines written so far."""
 
     def __init__(self, native: str, cwd: str) -> None:
         self.lines: list[dict[str, Any]] = []
         self._native, self._cwd = native, cwd
         self._count = 0
         self._model = "gemini-2.5-pro"
-        self._open: dict[str, Any] | None = None  # the response under way
-        self._calls: dict[str, s.Call] = {}  # without a result
+        self._open: dict[str, Any] | None = None  # the unfinished response
+        self._calls: dict[str, s.Call] = {}  # calls without a result
         self._todos: list[dict[str, str]] = []
         self._planning = ""
         self._reports: dict[str, s.Report] = {}
 
-    def tell(self, step: s.Step) -> None:
+    def add(self, step: s.Step) -> None:
         if not self.lines:
             self._header(step.at)
         match step:
@@ -79,11 +79,11 @@ class _Conversation:
                 self.lines.append(self._message("user", step.at, [{"text": text}]))
             case s.Given(text=text):
                 self._open = None
-                told = [{"text": f"<hook_context>{text}</hook_context>"}]
-                self.lines.append(self._message("user", step.at, told))
+                content = [{"text": f"<hook_context>{text}</hook_context>"}]
+                self.lines.append(self._message("user", step.at, content))
             case s.Compact(summary=text):
-                told = [{"text": f"<state_snapshot>{text}</state_snapshot>"}]
-                self.lines.append({"$set": {"messages": [self._message("user", step.at, told)]}})
+                content = [{"text": f"<state_snapshot>{text}</state_snapshot>"}]
+                self.lines.append({"$set": {"messages": [self._message("user", step.at, content)]}})
             case s.Interrupt():
                 self._notice("info", step.at, "Request cancelled.")
             case s.Fault(text=text, status=status):
@@ -102,7 +102,7 @@ class _Conversation:
                 self._emit()
             case s.Call():
                 if self._open is not None and "tokens" in self._open and not self._calls:
-                    self._open = None  # a response tells its tokens once
+                    self._open = None  # a response has its tokens once
                 self._calls[step.id] = step
                 self._planning = step.id if step.act == "plan" else ""
             case s.Plan():
@@ -144,13 +144,13 @@ class _Conversation:
         if call.id in self._reports and self._reports[call.id].name:
             args["agent_name"] = self._reports[call.id].name
         answer = {"id": call.id, "name": name, "response": {"error" if failed else "output": text}}
-        made = {
+        call_record = {
             "id": call.id, "name": name, "args": args, "result": [{"functionResponse": answer}],
             "status": "error" if failed else "success", "timestamp": _iso(step.at),
         }  # fmt: skip
         if name == "write_file":
-            made["resultDisplay"] = {"isNewFile": call.act == "create"}
-        return made
+            call_record["resultDisplay"] = {"isNewFile": call.act == "create"}
+        return call_record
 
     def _response(self, at: float) -> dict[str, Any]:
         if self._open is None:

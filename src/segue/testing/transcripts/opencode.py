@@ -1,6 +1,6 @@
-"""OpenCode's conversations, made from steps: what ``opencode export`` prints, and its database.
+"""Conversations of OpenCode, written from steps: the output of ``opencode export``, and the database.
 
-One model response is one message. What OpenCode cannot say (a recap, a branch) is left out.
+A response of the model is one message. What the format lacks (a recap, a branch) is left out.
 """
 
 from __future__ import annotations
@@ -39,31 +39,33 @@ CREATE INDEX IF NOT EXISTS part_session ON part (session_id);
 
 
 def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
-    """The transcript that this agent would have written; what it cannot say is left out."""
-    made = _Conversation(native, cwd)
+    """The transcript that this agent would have written; what its format lacks is left out."""
+    conversation = _Conversation(native, cwd)
     for step in steps:
-        made.tell(step)
-    return json.dumps({"info": made.info, "messages": made.messages}, indent=2, ensure_ascii=False).encode()
+        conversation.add(step)
+    return json.dumps(
+        {"info": conversation.info, "messages": conversation.messages}, indent=2, ensure_ascii=False
+    ).encode()
 
 
 def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
-    """Write it into the database under this home folder, which other conversations may share."""
-    made = _Conversation(native, cwd)
+    """Write the conversation into the database under this home folder, which others may share."""
+    conversation = _Conversation(native, cwd)
     for step in steps:
-        made.tell(step)
+        conversation.add(step)
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA journal_mode = wal")
     connection.execute(SCHEMA)
     with connection:
-        _insert(connection, made)
+        _insert(connection, conversation)
     connection.close()
     return path
 
 
-def _insert(connection: apsw.Connection, made: _Conversation) -> None:
-    info, times = made.info, made.info["time"]
+def _insert(connection: apsw.Connection, conversation: _Conversation) -> None:
+    info, times = conversation.info, conversation.info["time"]
     put = "INSERT OR REPLACE INTO"
     connection.execute(f"{put} project VALUES (?, ?, 'git')", (info["projectID"], info["directory"]))
     connection.execute(
@@ -71,7 +73,7 @@ def _insert(connection: apsw.Connection, made: _Conversation) -> None:
         (info["id"], info["projectID"], info.get("parentID"), info["directory"], info["title"],
          info["version"], times["created"], times["updated"]),
     )  # fmt: skip
-    for message in made.messages:
+    for message in conversation.messages:
         about = message["info"]
         at = about["time"]["created"]
         connection.execute(
@@ -82,22 +84,22 @@ def _insert(connection: apsw.Connection, made: _Conversation) -> None:
                 f"{put} part VALUES (?, ?, ?, ?, ?, ?)",
                 (part["id"], about["id"], info["id"], at, at, _data(part)),
             )
-    for position, (content, status) in enumerate(made.todos):
+    for position, (content, status) in enumerate(conversation.todos):
         at = times["updated"]
         connection.execute(
             f"{put} todo VALUES (?, ?, ?, 'high', ?, ?, ?)", (info["id"], content, status, position, at, at)
         )
 
 
-def _data(one: dict[str, Any]) -> str:
-    """A row's ``data`` is without the ids, which are columns."""
+def _data(record: dict[str, Any]) -> str:
+    """The ``data`` of a row: the record without its ids, which are columns."""
     return json.dumps(
-        {key: value for key, value in one.items() if key not in ("id", "sessionID", "messageID")}
+        {key: value for key, value in record.items() if key not in ("id", "sessionID", "messageID")}
     )
 
 
 class _Conversation:
-    """The document, as it grows."""
+    """The document written so far."""
 
     def __init__(self, native: str, cwd: str) -> None:
         self.info: dict[str, Any] = {
@@ -108,13 +110,13 @@ class _Conversation:
         self.messages: list[dict[str, Any]] = []
         self.todos: list[tuple[str, str]] = []
         self._count = 0
-        self._open: dict[str, Any] | None = None  # the response under way
+        self._open: dict[str, Any] | None = None  # the unfinished response
         self._cwd = cwd
         self._model = ("example", "model-1")
         self._calls: dict[str, dict[str, Any]] = {}  # parts of tools
         self._planning: dict[str, Any] | None = None
 
-    def tell(self, step: s.Step) -> None:
+    def add(self, step: s.Step) -> None:
         at = round(step.at * 1000)
         self.info["time"]["created"] = self.info["time"]["created"] or at
         self.info["time"]["updated"] = max(at, self.info["time"]["updated"])
@@ -151,7 +153,7 @@ class _Conversation:
     def _work(self, step: s.Say | s.Call | s.Result | s.Plan | s.Report, at: int) -> None:
         match step:
             case s.Say(text=text):
-                self._working(at)["parts"].append(
+                self._open_response(at)["parts"].append(
                     self._part("text", text=text, time={"start": at, "end": at})
                 )
             case s.Call():
@@ -204,7 +206,7 @@ class _Conversation:
         part = self._part("tool", tool=tool, callID=step.id, state=state)
         self._calls[step.id] = part
         self._planning = part if tool == "todowrite" else None
-        self._working(at)["parts"].append(part)
+        self._open_response(at)["parts"].append(part)
 
     def _plan(self, step: s.Plan, at: int) -> None:
         if self._planning is None:
@@ -230,10 +232,10 @@ class _Conversation:
         else:
             state |= {"status": "completed", "output": step.text, "title": part["tool"]}
 
-    def _working(self, at: int) -> dict[str, Any]:
-        """The response under way, or the next if it told its tokens."""
+    def _open_response(self, at: int) -> dict[str, Any]:
+        """The unfinished response, or a new one if that has its tokens already."""
         message = self._response(at)
-        if any(one["type"] == "step-finish" for one in message["parts"]):
+        if any(part["type"] == "step-finish" for part in message["parts"]):
             self._open = None
         return self._response(at)
 
@@ -276,7 +278,7 @@ def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
             return {"filePath": path, "content": step.text}
         case "apply_patch" | "patch":
             verb = {"delete": "Delete", "create": "Add"}.get(step.act, "Update")
-            files = "\n".join(f"*** {verb} File: {one}" for one in step.paths)
+            files = "\n".join(f"*** {verb} File: {file}" for file in step.paths)
             return {"patchText": f"*** Begin Patch\n{files}\n*** End Patch"}
         case "task":
             return {"description": step.note, "prompt": step.text, "subagent_type": "general"}

@@ -1,4 +1,4 @@
-"""A Roo task's documents, written from steps: like Cline's, but with tools as XML in the text."""
+"""The documents of a Roo task, written from steps: like Cline's, but with tools as XML in the text."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from . import cline
 
 
 def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
-    """The documents as the one that ``load`` makes of them."""
-    return Task(native, cwd).told(steps).document()
+    """The documents of a task, joined as ``load`` does."""
+    return Task(native, cwd).add_all(steps).document()
 
 
 def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
     storage = home / ".config" / "Code" / "User" / "globalStorage" / "rooveterinaryinc.roo-cline"
-    path = Task(native, cwd).told(steps).write(storage / "tasks" / native)
+    path = Task(native, cwd).add_all(steps).write(storage / "tasks" / native)
     item = {"id": native, "number": 1, "ts": 0, "task": "", "tokensIn": 0, "tokensOut": 0, "workspace": cwd}
     path.with_name("history_item.json").write_text(json.dumps(item))
     return path
 
 
 class Task(cline.Task):
-    """Roo's way of saying the same."""
+    """Cline's documents in Roo's variant."""
 
     roo = True
     tools = {**cline.TOOLS, "edit": "apply_diff"}
 
-    def surroundings(self) -> str:
+    def environment(self) -> str:
         return (
             "<environment_details>\n# VSCode Visible Files\n\n\n# Current Time\n"
             "Current time in ISO 8601 UTC format: 2026-01-01T00:00:00.000Z\n\n# Current Mode\n"
@@ -40,7 +40,7 @@ class Task(cline.Task):
     def prompt(self, text: str) -> None:
         if not self.api:
             self.show("say", "text", text, images=[])
-            self.hear(f"<task>\n{text}\n</task>")
+            self.add_user_turn(f"<task>\n{text}\n</task>")
         else:
             super().prompt(text)
 
@@ -48,16 +48,16 @@ class Task(cline.Task):
         tool = self.tools.get(call.act, "use_mcp_tool")
         about = call.command or (call.paths[0] if call.paths else call.note)
         self._calls[call.id] = (tool, about)
-        given = cline.arguments(call)
+        call_arguments = cline.arguments(call)
         if call.act == "read":
-            given = {"args": f"\n<file>\n<path>{given['path']}</path>\n</file>\n"}
-        given.pop("requires_approval", None)
-        lines = "\n".join(f"<{name}>{value}</{name}>" for name, value in given.items())
+            call_arguments = {"args": f"\n<file>\n<path>{call_arguments['path']}</path>\n</file>\n"}
+        call_arguments.pop("requires_approval", None)
+        lines = "\n".join(f"<{name}>{value}</{name}>" for name, value in call_arguments.items())
         self.say(f"<{tool}>\n{lines}\n</{tool}>")
 
     def result(self, result: Result) -> None:
         tool, about = self._calls.pop(result.id, ("", ""))
-        self.hear(f"[{tool} for '{about}'] Result:", self.outcome(tool, result))
+        self.add_user_turn(f"[{tool} for '{about}'] Result:", self.outcome(tool, result))
 
     def outcome(self, tool: str, result: Result) -> str:
         if tool == "execute_command" and result.exit is not None:
@@ -67,7 +67,7 @@ class Task(cline.Task):
 
     def plan(self, plan: Plan) -> None:
         self.say(f"<update_todo_list>\n<todos>\n{cline.boxes(plan)}\n</todos>\n</update_todo_list>")
-        self.hear("[update_todo_list] Result:", "Todo list updated successfully.")
+        self.add_user_turn("[update_todo_list] Result:", "Todo list updated successfully.")
 
     def usage(self, usage: Usage) -> None:
         about = {"apiProtocol": "openai", "tokensIn": usage.context, "tokensOut": usage.output}

@@ -1,7 +1,7 @@
-"""Long sessions that nobody had: prompts, plans, edits, test runs that fail and pass, decisions, compactions.
+"""Long made-up sessions: prompts, plans, edits, tests that fail and pass, decisions, compactions.
 
-``story(seed, calls=120)`` gives a session that could have been; a seed always gives the same one.
-``facts(seed)`` says what such a session is about, so that a test knows what a brief of it must say.
+``story(seed, calls=120)`` gives a plausible session, always the same for a seed. ``facts(seed)`` says what it
+is about, so that a test knows what a brief of it must contain.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _SAYS = (
 
 
 class Facts(Value):
-    """What a made session is about."""
+    """What a made-up session is about."""
 
     goal: str
     rules: tuple[str, ...]
@@ -85,11 +85,11 @@ def facts(seed: int) -> Facts:
     """What the session of this seed is about."""
     chance = random.Random(f"facts {seed}")
     thing, part = chance.choice(_THINGS), chance.choice(_PARTS)
-    others = chance.sample([one for one in _THINGS if one != thing], 3)
-    parts = chance.sample([one for one in _PARTS if one != part], 5)
-    names = [f"{verb}_{one}" for verb in chance.sample(_VERBS, 5) for one in (thing, others[0])]
-    files = [f"src/shop/{thing}_{one}.py" for one in (part, *parts)]
-    files += [f"src/shop/{one}.py" for one in others] + [f"tests/test_{thing}_{part}.py"]
+    others = chance.sample([word for word in _THINGS if word != thing], 3)
+    parts = chance.sample([word for word in _PARTS if word != part], 5)
+    names = [f"{verb}_{word}" for verb in chance.sample(_VERBS, 5) for word in (thing, others[0])]
+    files = [f"src/shop/{thing}_{word}.py" for word in (part, *parts)]
+    files += [f"src/shop/{word}.py" for word in others] + [f"tests/test_{thing}_{part}.py"]
     items = [
         f"Map every caller of {names[0]} and write down what it expects",
         f"Give {names[1]} the tenant and hand it on in {thing}_{parts[0]}.py",
@@ -99,8 +99,8 @@ def facts(seed: int) -> Facts:
         f"Describe the new {part} in the guide for operators",
     ]
     return Facts(
-        goal=_told(chance, _AIMS, thing=thing, part=part),
-        rules=tuple(_told(chance, (rule,), thing=thing, part=part) for rule in chance.sample(_RULES, 2)),
+        goal=_filled(chance, _AIMS, thing=thing, part=part),
+        rules=tuple(_filled(chance, (rule,), thing=thing, part=part) for rule in chance.sample(_RULES, 2)),
         items=tuple(items),
         files=tuple(files),
         names=tuple(names),
@@ -108,17 +108,17 @@ def facts(seed: int) -> Facts:
     )
 
 
-def _told(chance: random.Random, forms: tuple[str, ...], **about: str) -> str:
+def _filled(chance: random.Random, forms: tuple[str, ...], **about: str) -> str:
     return chance.choice(forms).format(**about)
 
 
 def story(seed: int = 0, calls: int = 120, *, compact_every: int = 0) -> list[Step]:
-    """A session of about so many calls; with ``compact_every``, one that compacts after so many."""
-    return list(_Teller(seed, calls, compact_every).tell())
+    """A session of about so many calls; with ``compact_every``, it is compacted after each so many."""
+    return list(_Writer(seed, calls, compact_every).steps())
 
 
-class _Teller:
-    """A session while it is being told."""
+class _Writer:
+    """Writes the steps of a session."""
 
     def __init__(self, seed: int, calls: int, compact_every: int) -> None:
         self.chance = random.Random(f"story {seed}")
@@ -132,27 +132,27 @@ class _Teller:
         self.now += self.chance.randint(2, 40)
         return self.now
 
-    def tell(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[Step]:
         yield Start(self._at(), "start", native="", branch=f"work/{self.about.items[0].split()[-1]}")
         yield Model(self._at(), "made-model-1")
         yield Prompt(self._at(), f"{self.about.goal}. {' '.join(self.about.rules)}")
         yield Say(self._at(), f"I'll start with the callers, then change {self.about.names[1]}.")
         yield from self._plan()
         while self.left > 0:
-            yield from self._stretch()
+            yield from self._work()
             if self.compact_every and self.made >= self.compact_every:
                 self.made = 0
                 yield self._compacted()
         yield End(self._at())
 
-    def _stretch(self) -> Iterator[Step]:
-        """Look, change, test, mend: what a few minutes of work are made of."""
-        file, name = self._some()
+    def _work(self) -> Iterator[Step]:
+        """A few minutes of work: read, edit, test, fix."""
+        file, name = self._file_and_name()
         yield from self._read(file, name)
         if self.chance.random() < 0.7:
             yield self._say(_SAYS, file, name)
         if self.chance.random() < 0.15:
-            yield from self._asked_elsewhere(name)
+            yield from self._ask_subagent(name)
         yield from self._edit(file, name)
         yield from self._test(name)
         if self.chance.random() < 0.3:
@@ -162,8 +162,8 @@ class _Teller:
         self.tokens = min(190_000, self.tokens + self.chance.randint(900, 4_000))
         yield Usage(self._at(), f"u{self.left}", context=self.tokens, output=400, window=200_000)
 
-    def _some(self) -> tuple[str, str]:
-        """A file and a name: those of the item under way more often than others."""
+    def _file_and_name(self) -> tuple[str, str]:
+        """A file and the name of a function, most often those of the current item."""
         at = min(self.done, len(self.about.files) - 1)
         file = self.about.files[at] if self.chance.random() < 0.5 else self.chance.choice(self.about.files)
         return file, self.chance.choice(self.about.names)
@@ -173,9 +173,9 @@ class _Teller:
         return {"thing": thing, "part": part or "module", "name": name, "file": file.rsplit("/", 1)[-1]}
 
     def _say(self, forms: tuple[str, ...], file: str, name: str) -> Say:
-        return Say(self._at(), _told(self.chance, forms, **self._words(file, name)))
+        return Say(self._at(), _filled(self.chance, forms, **self._words(file, name)))
 
-    def _did(
+    def _call(
         self, act: Act, tool: str, output: str, *, text: str = "", command: str = "",
         paths: tuple[str, ...] = (), exit: int = 0, note: str = "",
     ) -> Iterator[Step]:  # fmt: skip
@@ -186,45 +186,49 @@ class _Teller:
         yield Result(self._at(), id, ok=exit == 0, exit=exit if command else None, text=output)
 
     def _read(self, file: str, name: str) -> Iterator[Step]:
-        body = "\n".join(f"def {one}(tenant, rows): ..." for one in self.chance.sample(self.about.names, 4))
-        yield from self._did("read", "Read", body, text=file, paths=(file,))
+        body = "\n".join(
+            f"def {function}(tenant, rows): ..." for function in self.chance.sample(self.about.names, 4)
+        )
+        yield from self._call("read", "Read", body, text=file, paths=(file,))
         if self.chance.random() < 0.5:
             output = f"{file}:{self.chance.randint(5, 300)}: {name}(tenant)"
-            yield from self._did("run", "Bash", output, command=f"rg -n {name} src")
+            yield from self._call("run", "Bash", output, command=f"rg -n {name} src")
 
     def _edit(self, file: str, name: str) -> Iterator[Step]:
         other = self.chance.choice(self.about.names)
         text = f"return {name}(rows)\nreturn {name}(tenant, {other}(rows))"
-        yield from self._did("edit", "Edit", "done", text=text, paths=(file,))
+        yield from self._call("edit", "Edit", "done", text=text, paths=(file,))
 
     def _test(self, name: str) -> Iterator[Step]:
         file = self.about.files[-1]
         if self.chance.random() < 0.35:
-            why = _told(self.chance, _WHYS, **self._words(file, name))
+            why = _filled(self.chance, _WHYS, **self._words(file, name))
             output = f"FAILED {file}::test_{name}\nE   {why}\n1 failed, 11 passed"
-            yield from self._did("run", "Bash", output, command=self.about.test, exit=1)
+            yield from self._call("run", "Bash", output, command=self.about.test, exit=1)
             if self.chance.random() < 0.8:
                 yield from self._edit(file, name)
-                yield from self._did("run", "Bash", "12 passed", command=self.about.test)
+                yield from self._call("run", "Bash", "12 passed", command=self.about.test)
         else:
-            yield from self._did("run", "Bash", "12 passed", command=self.about.test)
+            yield from self._call("run", "Bash", "12 passed", command=self.about.test)
 
-    def _asked_elsewhere(self, name: str) -> Iterator[Step]:
-        told = _told(self.chance, _REPORTS, **self._words(self.about.files[0], name))
-        yield from self._did("agent", "Task", told, text=f"Who calls {name}?", note=f"Callers of {name}")
-        yield Report(self._at(), told, "explorer")
+    def _ask_subagent(self, name: str) -> Iterator[Step]:
+        report = _filled(self.chance, _REPORTS, **self._words(self.about.files[0], name))
+        yield from self._call("agent", "Task", report, text=f"Who calls {name}?", note=f"Callers of {name}")
+        yield Report(self._at(), report, "explorer")
 
     def _finish(self) -> Iterator[Step]:
-        """An item is done: commit it, and go on with the next."""
+        """Commit a finished item, and continue with the next one."""
         if self.done >= len(self.about.items) - 1:
             return
         subject = f"{self.about.items[self.done].split(' and ')[0]}"
-        yield from self._did("run", "Bash", "1 file changed", command=f'git commit -am "{subject}"')
+        yield from self._call("run", "Bash", "1 file changed", command=f'git commit -am "{subject}"')
         self.done += 1
         yield from self._plan()
         if self.chance.random() < 0.3:
-            wish = f"Good. Please also make sure that {self.about.names[-1]} logs the tenant, not its name."
-            yield Prompt(self._at(), wish)
+            request = (
+                f"Good. Please also make sure that {self.about.names[-1]} logs the tenant, not its name."
+            )
+            yield Prompt(self._at(), request)
 
     def _plan(self) -> Iterator[Step]:
         id = f"plan-{self.done}"

@@ -21,7 +21,7 @@ from ....agents import agent as agent_of
 from ....agents.base import SearchScope
 from ....core.base.values import count
 from ....effects.files.archive import Archive
-from ....effects.files.atomic import private_folder, too_open
+from ....effects.files.atomic import is_open_to_others, private_folder
 from ....effects.files.spool import SPOOL_BYTES_MAX, Spool
 from ....effects.pause_file import pause_paths
 from ....errors import RefusedError, SegueError, extra
@@ -97,7 +97,7 @@ def _folder(home: DataFolder) -> Iterator[Diagnosis]:
         yield Diagnosis("permissions", "bad", f"{own[0]} cannot be written", hint)
         return
     files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*"), home.transcripts]
-    wide = [path for path in files if path.exists() and too_open(path)]
+    wide = [path for path in files if path.exists() and is_open_to_others(path)]
     if wide:
         hint = f"chmod -R go-rwx '{home.path}'"
         yield Diagnosis("permissions", "bad", f"others may read {wide[0]}" + _more(len(wide) - 1), hint)
@@ -246,7 +246,7 @@ def _spool(home: DataFolder) -> Diagnosis:
             "spool", "bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it"
         )
     waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
-    if too_open(spool.folder):
+    if is_open_to_others(spool.folder):
         return Diagnosis("spool", "bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
     return Diagnosis("spool", "ok", f"{waiting}; the next command that opens the store drains them")
 
