@@ -49,7 +49,7 @@ def test_the_demo_fails_when_the_next_worker_does_the_work_again(tmp_path: Path)
     folder = tmp_path / "demo"
     folder.mkdir()
     worker = DEMO.with_name("worker.py").read_text()
-    forgetful = worker.replace("return int(kept", "return 0 and int(kept")
+    forgetful = worker.replace("return int(state", "return 0 and int(state")
     assert forgetful != worker
     (folder / "worker.py").write_text(forgetful)
     (folder / DEMO.name).write_text(DEMO.read_text())

@@ -201,7 +201,7 @@ def test_the_audit_proves_the_chain_and_knows_an_old_head(jwt: Cli, project: Pat
     head = jwt("verify", "--audit", "--json").value["head"]
     jwt("note", "later")
     assert "the chain of events is intact" in jwt("verify", "--audit", "--head", head).out
-    assert "another history" in jwt("verify", "--audit", "--head", "ab" * 32, code=1).out
+    assert "a different history" in jwt("verify", "--audit", "--head", "ab" * 32, code=1).out
     jwt("feature", "add", "say", "x", "--check", "echo said", "--covers", "auth.py")
     jwt("verify")
     [output] = (home / "segue" / "evidence").glob("??/*.zst")

@@ -187,7 +187,7 @@ def test_an_entry_of_the_same_name_that_is_not_ours_is_left_alone(cli: Cli, home
     (home / ".gemini").mkdir()
     file = home / ".gemini" / "settings.json"
     file.write_text('{"mcpServers": {"segue": {"command": "another"}}}')
-    assert "not ours" in cli("init", "--user", "--agent", "gemini-cli", code=69).err
+    assert "Segue did not write it" in cli("init", "--user", "--agent", "gemini-cli", code=69).err
     cli("init", "--user", "--agent", "gemini-cli", "--no-mcp")
 
 

@@ -220,7 +220,7 @@ def test_a_conflict_is_told_in_the_session_and_nothing_is_dropped(there: There, 
         isinstance(body, ev.PendingRefused) and "mine" in body.what and "somebody else wrote" in body.reason
     )
     assert any("not kept" in error["text"] for error in ran.value["errors"]), ran.value
-    assert there.texts("jwt")[-1] == "merges" and "not kept" in started("log").out
+    assert there.texts("jwt")[-1] == "merges" and "not saved" in started("log").out
     started("status")
     assert len([event for event in there.events("jwt") if event.kind == "pending.refused"]) == 1
 

@@ -27,7 +27,7 @@ CHECKS = (
 KILLS = int(os.environ.get("SEGUE_KILLS", "0"))
 PARTS = {
     "aegis": ["aegis"],
-    "sessions": ["operations", "keys", "sessions", "commands", "events", "briefs"],
+    "sessions": ["operations", "keys", "sessions", "commands", "checkpoints", "events", "briefs"],
     "the rest": ["runs", "features", "memories", "handoffs", "handovers", "holds", "agents", "budget"],
 }
 

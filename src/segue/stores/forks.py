@@ -2,7 +2,7 @@
 
 A child inherits the parent's files and sockets. Closing a database drops the parent's locks, and speaking on
 its connection breaks into its conversation. So whoever keeps connections remembers the ``count`` at which
-they were opened; when another one is found, they are the parent's: handed to ``leave_open``, and opened anew.
+they were opened; when another one is found, they are the parent's: put into ``left_open``, and opened anew.
 """
 
 from __future__ import annotations
@@ -11,12 +11,8 @@ import os
 
 count = 0
 """How many forks lie between the first process and this one."""
-_left_open: list[object] = []
-
-
-def leave_open(*things: object) -> None:
-    """Keep these, so that nothing closes them when the last name for them is gone."""
-    _left_open.extend(things)
+left_open: list[object] = []
+"""What the parent has open, kept so that nothing closes it when the last name for it is gone."""
 
 
 def _forked() -> None:

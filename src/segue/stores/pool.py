@@ -66,7 +66,7 @@ class Pool(Generic[C]):
     def lease(self, deadline: float) -> Iterator[Lease[C]]:
         """A connection for this block alone; StoreBusy if none is to be had before the deadline."""
         if self._forks != forks.count:
-            forks.leave_open(self._idle)
+            forks.left_open.append(self._idle)
             self._reset()
         free, lease = self._free, Lease(self._take(deadline))
         try:
@@ -110,7 +110,7 @@ class Pool(Generic[C]):
     def close(self) -> None:
         """Close those that nobody uses; the next call opens anew."""
         if self._forks != forks.count:
-            forks.leave_open(self._idle)
+            forks.left_open.append(self._idle)
             self._reset()
             return
         with self._free:

@@ -150,14 +150,15 @@ class _Kept:
     once nobody else has it. After a fork the threads of the parent are gone, and their connections are the
     parent's: not to be touched."""
 
-    __slots__ = ("_among", "_db", "_process")
+    __slots__ = ("_among", "_db", "_left_open", "_process")
 
     def __init__(self, db: apsw.Connection, among: list[apsw.Connection]) -> None:
         self._db, self._among, self._process = db, among, os.getpid()
+        self._left_open = forks.left_open  # by a name of its own: those of modules go while Python exits
 
     def __del__(self) -> None:
         if os.getpid() != self._process:
-            forks.leave_open(self._db)
+            self._left_open.append(self._db)
             return
         with suppress(ValueError):
             self._among.remove(self._db)
@@ -236,7 +237,7 @@ class Database:
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
         self.free_turn = threading.RLock()
-        forks.leave_open(*self._open, self._local)
+        forks.left_open.extend((*self._open, self._local))
         self._open, self._local, self._forks = [], threading.local(), forks.count
 
     def _connect(self) -> apsw.Connection:
