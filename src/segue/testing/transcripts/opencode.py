@@ -136,8 +136,8 @@ class _Conversation:
             case s.Compact():
                 self._compact(step, at)
             case s.Say(text=text):
-                said = self._part("text", text=text, time={"start": at, "end": at})
-                self._open_response(at)["parts"].append(said)
+                parts = self._open_response(at)["parts"]
+                parts.append(self._part("text", text=text, time={"start": at, "end": at}))
             case s.Call():
                 self._call(step, at)
             case s.Plan():
