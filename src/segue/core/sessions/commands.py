@@ -325,10 +325,6 @@ def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     return [ev.Answered(text, c.answer)]
 
 
-def _ask(state: SessionState, c: Ask) -> Bodies:
-    return [] if find_question(state, c.text) >= 0 else [ev.Asked(c.text)]
-
-
 def _fail(state: SessionState, c: Fail) -> Bodies:
     index = find_trouble(state, c.error)
     return [] if index >= 0 and not state.troubles[index].solution else [ev.ErrorSeen(c.error)]
@@ -358,10 +354,6 @@ def _pause(state: SessionState, c: Pause) -> Bodies | Refusal:
     if c.cause not in PAUSE_CAUSES:
         return Refusal("usage", f"unknown pause cause: {c.cause}", "use one of " + ", ".join(PAUSE_CAUSES))
     return [] if state.status == "paused" else [ev.SessionPaused(c.reason, c.cause)]
-
-
-def _resume(state: SessionState, c: Resume) -> Bodies | Refusal:
-    return [ev.Resumed()] if state.status in ("paused", "created") else []
 
 
 def _complete(state: SessionState, c: Complete) -> Bodies | Refusal:
@@ -399,7 +391,7 @@ _DECIDERS: dict[type[Command], Any] = {
     Drop: lambda s, c: _move(s, c.item, "dropped", ev.ItemDropped, c.reason),
     Note: lambda s, c: [ev.Noted(c.text)],
     Decide: _decide,
-    Ask: _ask,
+    Ask: lambda s, c: [] if find_question(s, c.text) >= 0 else [ev.Asked(c.text)],
     Answer: _answer,
     Learn: lambda s, c: [ev.Learnt(c.text)],
     Fail: _fail,
@@ -417,7 +409,7 @@ _DECIDERS: dict[type[Command], Any] = {
     Mark: lambda s, c: [ev.Marked(c.name, c.note)],
     Rewind: _rewind,
     Pause: _pause,
-    Resume: _resume,
+    Resume: lambda s, c: [ev.Resumed()] if s.status in ("paused", "created") else [],
     Complete: _complete,
     Abandon: _abandon,
     Hand: lambda s, c: [ev.Handed(c.to, c.note)],

@@ -7,6 +7,8 @@ refer to the state that was last seen, so they are replaced by the texts of thei
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import msgspec
@@ -30,10 +32,7 @@ WAITING: tuple[type[Command], ...] = tuple(
 
 def waiting_union() -> Any:
     """All types of ``WAITING`` as one tagged union, for decoding."""
-    union: Any = WAITING[0]
-    for kind in WAITING[1:]:
-        union = union | kind
-    return union
+    return reduce(or_, WAITING)
 
 
 def may_wait(commands: Sequence[Command], state: SessionState | None) -> bool:

@@ -22,7 +22,7 @@ from ..base.values import Value
 from ..journal.event import Body
 from . import events as ev
 from .state import TYPES, AgentState, Context, Metrics, SessionState, key
-from .status import hints_of
+from .status import hints_of, threads_newest_first
 
 VERSION = "1.0"
 _CONTEXT = {
@@ -84,7 +84,6 @@ def _context(state: SessionState) -> Document:
 
 def _working_state(state: SessionState) -> Document:
     focus = state.focus
-    threads = sorted(state.threads.values(), key=lambda t: (t.last_activity, t.topic), reverse=True)
     return {
         "current_focus": {
             "note_id": focus.note_id or focus.file or None,
@@ -98,7 +97,7 @@ def _working_state(state: SessionState) -> Document:
                 "last_activity": t.last_activity or None,
                 "notes": [*t.notes],
             }
-            for t in threads
+            for t in threads_newest_first(state)
         ],
         "uncommitted_changes": [{"file": file, "type": kind} for file, kind in state.changes],
     }
