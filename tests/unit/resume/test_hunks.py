@@ -35,10 +35,15 @@ def test_a_new_file_is_given_by_its_beginning_and_a_binary_one_is_not(tree: Path
 
 
 def test_without_time_or_without_git_nothing_is_told(
-    tree: Path, tmp_path_factory: pytest.TempPathFactory
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert HunkQuery(tree, seconds=0).changes().cut
     assert HunkQuery(tmp_path_factory.mktemp("bare"), seconds=10).changes().files == ()
+    slow = tmp_path_factory.mktemp("bin") / "git"
+    slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(slow.parent))
+    found = HunkQuery(tree, seconds=0.05).changes()
+    assert found.cut and found.files == ()
 
 
 def test_nothing_that_a_repository_names_is_run(tree: Path) -> None:
