@@ -285,11 +285,12 @@ def _move(state: SessionState, name: str, status: str, body: Any, *details: Any)
     return [] if text != name and _status(state, text) == status else [body(text, *details)]
 
 
-def _add(state: SessionState, c: Add) -> Bodies | Refusal:
-    text = resolve_item(state, c.item)
+def _changed(state: SessionState, name: str, body: Any, *statuses: str) -> Bodies | Refusal:
+    """The event about an item, if that has one of these statuses; that of an unknown item is empty."""
+    text = resolve_item(state, name)
     if isinstance(text, Refusal):
         return text
-    return [ev.ItemAdded(text)] if _status(state, text) in ("", "dropped") else []
+    return [body(text)] if _status(state, text) in statuses else []
 
 
 def _block(state: SessionState, c: Block) -> Bodies | Refusal:
@@ -303,13 +304,6 @@ def _block(state: SessionState, c: Block) -> Bodies | Refusal:
     if state.active == (index,) and state.next and not c.stay:
         bodies.append(ev.ItemBegun(state.items[state.next[0]].text, quiet=True))
     return bodies
-
-
-def _unblock(state: SessionState, c: Unblock) -> Bodies | Refusal:
-    text = resolve_item(state, c.item)
-    if isinstance(text, Refusal):
-        return text
-    return [ev.ItemUnblocked(text)] if _status(state, text) in ("blocked", "") else []
 
 
 def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
@@ -383,11 +377,11 @@ def _unknown_field(values: Mapping[str, Any], part: Any) -> Refusal | None:
 
 _DECIDERS: dict[type[Command], Any] = {
     Create: _create,
-    Add: _add,
+    Add: lambda s, c: _changed(s, c.item, ev.ItemAdded, "", "dropped"),
     Begin: lambda s, c: _move(s, c.item, "active", ev.ItemBegun, c.quiet),
     Done: lambda s, c: _move(s, c.item, "done", ev.ItemDone),
     Block: _block,
-    Unblock: _unblock,
+    Unblock: lambda s, c: _changed(s, c.item, ev.ItemUnblocked, "", "blocked"),
     Drop: lambda s, c: _move(s, c.item, "dropped", ev.ItemDropped, c.reason),
     Note: lambda s, c: [ev.Noted(c.text)],
     Decide: _decide,
