@@ -19,9 +19,7 @@ from pathlib import Path
 import msgspec
 
 from ..core.base.lazy import msgpack_decoder, regex
-from ..core.base.values import Value
 from .files.atomic import replace_quickly
-from .git.queries import output_of
 
 FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks")
 FILES = ("PROJECT_STATE.md", "AGENTS.md", "CLAUDE.md")
@@ -47,13 +45,6 @@ class ProjectNote(msgspec.Struct, array_like=True, gc=False, frozen=True):
     links: tuple[str, ...] = ()
     size: int = 0
     changed_ns: int = 0
-
-
-class NoteTimes(Value):
-    """When a note was created and last changed, according to git; empty where git does not know."""
-
-    created: str = ""
-    changed: str = ""
 
 
 class _Folder(msgspec.Struct, array_like=True, gc=False):
@@ -167,19 +158,6 @@ class Library:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
         except OSError:
             return None
-
-    def times(self, notes: Sequence[ProjectNote], *, seconds: float = 1.0) -> dict[str, NoteTimes]:
-        """When notes were created and changed, by their ids, as far as git answers in time."""
-        words = ("-c", "core.quotePath=false", "log", "--format=%x01%cI", "--name-only", "--")
-        log = output_of(self.root, *words, *(note.path for note in notes), seconds=seconds)
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
-        for commit in (log or b"").decode("utf-8", "replace").split("\x01")[1:]:
-            when, *paths = [line for line in commit.split("\n") if line]
-            for path in paths:
-                last.setdefault(path, when)
-                first[path] = when
-        return {note.id: NoteTimes(first[note.path], last[note.path]) for note in notes if note.path in first}
 
     # -- the index -----------------------------------------------------------------------------
 

@@ -38,13 +38,6 @@ def _decoded(text: str, start: int) -> Any:
         return None
 
 
-def rows_of(text: str, key: str) -> list[Any]:
-    """The list under a key of the object in a text, or the list that the text is; as much as is whole."""
-    value = value_of(text)
-    rows = value.get(key) if isinstance(value, dict) else value
-    return rows if isinstance(rows, list) else []
-
-
 _KEY = regex(r'"(\w{1,40})"\s*:\s*\[')
 
 
