@@ -36,10 +36,6 @@ def _gap(body: ev.Gap) -> str:
     return _with(f"{which} could not be recovered", body.reason)
 
 
-def _rewound(body: ev.Rewound) -> str:
-    return f"back to checkpoint {body.name}" if body.name else f"undone, back to version {body.to}"
-
-
 def _completed(body: ev.Completed) -> str:
     text = _with("completed", body.summary)
     if body.forced:
@@ -67,7 +63,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Abandoned: lambda b: _with("abandoned", b.reason),
     ev.Described: _described,
     ev.Handed: lambda b: _with(f"handed to {b.to}", b.note),
-    ev.Rewound: _rewound,
+    ev.Rewound: lambda b: f"back to checkpoint {b.name}" if b.name else f"undone, back to version {b.to}",
     ev.Gap: _gap,
     ev.Imported: lambda b: _with("imported", b.source, " from "),
     ev.Erased: lambda b: f"text erased from {count(len(b.versions), 'event')}",

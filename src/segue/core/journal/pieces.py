@@ -181,15 +181,7 @@ def _walk(value: Any, depth: int, prefix: bytes, found: list[tuple[bytes, bool, 
     if kind is dict and len(value) < SECTION_ELEMENTS and depth < _DEPTH_MAX:
         prefix += _HEADS[len(value)]
         for name, child in value.items():
-            prefix += _encode(name)
-            kind = type(child)
-            if kind is list and len(child) >= SECTION_ELEMENTS:
-                found.append((prefix + _header(len(child), 0x90), False, child))
-                prefix = b""
-            elif kind is list or kind is dict:
-                prefix = _walk(child, depth + 1, prefix, found)
-            else:
-                prefix += _encode(child)
+            prefix = _walk(child, depth + 1, prefix + _encode(name), found)
         return prefix
     if (kind is not list and kind is not dict) or len(value) < SECTION_ELEMENTS:
         body = _encode(value)

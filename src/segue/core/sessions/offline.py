@@ -47,11 +47,8 @@ def may_wait(commands: Sequence[Command], state: SessionState | None) -> bool:
 
 def _numbered(command: Command) -> list[str]:
     """The fields of a command that contain a number instead of a text."""
-    return [name for name in ("item", "question") if _is_number(str(getattr(command, name, "")))]
-
-
-def _is_number(text: str) -> bool:
-    return text.startswith("#") and text[1:].isdecimal()
+    texts = {name: str(getattr(command, name, "")) for name in ("item", "question")}
+    return [name for name, text in texts.items() if text[:1] == "#" and text[1:].isdecimal()]
 
 
 def spelt_out(state: SessionState | None, command: Command) -> Command | Refusal:

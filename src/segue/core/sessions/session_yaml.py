@@ -275,7 +275,9 @@ def events_of(root: Document, *, imported: str) -> list[DatedBody]:
     first = times["created"] or times["started"] or latest
     bodies = [DatedBody(first, _created(session))]
     bodies += _working_facts(session, latest)
-    bodies += [DatedBody(at or latest, _thread(part)) for at, part in threads]
+    for at, part in threads:
+        moved = ev.ThreadMoved(part.text("topic"), part.text("status"), part.texts("notes"))
+        bodies.append(DatedBody(at or latest, moved))
     bodies += [DatedBody(latest, body) for body in _implied(session)]
     counts = session.part("metrics")
     sums = {name: counts.of(Metrics, name) for name in Metrics.__struct_fields__}
@@ -326,10 +328,6 @@ def _lifecycle(life: _Part, times: dict[str, str]) -> dict[str, Any]:
         "active_seconds": round(life.number("duration_active_minutes") * 60, 6),
     }
     return {name: value for name, value in values.items() if value}
-
-
-def _thread(part: _Part) -> ev.ThreadMoved:
-    return ev.ThreadMoved(part.text("topic"), part.text("status"), part.texts("notes"))
 
 
 def _working_facts(session: _Part, at: str) -> list[DatedBody]:

@@ -134,14 +134,10 @@ def _expanded(root: Path, dirty: Sequence[Dirty], deadline: float) -> list[Dirty
     if output is None:
         return list(dirty)
     new_files = [Dirty(os.fsdecode(path), "created") for path in output.split(b"\0") if path]
-    covered = tuple(entry.path for entry in new_files)
-    nested = [entry for entry in dirty if entry.path in folders and not _any_below(entry.path, covered)]
+    empty = [folder for folder in folders if not any(new.path.startswith(folder) for new in new_files)]
+    nested = [entry for entry in dirty if entry.path in empty]
     written = [entry for entry in new_files if not trees.is_generated(os.fsencode(entry.path))]
     return [*(entry for entry in dirty if entry.path not in folders), *nested, *written]
-
-
-def _any_below(folder: str, paths: tuple[str, ...]) -> bool:
-    return any(path.startswith(folder) for path in paths)
 
 
 def _hashed(root: Path, dirty: Sequence[Dirty]) -> list[Dirty]:
