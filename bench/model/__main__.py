@@ -220,8 +220,9 @@ def long_session(corpus: list[Path], folder: Path) -> Path:
             agent = recognised(path)
             if final(read(path, agent), agent).chars // 4 >= LONG_TOKENS:
                 return path
+    from tests.support.long_story import story
+
     from segue.testing.transcripts import written
-    from segue.testing.transcripts.story import story
 
     calls = 500
     while True:

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.long_story import story
 from tests.support.other_user import as_anybody, linux
 from tests.surfaces.conftest import Cli
 
 from segue import __version__, errors
 from segue.surfaces.cli.main import main
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import story
 
 DESTRUCTIVE = re.compile(r"\brm\b|--yes|--force|delete|segue (abandon|scrub|drop|cleanup(?! --restore))\b")
 EXAMPLES: list[errors.SegueError] = [

@@ -9,10 +9,9 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
 
 from ..errors import UnknownAgent
-from .base import Agent, Traits
+from .base import Agent, Traits, loaded
 
 GROUP = "segue.agents"
 
@@ -60,9 +59,8 @@ def _has_third_party_agents() -> bool:
 
 @cache
 def _load(reference: str) -> Agent:
-    module, _, name = reference.partition(":")
-    loaded: Agent = getattr(import_module(module), name)
-    return loaded
+    agent: Agent = loaded(reference)
+    return agent
 
 
 def agent(name: str) -> Agent:

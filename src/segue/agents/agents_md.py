@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .install import Edit, InstallTarget
+from .install import Edit, Installer, InstallTarget
 
 BLOCK = """\
 ## Segue
@@ -25,7 +25,7 @@ available:
 """
 
 
-class AgentsMdInstaller:
+class AgentsMdInstaller(Installer):
     """Any agent that reads AGENTS.md."""
 
     name = "agents-md"
@@ -39,9 +39,6 @@ class AgentsMdInstaller:
 
     def rooted(self, where: InstallTarget) -> bool:
         return False
-
-    def after(self, where: InstallTarget) -> list[str]:
-        return []
 
 
 INSTALLER = AgentsMdInstaller()

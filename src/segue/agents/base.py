@@ -9,6 +9,7 @@ Environment, home and project are arguments; nothing here reads those of the pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
@@ -104,6 +105,12 @@ class Traits(Value):
     """Whether a call is missing from its transcript until it has ended."""
     start_is_first_prompt: bool = False
     """Whether its hook at the start takes no answer, so that the first prompt counts as the start."""
+
+
+def loaded(reference: str) -> Any:
+    """The value that a reference ``module:name`` stands for."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
 
 
 class Agent(Protocol):

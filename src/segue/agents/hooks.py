@@ -8,7 +8,6 @@ does one without the id of a conversation.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -17,6 +16,7 @@ from ..core.base.values import Value
 from ..errors import UnknownAgent
 from . import agent as agent_of
 from . import traits_of
+from .base import loaded
 
 Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "status"]
 
@@ -85,11 +85,7 @@ def hooks_of(agent: str) -> Hooks | None:
         reference = traits_of(agent_of(agent)).hooks
     except UnknownAgent:
         return None
-    if not reference:
-        return None
-    module, _, name = reference.partition(":")
-    hooks: Hooks = getattr(import_module(module), name)
-    return hooks
+    return loaded(reference) if reference else None
 
 
 def read(agent: str, event: str, payload: bytes) -> HookEvent | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,6 @@ from pathlib import Path
 import msgspec
 
 from ..core.base.lazy import msgpack_decoder, regex
-from ..core.base.values import Value
 from .files.atomic import replace_quickly
 
 FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks")
@@ -47,13 +45,6 @@ class ProjectNote(msgspec.Struct, array_like=True, gc=False, frozen=True):
     links: tuple[str, ...] = ()
     size: int = 0
     changed_ns: int = 0
-
-
-class NoteTimes(Value):
-    """When a note was created and last changed, according to git; empty where git does not know."""
-
-    created: str = ""
-    changed: str = ""
 
 
 class _Folder(msgspec.Struct, array_like=True, gc=False):
@@ -133,10 +124,6 @@ class Library:
         by_path = {note.path: note for note in self.all().values()}
         return [by_path[name] for name in names if name in by_path]
 
-    def playbooks(self) -> list[ProjectNote]:
-        """The notes whose path contains "playbook"."""
-        return [note for note in self.all().values() if "playbook" in note.path.lower()]
-
     def matching(self, words: Iterable[str], most: int) -> list[ProjectNote]:
         """The notes with the most of these words in their titles, at most ``most`` of them."""
         wanted = sorted({word.lower() for word in words})
@@ -171,27 +158,6 @@ class Library:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
         except OSError:
             return None
-
-    def times(self, notes: Sequence[ProjectNote], *, seconds: float = 1.0) -> dict[str, NoteTimes]:
-        """When notes were created and changed, by their ids, as far as git answers in time."""
-        command = [
-            "git", "-C", str(self.root), "-c", "core.quotePath=false", "log", "--format=%x01%cI",
-            "--name-only", "--", *(note.path for note in notes),
-        ]  # fmt: skip
-        try:
-            done = subprocess.run(
-                command, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL
-            )
-        except (OSError, subprocess.SubprocessError):
-            return {}
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
-        for commit in done.stdout.decode("utf-8", "replace").split("\x01")[1:]:
-            when, *paths = [line for line in commit.split("\n") if line]
-            for path in paths:
-                last.setdefault(path, when)
-                first[path] = when
-        return {note.id: NoteTimes(first[note.path], last[note.path]) for note in notes if note.path in first}
 
     # -- the index -----------------------------------------------------------------------------
 

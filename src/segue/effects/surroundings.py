@@ -19,11 +19,6 @@ import msgspec
 from ..core.base.values import Value
 from ..core.resume import lock_files as core
 
-LOCKS = (
-    "uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "requirements.txt", "package-lock.json",
-    "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock",
-    "mix.lock",
-)  # fmt: skip
 INSTALL_COMMANDS = {
     "uv.lock": "uv sync", "poetry.lock": "poetry install", "pdm.lock": "pdm install",
     "Pipfile.lock": "pipenv sync", "requirements.txt": "python -m pip install -r requirements.txt",
@@ -31,6 +26,7 @@ INSTALL_COMMANDS = {
     "bun.lock": "bun install", "Cargo.lock": "cargo fetch", "go.sum": "go mod download",
     "Gemfile.lock": "bundle install", "composer.lock": "composer install", "mix.lock": "mix deps.get",
 }  # fmt: skip
+LOCKS = tuple(INSTALL_COMMANDS)
 HASH_CHARS = 12
 ENVIRONMENTS = (".venv", "venv", "env")
 LOCK_BYTES_MAX = 20_000_000
@@ -144,13 +140,10 @@ def _python(root: Path, name: str, text: str, environment: Mapping[str, str]) ->
     wanted = core.packages(name, text)
     if not wanted:
         return None
+    if folder is None and name != "uv.lock":
+        return None  # only uv installs into the project by itself
     if folder is None:
-        installs_into_project = name == "uv.lock"  # the only one that does so by itself
-        return (
-            DependencyState(name, False, "there is no .venv", INSTALL_COMMANDS[name])
-            if installs_into_project
-            else None
-        )
+        return DependencyState(name, False, "there is no .venv", INSTALL_COMMANDS[name])
     installed = _installed(folder)
     needed = (
         core.certain(text) if name == "requirements.txt" else _direct(text) if name == "uv.lock" else set()

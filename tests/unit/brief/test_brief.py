@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.support.briefs import GOAL, brief, line
+from tests.support.long_story import story
 
 from segue.core.brief.compose import ORDER, compose, marked_down
 from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, facts
@@ -19,7 +20,6 @@ from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
 from segue.core.runs.steps import Call, Interrupt, Plan, PlanItem, Prompt, Report, Result, Say, Step
 from segue.errors import BudgetTooSmall
-from segue.testing.transcripts.story import story
 
 FUNCTION = frozenset(
     """a after an and are as at be because before but by can created done edited failed failing fails for from
@@ -309,7 +309,7 @@ def test_the_same_steps_give_the_same_brief_in_every_process(monkeypatch: pytest
     import sys
 
     code = (
-        "from segue.testing.transcripts.story import story; from segue.core.runs.digest import fold;"
+        "from tests.support.long_story import story; from segue.core.runs.digest import fold;"
         "from segue.core.brief.facts import facts; from segue.core.brief.compose import compose;"
         "print(compose(facts([fold(story(4, calls=150))])))"
     )

@@ -16,10 +16,10 @@ import msgspec
 from ...core.base.lazy import regex
 from ...core.base.values import Value
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_part
+from ..transcript_files import FileAgent, listed
 
 if TYPE_CHECKING:
     from . import wire
-    from .reader import Reader
 
 API, UI = "api_conversation_history.json", "ui_messages.json"
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
@@ -47,7 +47,7 @@ class Flavour(Value):
     traits: Traits = Traits()
 
 
-class Cline:
+class Cline(FileAgent):
     """See ``agents.base.Agent``."""
 
     form: Form = "document"
@@ -64,16 +64,8 @@ class Cline:
             self.name == "roo"
         )
 
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
     def load(self, path: Path, native: str) -> bytes:
         return loaded(path, native)
-
-    def retention(self, where: SearchScope) -> int | None:
-        return None
 
     def find(self, where: SearchScope) -> Iterator[Found]:
         bases = list(_bases(self._flavour, where))
@@ -132,11 +124,7 @@ def _bases(flavour: Flavour, where: SearchScope) -> Iterator[Path]:
 
 
 def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    try:
-        names = os.listdir(tasks)
-    except OSError:
-        return
-    for name in names:
+    for name in listed(tasks):
         for file in (API, UI):
             try:
                 yield tasks / name / file, (tasks / name / file).stat()

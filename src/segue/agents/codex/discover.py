@@ -18,7 +18,9 @@ from typing import Any
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import HEAD_BYTES, Found, SearchScope, Sign
+from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
+from ..transcript_files import FileAgent, listed
+from .launch import Launcher
 
 ROLLOUT = regex(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
 _TAIL_BYTES = 65_536
@@ -28,6 +30,12 @@ _CWD = regex(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
 _PARENT = regex(rb'"parent_thread_id":\s?("(?:[^"\\]|\\.)*")')
 _STATE = regex(r"state_(\d+)\.sqlite")
 
+# Quotes without escapes, so it is not inside a text that somebody wrote.
+_MARK = regex(
+    rb'"type":\s?"(?:session_meta|response_item|event_msg|turn_context|function_call|local_shell_call)"'
+    rb'|"record_type":\s?"state"'
+)
+
 
 class RolloutHead(msgspec.Struct):
     """Facts from the first line of a rollout."""
@@ -36,17 +44,34 @@ class RolloutHead(msgspec.Struct):
     parent: str = ""
 
 
-def find(where: SearchScope) -> Iterator[Found]:
-    """The project's rollouts, newest first."""
-    home = Path(where.env.get("CODEX_HOME") or where.home / ".codex")
-    folders = _index(home) | dict(where.known)
-    # Rollouts that the index or an earlier search assigns to the project are sorted by their last change. The
-    # unknown ones come in the order of their names, which is good enough: a new file is a recent one.
-    return heapq.merge(_hinted(home, folders, where), _walked(home, folders, where), key=_newest)
+class Codex(FileAgent):
+    """OpenAI's Codex CLI."""
 
+    name = "codex"
+    title = "Codex"
+    traits = Traits(
+        conversation_variables=("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
+        variables=("CODEX_SANDBOX",),
+        start="codex",
+        rules_file="AGENTS.md",
+        hooks="segue.agents.codex.hooks:HOOKS",
+        installer="segue.agents.codex.install:INSTALLER",
+    )
+    form: Form = "lines"
+    launcher = Launcher()
 
-def _newest(found: Found) -> float:
-    return -found.changed
+    def recognises(self, head: bytes, name: str) -> bool:
+        if ROLLOUT.fullmatch(name):
+            return head.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{")
+        return name.endswith(".jsonl") and _MARK.search(head) is not None
+
+    def find(self, where: SearchScope) -> Iterator[Found]:
+        home = Path(where.env.get("CODEX_HOME") or where.home / ".codex")
+        folders = _index(home) | dict(where.known)
+        # Rollouts that the index or an earlier search assigns to the project are sorted by their last change.
+        # The unknown ones come in the order of their names, which is good enough: a new file is a recent one.
+        known, new = _hinted(home, folders, where), _walked(home, folders, where)
+        return heapq.merge(known, new, key=lambda found: -found.changed)
 
 
 def _hinted(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator[Found]:
@@ -76,28 +101,21 @@ def _walked(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator
 
 def _rollouts(home: Path) -> Iterator[str]:
     """Every rollout, newest first by day and name; the folder of a day is listed when it is reached."""
-    for year in _listed(home / "sessions"):
-        for month in _listed(year):
-            for day in _listed(month):
+    for year in _numbered(home / "sessions"):
+        for month in _numbered(year):
+            for day in _numbered(month):
                 yield from _files(day)
-    yield from _files(str(home / "archived_sessions"))
+    yield from _files(home / "archived_sessions")
 
 
-def _listed(folder: str | Path) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder), reverse=True)
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names if name.isdecimal()]
+def _numbered(folder: str | Path) -> list[str]:
+    """The folders of years, months or days in a folder, newest first."""
+    return [os.path.join(folder, name) for name in reversed(listed(folder)) if name.isdecimal()]
 
 
-def _files(folder: str) -> Iterable[str]:
-    try:
-        names = sorted(os.listdir(folder), reverse=True)
-    except OSError:
-        return ()
-    rollouts = (name for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
-    return (os.path.join(folder, name) for name in rollouts)
+def _files(folder: str | Path) -> Iterable[str]:
+    names = (name for name in reversed(listed(folder)) if name.startswith("rollout-"))
+    return (os.path.join(folder, name) for name in names if name.endswith(".jsonl"))
 
 
 def _found(home: Path, path: str, head: RolloutHead | None, where: SearchScope) -> Found | None:
@@ -193,10 +211,7 @@ def is_turn_open(path: str) -> bool:
 def _index(home: Path) -> dict[str, str]:
     """The project folder of each rollout by its path, from the newest ``state_N.sqlite``; empty if none
     exists."""
-    try:
-        states = [(int(name[1]), name[0]) for name in map(_STATE.fullmatch, os.listdir(home)) if name]
-    except OSError:
-        return {}
+    states = [(int(name[1]), name[0]) for name in map(_STATE.fullmatch, listed(home)) if name]
     for _, name in sorted(states, reverse=True):
         rows = _threads(home / name)
         if rows:

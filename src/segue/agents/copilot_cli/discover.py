@@ -11,16 +11,12 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...core.base.lazy import regex
 from ..base import Form, Found, SearchScope, Sign, Traits
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
+from ..transcript_files import FileAgent, json_text_in, listed
 
 _FOLDERS = ("session-state", "history-session-state")
 _CWD = regex(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
@@ -36,7 +32,7 @@ _MARKS = (
 )
 
 
-class CopilotCli:
+class CopilotCli(FileAgent):
     """See ``agents.base.Agent``."""
 
     name = "copilot-cli"
@@ -56,17 +52,6 @@ class CopilotCli:
         if b'"parentId"' not in compact or b'"data":' not in compact:
             return False
         return sum(mark in compact for mark in _MARKS) >= 2
-
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
-    def load(self, path: Path, native: str) -> bytes:
-        return path.read_bytes()
-
-    def retention(self, where: SearchScope) -> int | None:
-        return None
 
     def find(self, where: SearchScope) -> Iterator[Found]:
         files = sorted(_files(where), key=lambda file: -file[1].st_mtime)
@@ -98,19 +83,12 @@ def _roots(where: SearchScope) -> list[Path]:
 
 def _files(where: SearchScope) -> Iterator[tuple[Path, os.stat_result]]:
     for folder in [root / name for root in _roots(where) for name in _FOLDERS]:
-        for name in _listed(folder):
+        for name in listed(folder):
             path = folder / name if name.endswith(".jsonl") else folder / name / "events.jsonl"
             try:
                 yield path, path.stat()
             except OSError:
                 continue  # an empty conversation without events, or one deleted meanwhile
-
-
-def _listed(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _cwd(path: Path) -> str:
@@ -121,12 +99,7 @@ def _cwd(path: Path) -> str:
             match = None
         if match:
             return _scalar(match[1])
-    try:
-        with path.open("rb") as file:
-            match_in_head = _CWD.search(file.read(16_384))
-        return str(msgspec.json.decode(match_in_head[1])) if match_in_head else ""
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return ""
+    return json_text_in(path, _CWD)
 
 
 def _scalar(text: str) -> str:
@@ -141,7 +114,7 @@ def _scalar(text: str) -> str:
 
 def _process(folder: Path, where: SearchScope) -> tuple[int, Sign]:
     gone = 0
-    for name in _listed(folder):
+    for name in listed(folder):
         if lock := _LOCK.fullmatch(name):
             if where.is_alive(int(lock[1]), ""):
                 return int(lock[1]), "alive"

@@ -12,17 +12,14 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ...core.base.lazy import regex
 from ..base import Form, Found, SearchScope, Traits
+from ..transcript_files import FileAgent, listed
 from .launch import Launcher
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
 
 _SESSION = regex(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _LINE = regex(rb'"type"\s*:\s*"gemini"')
@@ -33,7 +30,7 @@ _AGE_MAX = "30d"  # the agent's default
 _HEAD_BYTES = 4_096
 
 
-class GeminiCli:
+class GeminiCli(FileAgent):
     """See ``agents.base.Agent``."""
 
     name = "gemini-cli"
@@ -59,14 +56,6 @@ class GeminiCli:
         if start[:1] != b"{":
             return False
         return (b'"projectHash"' in start and b'"sessionId"' in start) or bool(_LINE.search(start))
-
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
-    def load(self, path: Path, native: str) -> bytes:
-        return path.read_bytes()
 
     def retention(self, where: SearchScope) -> int | None:
         settings = _read(_folder(where) / "settings.json")
@@ -111,7 +100,7 @@ def _chats(folder: Path, where: SearchScope) -> Iterator[tuple[Path, str]]:
         if isinstance(slug, str)
     }
     owners |= {hashlib.sha256(str(root).encode()).hexdigest(): str(root) for root in where.roots}
-    for path in _listed(folder / "tmp"):
+    for path in (folder / "tmp" / name for name in listed(folder / "tmp")):
         cwd = owners.get(path.name) or _owner(path)
         if where.holds(cwd) if cwd else not where.roots:
             yield path / "chats", cwd
@@ -126,12 +115,12 @@ def _owner(path: Path) -> str:
 
 def _transcripts(chats: Path) -> Iterator[tuple[Path, os.stat_result, str]]:
     """The files of a folder, each with its stat and, for a sub-agent, the conversation that started it."""
-    for path in _listed(chats):
+    for path in (chats / name for name in listed(chats)):
         if path.suffix in (".json", ".jsonl"):
             if path.name.startswith("session-"):
                 yield from _stated(path, "")
         else:
-            for side in _listed(path):
+            for side in (path / name for name in listed(path)):
                 if side.suffix in (".json", ".jsonl"):
                     yield from _stated(side, path.name)
 
@@ -143,13 +132,6 @@ def _stated(path: Path, parent: str) -> Iterator[tuple[Path, os.stat_result, str
         yield path, path.stat(), parent
     except OSError:
         return  # deleted meanwhile
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return [folder / name for name in sorted(os.listdir(folder))]
-    except OSError:
-        return []
 
 
 def _native(path: Path) -> str:

@@ -6,10 +6,7 @@ the projects in which it was initialised. ``PreCompress`` is not used, because i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
-from ..install import Edit, InstallTarget, JsonEntry, hook_entries
+from ..install import Edit, Installer, InstallTarget, JsonEntry, hook_entries
 
 EVENTS = {
     "SessionStart": ("speak", 10_000),
@@ -20,30 +17,20 @@ EVENTS = {
 LIVE = {"BeforeTool": ("record", 5_000), "AfterTool": ("record", 5_000)}
 
 
-def folder(where: InstallTarget) -> Path:
-    """Gemini CLI's configuration folder."""
-    return where.home / ".gemini"
-
-
-class GeminiInstaller:
+class GeminiInstaller(Installer):
     """The installer for Gemini CLI."""
 
     name = "gemini-cli"
     title = "Gemini CLI"
-
-    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
-        return bool(which("gemini")) or folder(where).is_dir()
+    program = "gemini"
+    usual_folder = ".gemini"
 
     def edits(self, where: InstallTarget) -> list[Edit]:
-        at = where.root / ".gemini" if where.scope == "shared" else folder(where)
+        at = where.root / ".gemini" if where.scope == "shared" else self.folder(where)
         entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}), name="segue")
         if where.mcp:
-            command, *words = where.server()
-            entries.append(JsonEntry(("mcpServers", "segue"), {"command": command, "args": words}))
+            entries.append(JsonEntry(("mcpServers", "segue"), where.server_entry()))
         return [Edit(at / "settings.json", "hooks and MCP server", tuple(entries))]
-
-    def rooted(self, where: InstallTarget) -> bool:
-        return where.scope != "shared"
 
     def after(self, where: InstallTarget) -> list[str]:
         if where.live:

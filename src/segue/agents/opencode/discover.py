@@ -10,7 +10,6 @@ import heapq
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
@@ -19,19 +18,16 @@ from ...core.base.lazy import regex
 from ...errors import TranscriptUnreadable
 from ..base import Form, Found, SearchScope, Sign, Traits
 from ..common import seconds
+from ..transcript_files import FileAgent
 from . import store
 from .launch import Launcher
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
 
 _SQLITE = b"SQLite format 3\x00"
 _EXPORT = regex(rb'\A[^{]{0,200}\{\s*"info"\s*:\s*\{')
 _OURS = (b'"projectID"', b'"sessionID"', b'"ses_', b'"directory"')
 
 
-class OpenCode:
+class OpenCode(FileAgent):
     """See ``agents.base.Agent``."""
 
     name = "opencode"
@@ -52,11 +48,6 @@ class OpenCode:
             return Path(name).name.startswith("opencode")
         return bool(_EXPORT.match(head)) and any(mark in head for mark in _OURS)
 
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
     def load(self, path: Path, native: str) -> bytes:
         """The conversation in the form of ``opencode export``, from the database or from a JSON file."""
         if path.suffix != ".json":
@@ -64,9 +55,6 @@ class OpenCode:
         if path.parent.parent.name == "session" and path.parents[2].name == "storage":
             return store.from_files(path)
         return path.read_bytes()
-
-    def retention(self, where: SearchScope) -> int | None:
-        return None
 
     def find(self, where: SearchScope) -> Iterator[Found]:
         folder = _folder(where, "XDG_DATA_HOME", ".local/share")

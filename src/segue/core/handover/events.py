@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ..base.values import Value
 from ..journal.event import Body
 
@@ -172,17 +174,9 @@ def offers_of(session: str, events: Sequence[tuple[Body | None, str, str]], *, n
     found: dict[str, Offer] = {}
     for body, at, actor in events:
         if isinstance(body, HandoffOffered):
-            found[body.offer] = Offer(
-                body.offer,
-                session,
-                body.to,
-                actor,
-                at,
-                body.note,
-                body.until,
-                body.mark,
-                tuple(body.memories),
-            )
+            told = {name: getattr(body, name) for name in ("to", "note", "until", "mark")}
+            shared = tuple(body.memories)
+            found[body.offer] = Offer(body.offer, session, by=actor, at=at, memories=shared, **told)
             continue
         offer = found.get(getattr(body, "offer", ""))
         if offer is None or status_of(offer, at) != "open":
@@ -206,6 +200,4 @@ def status_of(offer: Offer, at: str) -> str:
 
 
 def _settled(offer: Offer, status: str, at: str, *, taker: str = "", reason: str = "") -> Offer:
-    from msgspec.structs import replace
-
     return replace(offer, status=status, settled=at, taker=taker, reason=reason)

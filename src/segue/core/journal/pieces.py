@@ -30,7 +30,6 @@ _GROUP_BYTES_MAX = 2048
 _CUT_BYTES = 4096
 """What has no elements, such as a long text, is cut at this size."""
 _LOOK_AHEAD = 64
-_LOST_MAX = 16
 _AT_ONCE = 256
 """So many elements are compared at once."""
 _DEPTH_MAX = 6
@@ -96,7 +95,7 @@ class Saving:
 
     __slots__ = ("_walks", "fresh", "rope", "size", "splices")
 
-    def __init__(self, rope: Rope, size: int, walks: list[_Walk | _Grown], weave: _Weave) -> None:
+    def __init__(self, rope: Rope, size: int, walks: list[_Walk], weave: _Weave) -> None:
         self.rope, self.size, self._walks = rope, size, walks
         self.splices: Splices = tuple(weave.splices)
         """What changes in the list of addresses, applied in order."""
@@ -132,7 +131,7 @@ def decode(body: bytes) -> Any:
 def save(old: Rope, value: Any) -> Saving:
     """What of a value is new since ``old``."""
     weave, size = _Weave(), 0
-    walks: list[_Walk | _Grown] = []
+    walks: list[_Walk] = []
     sections = old.sections
     try:
         for number, (prefix, pairs, live) in enumerate(_sections(value)):
@@ -141,7 +140,7 @@ def save(old: Rope, value: Any) -> Saving:
             if section.pairs != pairs:
                 weave.splice(len(section.pieces), [])
                 section = _Section(pairs)
-            done = _grown(weave, section, cut, live) or _Walk(weave, section, cut, live).went()
+            done = _Walk(weave, section, cut, live).went()
             walks.append(done)
             size += len(prefix) + done.size
     except (TypeError, ValueError, OverflowError, RecursionError) as fault:
@@ -182,15 +181,7 @@ def _walk(value: Any, depth: int, prefix: bytes, found: list[tuple[bytes, bool, 
     if kind is dict and len(value) < SECTION_ELEMENTS and depth < _DEPTH_MAX:
         prefix += _HEADS[len(value)]
         for name, child in value.items():
-            prefix += _encode(name)
-            kind = type(child)
-            if kind is list and len(child) >= SECTION_ELEMENTS:
-                found.append((prefix + _header(len(child), 0x90), False, child))
-                prefix = b""
-            elif kind is list or kind is dict:
-                prefix = _walk(child, depth + 1, prefix, found)
-            else:
-                prefix += _encode(child)
+            prefix = _walk(child, depth + 1, prefix + _encode(name), found)
         return prefix
     if (kind is not list and kind is not dict) or len(value) < SECTION_ELEMENTS:
         body = _encode(value)
@@ -275,59 +266,6 @@ class _Weave:
                 self.splices[-1] = (before, lost + gone, others + names)
                 return
         self.splices.append((place, gone, names))
-
-
-class _Grown:
-    """A section of large elements of which some are gone at the beginning and some are new at the end, as
-    in a conversation: what most saves are, and found in few steps."""
-
-    __slots__ = ("come", "copies", "lost", "prefix", "section", "size")
-
-    def __init__(self, section: _Section, prefix: list[_Piece], lost: int) -> None:
-        self.section, self.prefix, self.lost, self.size = section, prefix, lost, section.size
-        self.come: list[_Piece] = []
-        self.copies: list[Any] = []
-
-    def settle(self) -> None:
-        """Make the section that of the elements that are there now."""
-        section, lost = self.section, self.lost
-        section.prefix, section.size = self.prefix, self.size
-        if lost:
-            del section.pieces[:lost], section.shadow[:lost]
-        section.pieces += self.come
-        section.shadow += self.copies
-
-
-def _grown(weave: _Weave, section: _Section, prefix: list[_Piece], live: list[Any]) -> _Grown | None:
-    """What changed of a section, if that is all; else None, and nothing is woven."""
-    old, pieces = section.shadow, section.pieces
-    if not live and not pieces:
-        return _Grown(section, prefix, 0)
-    if not live or not old or len(old) != len(pieces) or section.delicate or section.pairs:
-        return None
-    first, lost = live[0], 0
-    if first != old[0] and not (lost := _place(old[: _LOST_MAX + 1], first, 1)):
-        return None
-    stays = len(old) - lost
-    if stays > len(live) or live[:stays] != old[lost:]:
-        return None
-    grown = _Grown(section, prefix, lost)
-    for element in live[stays:]:
-        body = _encode(element)
-        copy, coarse = shadow(element)
-        if coarse or len(body) < _ALONE_BYTES:
-            return None
-        grown.come.append(_Piece(body, 1, False, True))
-        grown.copies.append(copy)
-        grown.size += len(body)
-    if grown.come and not pieces[-1].closed:
-        return None
-    for piece in pieces[:lost]:
-        grown.size -= len(piece.body)
-    weave.splice(lost, [])
-    weave.count += stays
-    weave.splice(0, grown.come)
-    return grown
 
 
 class _Walk:

@@ -7,15 +7,14 @@ answer costs more time than its length.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from ..base.json_prefix import decode_prefix
 from ..base.lazy import regex
 
 CHARS_MAX = 64_000
 DEPTH_MAX = 40
 _BRACE = regex(r"[{\[]")
-_raw = json.JSONDecoder(strict=False).raw_decode
 
 
 def value_of(text: str) -> Any:
@@ -34,16 +33,9 @@ def value_of(text: str) -> Any:
 
 def _decoded(text: str, start: int) -> Any:
     try:
-        return _raw(text, start)[0]
+        return decode_prefix(text, start)[0]
     except (ValueError, RecursionError):
         return None
-
-
-def rows_of(text: str, key: str) -> list[Any]:
-    """The list under a key of the object in a text, or the list that the text is; as much as is whole."""
-    value = value_of(text)
-    rows = value.get(key) if isinstance(value, dict) else value
-    return rows if isinstance(rows, list) else []
 
 
 _KEY = regex(r'"(\w{1,40})"\s*:\s*\[')
@@ -68,7 +60,7 @@ def _elements(text: str, place: int) -> tuple[list[Any], int]:
         if place >= len(text) or text[place] == "]":
             return rows, place + 1
         try:
-            row, place = _raw(text, place)
+            row, place = decode_prefix(text, place)
         except (ValueError, RecursionError):
             return rows, place + 1
         rows.append(row)

@@ -80,9 +80,7 @@ def observed(shown: BriefFacts) -> ObservedFacts:
     )
 
 
-def ground(
-    claims: Iterable[Any], sources: Sequence[ClaimSource], facts: ObservedFacts, kinds: Sequence[str] = KINDS
-) -> Grounded:
+def ground(claims: Iterable[Any], sources: Sequence[ClaimSource], facts: ObservedFacts) -> Grounded:
     """Which of these claims hold, and why the others do not."""
     known = {source.id: source for source in sources}
     kept: list[Claim] = []
@@ -91,7 +89,7 @@ def ground(
         if place >= 4 * CLAIMS_MAX:
             dropped.append(Dropped("too many"))
             break
-        claim, reason = _judged(raw, known, facts, kinds)
+        claim, reason = _judged(raw, known, facts)
         if claim is not None and len(kept) >= CLAIMS_MAX:
             claim, reason = None, "too many"
         if claim is not None and any(_key(claim.text) == _key(one.text) for one in kept):
@@ -108,15 +106,13 @@ def holds(claim: Claim, facts: ObservedFacts) -> bool:
     return not _contradiction(claim.kind, claim.text, facts)
 
 
-def _judged(
-    raw: Any, known: dict[str, ClaimSource], facts: ObservedFacts, kinds: Sequence[str]
-) -> tuple[Claim | None, str]:
+def _judged(raw: Any, known: dict[str, ClaimSource], facts: ObservedFacts) -> tuple[Claim | None, str]:
     if not isinstance(raw, dict):
         return None, "wrong type"
     kind, text, named = raw.get("kind"), raw.get("text"), raw.get("evidence")
     if not isinstance(kind, str) or not isinstance(text, str) or not isinstance(named, list):
         return None, "wrong type"
-    if kind not in kinds:
+    if kind not in KINDS:
         return None, "unknown kind"
     text = plain(" ".join(text[: 4 * CHARS_MAX].split()))
     if not CHARS_MIN <= len(text) <= CHARS_MAX:

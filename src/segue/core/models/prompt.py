@@ -26,7 +26,6 @@ from .spending import TOKEN_BYTES_MIN
 EXCERPT_CHARS = 700
 EXCERPTS_MAX = 400
 SENT_BYTES_MAX = 16_000
-SENT_BYTES_MIN = 400
 FORM_BYTES = 1_100  # of the schema and what surrounds it
 OUTPUT_TOKENS, OUTPUT_TOKENS_SHORT = 900, 256
 WINDOW_SHORT = 4_096
@@ -189,16 +188,11 @@ WANTED = {
 
 
 def question(
-    purpose: str,
-    facts: str,
-    sources: Sequence[ClaimSource],
-    *,
-    claims_max: int = CLAIMS_MAX,
-    short: bool = False,
+    purpose: str, facts: str, sources: Sequence[ClaimSource], *, short: bool = False
 ) -> ModelQuestion:
     """The question for claims about these sources; ``short``: for a small window."""
     data = "\n".join([facts, "", *(line_of(source) for source in sources if source.voice != "fact")]).strip()
-    schema = claims_schema([source.id for source in sources], 4 if short else claims_max)
+    schema = claims_schema([source.id for source in sources], 4 if short else CLAIMS_MAX)
     tokens = OUTPUT_TOKENS_SHORT if short else OUTPUT_TOKENS
     return ModelQuestion(purpose, f"{WANTED[purpose]} {RULES}", fenced(data), schema, tokens)
 

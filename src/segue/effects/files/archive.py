@@ -29,12 +29,12 @@ from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value
 from ...errors import AccessError, DamagedError, SegueError, StoreBusy, StoreError, StoreFull
 from .atomic import private_folder
+from .compression import compress, decompress
 
 CHUNK_BYTES = 1 << 20
 FLUSH_BYTES = 8 << 20
 ADDRESS_BYTES = 16
 BUSY_TIMEOUT_MS = 30_000
-LEVEL = 1
 _orphans: list[object] = []
 """Connections that were opened before a fork; they belong to the parent process, so they are never closed."""
 _TABLES = """
@@ -50,30 +50,6 @@ _TABLES = """
 _VERSION = 2
 """Version 1 had no table ``belongs``: assigning a copy to a session meant writing the copy again."""
 _SESSION = "coalesce((SELECT session FROM belongs WHERE belongs.key = copies.key), session)"
-
-
-def _zstd() -> Any:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd
-
-
-def compress(body: bytes) -> bytes:
-    """The bytes compressed with zstd."""
-    compressed: bytes = _zstd().compress(body, LEVEL)
-    return compressed
-
-
-def decompress(body: bytes) -> bytes:
-    """The bytes that were compressed; ValueError if these are not compressed bytes."""
-    zstd = _zstd()
-    try:
-        plain: bytes = zstd.decompress(body)
-    except zstd.ZstdError as fault:
-        raise ValueError(str(fault)) from fault
-    return plain
 
 
 class CopyOwner(Value):

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..processes.identity import start_of
 from .atomic import private_folder, write_whole
+from .compression import compress, decompress
 
+_LEVEL = 3
 _SCRUBBED = ".scrubbed.zst"
 
 
@@ -35,14 +35,14 @@ class Outputs:
         name = hashlib.sha256(body).hexdigest()[:32]
         path = self._path(name)
         if not path.is_file():
-            write_whole(path, _zstd().compress(body))
+            write_whole(path, compress(body, _LEVEL))
         return name
 
     def read(self, name: str) -> bytes | None:
         """The output of a name, also if it has been scrubbed; None if it is gone or damaged."""
         for path in (self._path(name), self._path(name, _SCRUBBED)):
-            with suppress(OSError, ValueError, _zstd().ZstdError):
-                return bytes(_zstd().decompress(path.read_bytes()))
+            with suppress(OSError, ValueError):
+                return decompress(path.read_bytes())
         return None
 
     def condition(self, name: str) -> str:
@@ -97,8 +97,8 @@ class Outputs:
         changed_paths = []
         for path in self._all():
             try:
-                body = bytes(_zstd().decompress(path.read_bytes()))
-            except (OSError, ValueError, _zstd().ZstdError):
+                body = decompress(path.read_bytes())
+            except (OSError, ValueError):
                 continue
             changed = change(body)
             if changed == body:
@@ -106,16 +106,7 @@ class Outputs:
             changed_paths.append(str(path))
             if not dry_run:
                 name = path.name.partition(".")[0]
-                write_whole(self._path(name, _SCRUBBED), _zstd().compress(changed))
+                write_whole(self._path(name, _SCRUBBED), compress(changed, _LEVEL))
                 if not path.name.endswith(_SCRUBBED):
                     path.unlink(missing_ok=True)
         return changed_paths
-
-
-def _zstd() -> Any:
-    """Imported at first use, because few commands store or read an output."""
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd

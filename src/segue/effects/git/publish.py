@@ -62,25 +62,20 @@ class CannotPublish(Exception):
         self.found = tuple(found)
 
 
-class Publisher:
+class Publisher(Value):
     """Publishes some paths of a repository."""
 
-    def __init__(
-        self, root: Path, paths: Sequence[str], *, push: bool = False, remote: str = "origin",
-        branch: str = "", hooks: bool = True, sign: bool | None = None, timeout_seconds: float = 60.0,
-        lock_seconds: float = LOCK_SECONDS,
-    ) -> None:  # fmt: skip
-        self.root = root
-        self.paths = list(paths)
-        self.push = push
-        self.remote = remote
-        self.branch = branch
-        """The branch to push to; empty for the one that is checked out."""
-        self.hooks = hooks
-        self.sign = sign
-        """Whether to sign the commit; None leaves that to git's configuration."""
-        self.timeout_seconds = timeout_seconds
-        self.lock_seconds = lock_seconds
+    root: Path
+    paths: Sequence[str]
+    push: bool = False
+    remote: str = "origin"
+    branch: str = ""
+    """The branch to push to; empty for the one that is checked out."""
+    hooks: bool = True
+    sign: bool | None = None
+    """Whether to sign the commit; None leaves that to git's configuration."""
+    timeout_seconds: float = 60.0
+    lock_seconds: float = LOCK_SECONDS
 
     def publish(self, message: str) -> Published:
         """Commit what changed in the paths, and push it if that is wanted."""

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from ...core.base.values import Value
 
+TIME_SECONDS = 5.0
+
 
 class Repository(Value):
     """The folders of a working tree and its repository."""
@@ -147,34 +149,21 @@ def _strip(path: str, *, keep_root: bool = False) -> str:
     return plain if keep_root else plain.lstrip("/")
 
 
-def root_commit(repository: Repository, *, timeout_seconds: float = 5.0) -> str:
+def root_commit(repository: Repository) -> str:
     """The first commit of the history; empty without commits or git, in a shallow clone, or after a
     timeout."""
     if (repository.common / "shallow").exists():
         return ""
-    import subprocess
+    from .queries import output_of  # few commands run git
 
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(repository.root), "rev-list", "--max-parents=0", "HEAD"],
-            capture_output=True, text=True, timeout=timeout_seconds, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    commits = done.stdout.split()
-    return commits[-1] if done.returncode == 0 and commits else ""
+    commits = output_of(repository.root, "rev-list", "--max-parents=0", "HEAD", seconds=TIME_SECONDS)
+    return commits.split()[-1].decode() if commits else ""
 
 
-def tracked(repository: Repository, *, timeout_seconds: float = 5.0) -> list[str]:
+def tracked(repository: Repository) -> list[str]:
     """The paths that git tracks, or does not ignore, relative to the root; empty without git or on
     timeout."""
-    import subprocess
+    from .queries import output_of
 
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(repository.root), "ls-files", "-zco", "--exclude-standard"],
-            capture_output=True, timeout=timeout_seconds, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [path for path in done.stdout.decode("utf-8", "replace").split("\0") if path]
+    names = output_of(repository.root, "ls-files", "-zco", "--exclude-standard", seconds=TIME_SECONDS)
+    return [path for path in (names or b"").decode("utf-8", "replace").split("\0") if path]

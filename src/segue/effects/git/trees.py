@@ -25,6 +25,7 @@ import msgspec
 
 from ...core.features.checks import glob_regex, is_literal
 from ..files.atomic import is_protected_database
+from .queries import start_git
 
 GENERATED = frozenset(
     "__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .venv venv node_modules .git "
@@ -137,16 +138,6 @@ def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) ->
 
 
 # -- git ---------------------------------------------------------------------------------------
-
-
-def start_git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a git command so that it takes no optional locks and never prompts."""
-    ours = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    environment = {**ours, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-    command = ["git", "-C", str(root), *words]
-    return subprocess.Popen(
-        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
 
 
 def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[list[bytes], str] | None:

@@ -28,7 +28,7 @@ def start_of(pid: int) -> str:
     if sys.platform == "linux":
         return _linux_start(pid)
     if os.name == "posix":
-        return _posix_start(pid)
+        return _ps(pid, "lstart")
     return "" if pid != os.getpid() else "self"
 
 
@@ -44,11 +44,12 @@ def _linux_start(pid: int) -> str:
     return f"{boot}:{fields[19].decode()}"
 
 
-def _posix_start(pid: int) -> str:
+def _ps(pid: int, column: str) -> str:
+    """What ``ps`` says of a process; empty if there is none."""
     import subprocess
 
     try:
-        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        command = ["ps", "-o", f"{column}=", "-p", str(pid)]
         return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -122,16 +123,8 @@ def _parent_of(pid: int) -> int:
             return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             return 0
-    if os.name != "posix":
-        return 0
-    import subprocess
-
-    try:
-        command = ["ps", "-o", "ppid=", "-p", str(pid)]
-        output = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout
-        return int(output.strip() or 0)
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return 0
+    parent = _ps(pid, "ppid") if os.name == "posix" else ""
+    return int(parent) if parent.isdecimal() else 0
 
 
 def open_files(pid: int) -> set[str]:

@@ -7,12 +7,12 @@ hash is checked when it is read.
 from __future__ import annotations
 
 import hashlib
-import sys
 import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 
 from ...errors import DamagedError
+from ..files.compression import decompress
 
 VOCABULARY = Path(__file__).parent / "wordpiece.zst"
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
@@ -23,12 +23,7 @@ WORD_CHARS_MAX = 100
 @cache
 def vocabulary() -> dict[str, int]:
     """The number of each piece; DamagedError if the file is not the original."""
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-
-    body = zstd.decompress(VOCABULARY.read_bytes())
+    body = decompress(VOCABULARY.read_bytes())
     if hashlib.sha256(body).hexdigest() != VOCABULARY_SHA256:
         raise DamagedError(
             "the vocabulary", str(VOCABULARY), "it is not the one that the model was trained with"

@@ -14,7 +14,7 @@ import subprocess
 import time
 from typing import Any
 
-from ...agents.codex.install import folder
+from ...agents.codex.install import INSTALLER
 from ...agents.install import InstallTarget
 from ...errors import AgentError
 from ..workspace.data_folder import DataFolder
@@ -25,7 +25,7 @@ ANSWER_SECONDS = 20.0
 
 def trust_hooks(home: DataFolder, where: InstallTarget) -> int:
     """Let Codex trust every hook of ours; how many there are. AgentError if Codex does not answer."""
-    return adopt(home, folder(where) / "config.toml", "codex", where, lambda: _trusted(where))
+    return adopt(home, INSTALLER.folder(where) / "config.toml", "codex", where, lambda: _trusted(where))
 
 
 def _trusted(where: InstallTarget) -> int:

@@ -22,7 +22,7 @@ from ...core.sessions.state import SessionState
 from ...core.sessions.status import hints_of, progress_of
 from ...effects import surroundings
 from ...effects.git import repository as git
-from ...effects.git import scene as effect
+from ...effects.git.queries import output_of
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError, UsageError
@@ -305,8 +305,8 @@ class _Inspection:
             return Readiness("head", True, then[:9])
         if not all(sign in "0123456789abcdef" for sign in then):
             return Readiness("head", None, "the manifest names no commit")
-        ahead = effect.run(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
-        base = effect.run(self.root, "merge-base", "--is-ancestor", then, head, seconds=min(3.0, self.left))
+        ahead = output_of(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
+        base = output_of(self.root, "merge-base", "--is-ancestor", then, head, seconds=min(3.0, self.left))
         if ahead is None:
             return Readiness(
                 "head",

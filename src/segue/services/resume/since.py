@@ -41,6 +41,7 @@ from ...effects.git import history, trees
 from ...effects.git import repository as git
 from ...effects.git import scene as effect
 from ...effects.git.history import HistoryQuery
+from ...effects.git.queries import output_of
 from ...effects.processes.identity import host_name
 from ...errors import SegueError, UnknownRun, UnknownSession, UsageError
 from ..brief.gather import digest_of
@@ -163,7 +164,7 @@ def _derived_scene(
     now, branch_now = git.head(repository)
     then, branch_then = history.head_at(root, moment)
     if not then and now:  # before the reflog begins: judge by the dates of commits
-        listed = effect.run(root, "rev-list", "-1", f"--before={int(moment)}", "HEAD", seconds=5.0)
+        listed = output_of(root, "rev-list", "-1", f"--before={int(moment)}", "HEAD", seconds=5.0)
         then = now if listed is None else listed.decode().strip()
     return replace(
         scene, git=True, head=head or then, branch=branch_then or branch_now,
@@ -192,7 +193,7 @@ def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> S
         return _derived_scene(workspace, state, moment, f"git's reflog at {start}", touched=touched)
     except ValueError:
         pass
-    logged = effect.run(
+    logged = output_of(
         workspace.working_tree.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0
     )
     if not logged:

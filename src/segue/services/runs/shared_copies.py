@@ -18,7 +18,8 @@ from ...core import event_kinds as ev
 from ...core.journal.pieces import address as address_of
 from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
 from ...effects.clock import now
-from ...effects.files.archive import Archive, Copy, compress, decompress
+from ...effects.files.archive import Archive, Copy
+from ...effects.files.compression import compress, decompress
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, StaleVersion
 from ...stores.base import Append, Journal

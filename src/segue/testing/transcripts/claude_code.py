@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ...agents.claude_code.reader import ACTS
 from ...core.runs import steps as s
+from .records import content_of, first_path, json_lines, other_arguments, stamp
 
 VERSION, MODEL = "2.1.325", "claude-opus-5-5"
 TOOLS: dict[s.Act, str] = {
@@ -77,12 +77,12 @@ class _Transcript:
         self._planning: dict[str, Any] | None = None  # a block that still lacks its list
 
     def body(self) -> bytes:
-        return "".join(
-            f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n" for line in self.lines
-        ).encode()
+        return json_lines(self.lines)
 
     def add(self, step: s.Step) -> None:
         self._now = step.at or round(self._now + 0.05, 3)
+        if not isinstance(step, s.Say | s.Call | s.Usage | s.Plan):
+            self.flush()
         match step:
             case s.Say(text=text):
                 self._block({"type": "text", "text": text})
@@ -94,14 +94,7 @@ class _Transcript:
             case s.Plan():
                 self._plan(step)
             case s.Model(name=name):
-                self.flush()
                 self._model = name
-            case _:
-                self.flush()
-                self._other(step)
-
-    def _other(self, step: s.Step) -> None:
-        match step:
             case s.Start():
                 self._start(step)
             case s.Prompt(text=text):
@@ -126,9 +119,6 @@ class _Transcript:
 
     # -- records
 
-    def _stamp(self, at: float) -> str:
-        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
     def _record(self, type: str, at: float, **fields: Any) -> None:
         """Write a record of the conversation, linked to the one before."""
         id = f"{len(self.lines):08x}-0000-4000-8000-{len(self._native):012x}"
@@ -141,7 +131,7 @@ class _Transcript:
             "cwd": self._cwd, "sessionId": self.parent or self._native, "version": self._version,
             "gitBranch": self._branch,
         }  # fmt: skip
-        about = {"uuid": id, "timestamp": self._stamp(at), "userType": "external", "entrypoint": "cli"}
+        about = {"uuid": id, "timestamp": stamp(at), "userType": "external", "entrypoint": "cli"}
         self.lines.append({**line, **about, **place})
         self._before = id
 
@@ -194,9 +184,9 @@ class _Transcript:
     def _prompt(self, text: str) -> None:
         self._prompts += 1
         if self._open and not self.parent:  # typed while the agent works
-            stamp = self._stamp(self._now)
-            self._note("queue-operation", operation="enqueue", timestamp=stamp, content=text)
-            self._note("queue-operation", operation="remove", timestamp=stamp)
+            now = stamp(self._now)
+            self._note("queue-operation", operation="enqueue", timestamp=now, content=text)
+            self._note("queue-operation", operation="remove", timestamp=now)
             self._attachment("queued_command", prompt=text, commandMode="prompt")
             return
         snapshot = {"messageId": f"m{self._prompts}", "trackedFileBackups": {}}
@@ -287,7 +277,7 @@ class _Transcript:
     def _end(self, how: str) -> None:
         if how == "exit":
             cost = {"totalCostUSD": 0.05, "totalLinesAdded": 8, "modelUsage": {}}
-            self._note("cost-state", timestamp=self._stamp(self._now), **cost)
+            self._note("cost-state", timestamp=stamp(self._now), **cost)
         else:
             self._system("turn_duration", durationMs=1200, messageCount=len(self.lines))
 
@@ -301,28 +291,23 @@ def _tokens(used: s.Usage | None) -> dict[str, Any]:
 
 
 def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
-    path = step.paths[0] if step.paths else ""
-    content = step.text.removeprefix(f"{path}\n")
-    match tool:
-        case "Bash" | "PowerShell":
-            command = step.command or f"rm {' '.join(step.paths)}"
-            return {"command": command, "description": step.note}
-        case "Read" | "NotebookRead":
-            return {"file_path": path}
-        case "Write":
-            return {"file_path": path, "content": content}
-        case "Edit" | "MultiEdit":
-            return {"file_path": path, "old_string": "", "new_string": content, "replace_all": False}
-        case "Agent" | "Task":
-            return {"description": step.note, "prompt": step.text, "subagent_type": "general-purpose"}
-        case "AskUserQuestion":
-            return {"questions": [{"question": step.note, "header": "", "options": []}]}
-        case "TodoWrite":
-            return {"todos": []}
-        case "WebFetch" | "WebSearch":
-            return {"url" if tool == "WebFetch" else "query": step.text}
-        case _:
-            return {
-                "pattern" if step.act == "search" else "input": step.text,
-                **({"path": path} if path else {}),
-            }
+    path, content = {"file_path": first_path(step)}, content_of(step)
+    run = {"command": step.command or f"rm {' '.join(step.paths)}", "description": step.note}
+    edit = {**path, "old_string": "", "new_string": content, "replace_all": False}
+    delegate = {"description": step.note, "prompt": step.text, "subagent_type": "general-purpose"}
+    known: dict[str, dict[str, Any]] = {
+        "Bash": run,
+        "PowerShell": run,
+        "Read": path,
+        "NotebookRead": path,
+        "Write": {**path, "content": content},
+        "Edit": edit,
+        "MultiEdit": edit,
+        "Agent": delegate,
+        "Task": delegate,
+        "AskUserQuestion": {"questions": [{"question": step.note, "header": "", "options": []}]},
+        "TodoWrite": {"todos": []},
+        "WebFetch": {"url": step.text},
+        "WebSearch": {"query": step.text},
+    }
+    return known.get(tool) or other_arguments(step)

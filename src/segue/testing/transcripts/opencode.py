@@ -14,6 +14,7 @@ import apsw
 
 from ...agents.opencode.tools import ACTS
 from ...core.runs import steps as s
+from .records import first_path, other_arguments
 
 VERSION = "1.18.18"
 TOOLS: dict[s.Act, str] = {
@@ -40,9 +41,7 @@ CREATE INDEX IF NOT EXISTS part_session ON part (session_id);
 
 def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
     """The transcript that this agent would have written; what its format lacks is left out."""
-    conversation = _Conversation(native, cwd)
-    for step in steps:
-        conversation.add(step)
+    conversation = _Conversation(native, cwd, steps)
     return json.dumps(
         {"info": conversation.info, "messages": conversation.messages}, indent=2, ensure_ascii=False
     ).encode()
@@ -50,9 +49,7 @@ def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
 
 def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
     """Write the conversation into the database under this home folder, which others may share."""
-    conversation = _Conversation(native, cwd)
-    for step in steps:
-        conversation.add(step)
+    conversation = _Conversation(native, cwd, steps)
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
@@ -101,7 +98,7 @@ def _data(record: dict[str, Any]) -> str:
 class _Conversation:
     """The document written so far."""
 
-    def __init__(self, native: str, cwd: str) -> None:
+    def __init__(self, native: str, cwd: str, steps: Iterable[s.Step]) -> None:
         self.info: dict[str, Any] = {
             "id": native, "projectID": f"project-of-{cwd}", "directory": cwd,
             "title": "New session - 2026-01-01T00:00:00.000Z", "version": VERSION,
@@ -115,6 +112,8 @@ class _Conversation:
         self._model = ("example", "model-1")
         self._calls: dict[str, dict[str, Any]] = {}  # parts of tools
         self._planning: dict[str, Any] | None = None
+        for step in steps:
+            self.add(step)
 
     def add(self, step: s.Step) -> None:
         at = round(step.at * 1000)
@@ -136,8 +135,17 @@ class _Conversation:
                 self._open = None
             case s.Compact():
                 self._compact(step, at)
-            case s.Say() | s.Call() | s.Result() | s.Plan() | s.Report():
-                self._work(step, at)
+            case s.Say(text=text):
+                parts = self._open_response(at)["parts"]
+                parts.append(self._part("text", text=text, time={"start": at, "end": at}))
+            case s.Call():
+                self._call(step, at)
+            case s.Plan():
+                self._plan(step, at)
+            case s.Report() if step.call in self._calls:
+                self._calls[step.call]["state"]["input"]["subagent_type"] = step.name or "general"
+            case s.Result() if step.id in self._calls:
+                self._result(self._calls[step.id], step, at)
             case s.Usage() | s.End() | s.Interrupt() | s.Fault():
                 self._outcome(step, at)
 
@@ -149,22 +157,6 @@ class _Conversation:
         self.info["version"] = step.version or self.info["version"]
         if step.parent:
             self.info["parentID"] = step.parent
-
-    def _work(self, step: s.Say | s.Call | s.Result | s.Plan | s.Report, at: int) -> None:
-        match step:
-            case s.Say(text=text):
-                self._open_response(at)["parts"].append(
-                    self._part("text", text=text, time={"start": at, "end": at})
-                )
-            case s.Call():
-                self._call(step, at)
-            case s.Plan():
-                self._plan(step, at)
-            case s.Report(text=text):
-                if step.call in self._calls:
-                    self._calls[step.call]["state"]["input"]["subagent_type"] = step.name or "general"
-            case s.Result():
-                self._result(step, at)
 
     def _outcome(self, step: s.Usage | s.End | s.Interrupt | s.Fault, at: int) -> None:
         message = self._response(at)
@@ -219,10 +211,7 @@ class _Conversation:
         }
         self._planning = None
 
-    def _result(self, step: s.Result, at: int) -> None:
-        part = self._calls.get(step.id)
-        if part is None:
-            return
+    def _result(self, part: dict[str, Any], step: s.Result, at: int) -> None:
         state = part["state"]
         state["time"]["end"] = at
         if step.exit is not None:
@@ -266,28 +255,21 @@ def _tokens(context: int, output: int) -> dict[str, Any]:
 
 
 def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
-    path = step.paths[0] if step.paths else ""
-    match tool:
-        case "bash":
-            return {"command": step.command, "description": step.note}
-        case "read":
-            return {"filePath": path}
-        case "edit" | "multiedit":
-            return {"filePath": path, "oldString": "", "newString": step.text}
-        case "write":
-            return {"filePath": path, "content": step.text}
-        case "apply_patch" | "patch":
-            verb = {"delete": "Delete", "create": "Add"}.get(step.act, "Update")
-            files = "\n".join(f"*** {verb} File: {file}" for file in step.paths)
-            return {"patchText": f"*** Begin Patch\n{files}\n*** End Patch"}
-        case "task":
-            return {"description": step.note, "prompt": step.text, "subagent_type": "general"}
-        case "question":
-            return {"questions": [{"question": step.note, "options": []}]}
-        case "todowrite":
-            return {"todos": []}
-        case _:
-            return {
-                "pattern" if step.act == "search" else "input": step.text,
-                **({"path": path} if path else {}),
-            }
+    path = {"filePath": first_path(step)}
+    edit = {**path, "oldString": "", "newString": step.text}
+    verb = {"delete": "Delete", "create": "Add"}.get(step.act, "Update")
+    files = "\n".join(f"*** {verb} File: {file}" for file in step.paths)
+    patch = {"patchText": f"*** Begin Patch\n{files}\n*** End Patch"}
+    known: dict[str, dict[str, Any]] = {
+        "bash": {"command": step.command, "description": step.note},
+        "read": path,
+        "edit": edit,
+        "multiedit": edit,
+        "write": {**path, "content": step.text},
+        "apply_patch": patch,
+        "patch": patch,
+        "task": {"description": step.note, "prompt": step.text, "subagent_type": "general"},
+        "question": {"questions": [{"question": step.note, "options": []}]},
+        "todowrite": {"todos": []},
+    }
+    return known.get(tool) or other_arguments(step)
