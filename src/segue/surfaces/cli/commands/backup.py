@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...render import bytes_words, count, one_line, table
-from ..command import CliCommand
+from ..command import command, optional
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "backup",
+    optional("action", None, "by default now", choices=("now", "list"), default="now"),
+    json="a Backup `{path, at, events, size}`; list: an array",
+    examples=("segue backup", "segue backup list"),
+)  # fmt: skip
 def backup(context: CommandContext) -> int:
     """Make a backup now, or list the backups."""
     backups = context.segue.workspace.backups
@@ -31,15 +32,3 @@ def backup(context: CommandContext) -> int:
     )
     context.emit(made)
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("action", nargs="?", choices=("now", "list"), default="now", help="by default now")
-
-
-COMMANDS = (
-    CliCommand(
-        "backup", backup, _arguments, json="a Backup `{path, at, events, size}`; list: an array",
-        examples=("segue backup", "segue backup list"),
-    ),
-)  # fmt: skip

@@ -6,14 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...render import ago, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag, optional
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.resume.bootstrap import Boot
-    from ..parser import Parser
 
 
+@command(
+    "bootstrap",
+    optional("file", "FILE", "a manifest; by default the newest of this project"),
+    argument("--seconds", "N", "finish within so many seconds; at most 30", type=float, default=30.0),
+    flag("--no-checks", "do not run the checks that had passed"),
+    json="Boot (docs/reference/library.md)",
+    examples=("segue bootstrap", "segue bootstrap --no-checks", "segue bootstrap manifest.json"),
+)  # fmt: skip
 def bootstrap(context: CommandContext) -> int:
     """Start from the manifest; exit 1 if something differs."""
     args = context.args
@@ -55,21 +62,3 @@ def _boot_lines(found: Boot, context: CommandContext) -> list[str]:
     )
     lines += ["", f"{style.paint(state, 'bold')} in {found.seconds:.2f} s"]
     return lines
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a manifest; by default the newest of this project"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=30.0, metavar="N", help="finish within so many seconds; at most 30"
-    )
-    parser.flag("--no-checks", "do not run the checks that had passed")
-
-
-COMMANDS = (
-    CliCommand(
-        "bootstrap", bootstrap, _arguments, json="Boot (docs/reference/library.md)",
-        examples=("segue bootstrap", "segue bootstrap --no-checks", "segue bootstrap manifest.json"),
-    ),
-)  # fmt: skip

@@ -6,14 +6,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ..command import CliCommand
+from ..command import argument, command, optional
 from ..context import CommandContext, read_file
 
 if TYPE_CHECKING:
     from ....services.brief.brief import Format
-    from ..parser import Parser
 
 
+@command(
+    "brief",
+    optional(
+        "what", "FILE|RUN",
+        "a transcript, `-` for standard input, or the id of a run; by default the newest run here",
+    ),
+    argument("--max-bytes", "N", "how long it may be in bytes; at least 256", type=int, default=2_048),
+    argument("--format", None, "by default text", choices=("text", "json", "markdown"), default="text"),
+    argument("--agent", "NAME", "the agent that wrote the file; by default it is recognised"),
+    json="the recovery manifest (docs/reference/manifest.md)",
+    examples=(
+        "segue brief",
+        "segue brief path/to/transcript.jsonl",
+        "zcat old.jsonl.gz | segue brief -",
+        "segue brief --max-bytes 4096 --format markdown",
+    ),
+)  # fmt: skip
 def brief(context: CommandContext) -> int:
     """What was wanted, done, under way, next, blocked, decided, learnt and broken."""
     args = context.args
@@ -83,34 +99,3 @@ def _print(text: str, out: TextIO) -> None:
         out.flush()
         buffer.write(text.encode("utf-8", "replace") + b"\n")
         buffer.flush()
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "what",
-        nargs="?",
-        metavar="FILE|RUN",
-        help="a transcript, `-` for standard input, or the id of a run; by default the newest run here",
-    )
-    parser.add_argument(
-        "--max-bytes", type=int, default=2_048, metavar="N", help="how long it may be in bytes; at least 256"
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json", "markdown"), default="text", help="by default text"
-    )
-    parser.add_argument(
-        "--agent", metavar="NAME", help="the agent that wrote the file; by default it is recognised"
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "brief", brief, _arguments, json="the recovery manifest (docs/reference/manifest.md)",
-        examples=(
-            "segue brief",
-            "segue brief path/to/transcript.jsonl",
-            "zcat old.jsonl.gz | segue brief -",
-            "segue brief --max-bytes 4096 --format markdown",
-        ),
-    ),
-)  # fmt: skip

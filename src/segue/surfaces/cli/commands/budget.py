@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "budget",
+    argument("--limit", "USD", "how much it may cost; 0: no limit", type=float),
+    argument("--limit-tokens", "N", "how many tokens it may use; 0: no limit", type=int),
+    argument("--spent", "USD", "record that this much was spent", type=float),
+    argument("--tokens", "N", "record that this many tokens were used", type=int),
+    flag("--go-on", "continue sparingly although a limit has been reached"),
+    session="id",
+    json="current_spend, limit, tokens_used, tokens_limit, options and so on; an Interruption at a limit",
+    examples=("segue budget", "segue budget --limit 5", "segue budget --spent 0.12 --tokens 18000"),
+)  # fmt: skip
 def budget(context: CommandContext) -> int:
     """What was spent, of what; exit 1 if a limit paused the session just now."""
     from ....services.resume.interruptions import Interruption
@@ -43,22 +49,3 @@ def budget(context: CommandContext) -> int:
         if not found.limited:
             context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in found.options))
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("--limit", type=float, metavar="USD", help="how much it may cost; 0: no limit")
-    parser.add_argument(
-        "--limit-tokens", type=int, metavar="N", help="how many tokens it may use; 0: no limit"
-    )
-    parser.add_argument("--spent", type=float, metavar="USD", help="record that this much was spent")
-    parser.add_argument("--tokens", type=int, metavar="N", help="record that this many tokens were used")
-    parser.flag("--go-on", "continue sparingly although a limit has been reached")
-
-
-COMMANDS = (
-    CliCommand(
-        "budget", budget, _arguments, session="id",
-        json="current_spend, limit, tokens_used, tokens_limit, options and so on; an Interruption at a limit",
-        examples=("segue budget", "segue budget --limit 5", "segue budget --spent 0.12 --tokens 18000"),
-    ),
-)  # fmt: skip

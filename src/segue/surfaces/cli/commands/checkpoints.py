@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ..command import CliCommand
+from ..command import command
 from ..context import CommandContext
 
 
+@command(
+    "checkpoints", session="id", json="an array of `{name, version, at, note}`",
+    examples=("segue checkpoints", "segue checkpoints -s 2026-11-15-coding-shop-001 --json"),
+)  # fmt: skip
 def checkpoints(context: CommandContext) -> int:
     """The named checkpoints of a session."""
     from ...render import ago, table
@@ -19,11 +23,3 @@ def checkpoints(context: CommandContext) -> int:
         rows = [(name, str(mark.version), ago(mark.at), mark.note) for name, mark in found]
         context.say(*table(("name", "version", "made", "note"), rows, context.style))
     return 0
-
-
-COMMANDS = (
-    CliCommand(
-        "checkpoints", checkpoints, session="id", json="an array of `{name, version, at, note}`",
-        examples=("segue checkpoints", "segue checkpoints -s 2026-11-15-coding-shop-001 --json"),
-    ),
-)  # fmt: skip

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...render import ago, bytes_words, one_line, table
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "cleanup",
+    flag("--dry-run", "show what would be archived, and change nothing"),
+    argument(
+        "--days", "N", "sessions that ended over N days ago; by default the setting cleanup_days", type=int,
+    ),
+    flag("--list", "list what is archived"),
+    argument("--restore", "ID", "bring back an archived session"),
+    json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{id, status, version}`",
+    examples=("segue cleanup --dry-run", "segue cleanup --days 90", "segue cleanup --restore leak-hunt"),
+)  # fmt: skip
 def cleanup(context: CommandContext) -> int:
     """Archive what ended long ago, list archives, or bring one back."""
     from ....services.upkeep.archive_sessions import Cleanup
@@ -48,25 +56,3 @@ def _archived(context: CommandContext, found: list[Any], empty: str) -> int:
         context.say(*table(("archived", "events", "size", "when", "goal"), rows, context.style))
         context.say("", "`segue cleanup --restore ID` brings one back")
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.flag("--dry-run", "show what would be archived, and change nothing")
-    add(
-        "--days",
-        type=int,
-        metavar="N",
-        help="sessions that ended over N days ago; by default the setting cleanup_days",
-    )
-    parser.flag("--list", "list what is archived")
-    add("--restore", metavar="ID", help="bring back an archived session")
-
-
-COMMANDS = (
-    CliCommand(
-        "cleanup", cleanup, _arguments,
-        json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{id, status, version}`",
-        examples=("segue cleanup --dry-run", "segue cleanup --days 90", "segue cleanup --restore leak-hunt"),
-    ),
-)  # fmt: skip

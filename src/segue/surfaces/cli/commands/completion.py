@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....errors import UsageError
 from ...render import one_line
-from ..command import CliCommand
+from ..command import argument, command, optional
 from ..completion import SHELLS, script
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "completion",
+    optional("shell", None, "your shell", choices=SHELLS),
+    argument(
+        "--words", None, "list these words of the current session; the scripts ask for them",
+        choices=("items", "features", "checkpoints"),
+    ),
+    json="`{shell, script}`; with `--words` an array of words",
+    examples=(
+        'eval "$(segue completion bash)"', "segue completion zsh > ~/.zfunc/_segue",
+        "segue completion fish > ~/.config/fish/completions/segue.fish",
+    ),
+)  # fmt: skip
 def completion(context: CommandContext) -> int:
     """A script for a shell; or words of the current session, one a line."""
     if context.args.words:
@@ -37,23 +45,3 @@ def _words(context: CommandContext, kind: str) -> list[str]:
         return list(state.marks)
     open_ = (*state.active, *state.next, *state.blocked)
     return [one_line(state.items[place].text) for place in open_]
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("shell", nargs="?", choices=SHELLS, help="your shell")
-    add(
-        "--words", choices=("items", "features", "checkpoints"),
-        help="list these words of the current session; the scripts ask for them",
-    )  # fmt: skip
-
-
-COMMANDS = (
-    CliCommand(
-        "completion", completion, _arguments, json="`{shell, script}`; with `--words` an array of words",
-        examples=(
-            'eval "$(segue completion bash)"', "segue completion zsh > ~/.zfunc/_segue",
-            "segue completion fish > ~/.config/fish/completions/segue.fish",
-        ),
-    ),
-)  # fmt: skip

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import BadSettings, SegueError, UsageError
 from ...render import one_line, table
-from ..command import CliCommand
+from ..command import command, optional
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....settings import Origin
-    from ..parser import Parser
 
 
+@command(
+    "config",
+    optional("name", "NAME", "show only the value of this setting"),
+    json="an array of `{name, value, origin, about}`; with NAME one of them; a key is never shown",
+    examples=("segue config", "segue config cleanup_days", "segue config --json"),
+)  # fmt: skip
 def config(context: CommandContext) -> int:
     """Show every setting, or the value of one."""
     from ....services.workspace.shown_settings import shown_settings
@@ -51,16 +56,3 @@ def _origins(context: CommandContext) -> list[Origin]:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="show only the value of this setting")
-
-
-COMMANDS = (
-    CliCommand(
-        "config", config, _arguments,
-        json="an array of `{name, value, origin, about}`; with NAME one of them; a key is never shown",
-        examples=("segue config", "segue config cleanup_days", "segue config --json"),
-    ),
-)  # fmt: skip

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
 from ..views.findings import finding_line
 
-if TYPE_CHECKING:
-    from ..parser import Parser
-
-
 BAD = 70
 
 
+@command(
+    "doctor",
+    flag("--prove", "damage a copy of the store, recover it, and show that nothing is lost"),
+    json="an array of Checks",
+    examples=("segue doctor", "segue doctor --prove", "segue doctor --json"),
+)  # fmt: skip
 def doctor(context: CommandContext) -> int:
     """Check everything, and give a hint for each fault."""
     from ....services.upkeep.doctor.checkup import examine, prove
@@ -41,15 +41,3 @@ def doctor(context: CommandContext) -> int:
         else "everything is in order",
     )
     return BAD if bad else 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--prove", "damage a copy of the store, recover it, and show that nothing is lost")
-
-
-COMMANDS = (
-    CliCommand(
-        "doctor", doctor, _arguments, json="an array of Checks",
-        examples=("segue doctor", "segue doctor --prove", "segue doctor --json"),
-    ),
-)  # fmt: skip

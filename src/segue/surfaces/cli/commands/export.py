@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext, write_file
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "export",
+    argument(
+        "--format", None, "by default json, or yaml if the name of the file says so",
+        choices=("json", "yaml"),
+    ),
+    argument("-o --output", "FILE", "the file to write; by default stdout"),
+    session="id", json="with `-o`: `{session, file, format, bytes}`; without it the export itself",
+    examples=("segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml"),
+)  # fmt: skip
 def export(context: CommandContext) -> int:
     """A session as a file, or on standard output."""
     from ....services.handoff.export import export_session
@@ -34,19 +40,3 @@ def export(context: CommandContext) -> int:
     context.say(f"exported {session.id} to {one_line(name)}: {count(len(body), 'byte')}")
     context.emit({"session": session.id, "file": name, "format": format, "bytes": len(body)})
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--format", choices=("json", "yaml"), help="by default json, or yaml if the name of the file says so"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; by default stdout")
-
-
-COMMANDS = (
-    CliCommand(
-        "export", export, _arguments, session="id",
-        json="with `-o`: `{session, file, format, bytes}`; without it the export itself",
-        examples=("segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml"),
-    ),
-)  # fmt: skip

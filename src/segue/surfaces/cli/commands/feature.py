@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ....core.base.values import parse_digits
 from ....core.event_kinds import CheckRan
+from ....core.features.checks import SECONDS_DEFAULT
+from ....core.features.verdict import STATUSES
 from ....errors import UsageError
 from ...render import count, one_line, safe
-from ..command import CliCommand
+from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, read_file, text_or_stdin, write_file
 from ..views.features import feature_lines, verdict_lines
 
@@ -17,14 +19,8 @@ if TYPE_CHECKING:
 
     from ....core.features.checks import Check
     from ....services.features.features import Features
-    from ..parser import Parser
 
 FORMATS = ("feature_list", "progress", "pytest", "junit")
-
-
-def feature(context: CommandContext) -> int:
-    """Add, change, remove, show, list, import, export, attest, begin, block, fail."""
-    return _ACTIONS[context.args.action](context)
 
 
 def _named(context: CommandContext) -> str:
@@ -198,66 +194,44 @@ def _export(context: CommandContext) -> int:
     return 0
 
 
-_ACTIONS = {
-    "add": _add, "change": _change, "remove": _remove, "show": _show, "list": _list, "attest": _attest,
-    "begin": _begin, "block": _block, "fail": _fail, "import": _import, "export": _export,
-}  # fmt: skip
-
-
-def _arguments(parser: Parser) -> None:
-    from ....core.features.checks import SECONDS_DEFAULT
-    from ....core.features.verdict import STATUSES
-
-    add = parser.add_argument
-    add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("name", nargs="?", metavar="NAME", help="the id of the feature; with import and export, a file")
-    add("text", nargs="?", metavar="TEXT", help="with add, change: what must work; with block, fail: why")
-    parser.many("--step", "TEXT", "a test step; with attest, the step that was looked at")
-    parser.many("--check", "COMMAND", "a command that proves steps")
-    parser.many("--covers", "GLOB", "files that it covers; by default the whole tree")
-    add("--category", metavar="TEXT", help="with add, change: a category")
-    add("--proves", metavar="N,N", help="with --check: the steps that it proves; by default all")
-    parser.flag("--shell", "with --check: run it with sh")
-    add(
-        "--in",
-        dest="in_folder",
-        metavar="DIR",
-        help="with --check: where to run it, relative to the top of the tree",
-    )
-    parser.many("--env", "NAME=VALUE", "with --check: a variable of its environment")
-    add(
-        "--limit", type=float, default=SECONDS_DEFAULT, metavar="SECONDS", help="with --check: its time limit"
-    )
-    add(
-        "--exit",
-        type=int,
-        default=0,
-        metavar="N",
-        help="with --check: the exit code that means that it passed",
-    )
-    add("--pattern", metavar="RE", help="with --check: a pattern that its output must contain, too")
-    parser.many("--drop-step", "STEP", "with change: its text, or `#2`")
-    parser.many("--drop-check", "CHECK", "with change: its text, or `#1`")
-    parser.many("--drop-covers", "GLOB", "with change: a pattern of covered files")
-    add("--reason", metavar="TEXT", help="with change, remove, block, fail: why")
-    add("--note", metavar="TEXT", help="with attest: what you looked at")
-    add("--by", metavar="NAME", help="with attest: who looked at it; with begin: who implements it")
-    add("--status", choices=STATUSES, help="with list: only features with this status")
-    parser.flag("--output", "with show: the whole output of the last check that ran")
-    add("--format", choices=FORMATS, help="with import, export: the kind of file")
-
-
-COMMANDS = (
-    CliCommand(
-        "feature", feature, _arguments, session="flag",
-        json="add, change, attest: Saved with `feature` (a Verdict); remove, begin, block, fail: Saved; "
-        "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; "
-        "export: the file itself",
-        examples=(
-            'segue feature add jwt "Users log in with a JWT" --check "pytest tests/test_auth.py -q" '
-            '--covers "src/auth/**"',
-            'segue feature attest design --note "looked at every screen" --by ana',
-            "segue feature show jwt --output", "segue feature import feature_list.json",
-        ),
+command(
+    "feature",
+    optional("name", "NAME", "the id of the feature; with import and export, a file"),
+    optional("text", "TEXT", "with add, change: what must work; with block, fail: why"),
+    many("--step", "TEXT", "a test step; with attest, the step that was looked at"),
+    many("--check", "COMMAND", "a command that proves steps"),
+    many("--covers", "GLOB", "files that it covers; by default the whole tree"),
+    argument("--category", "TEXT", "with add, change: a category"),
+    argument("--proves", "N,N", "with --check: the steps that it proves; by default all"),
+    flag("--shell", "with --check: run it with sh"),
+    argument(
+        "--in", "DIR", "with --check: where to run it, relative to the top of the tree", dest="in_folder",
     ),
+    many("--env", "NAME=VALUE", "with --check: a variable of its environment"),
+    argument("--limit", "SECONDS", "with --check: its time limit", type=float, default=SECONDS_DEFAULT),
+    argument("--exit", "N", "with --check: the exit code that means that it passed", type=int, default=0),
+    argument("--pattern", "RE", "with --check: a pattern that its output must contain, too"),
+    many("--drop-step", "STEP", "with change: its text, or `#2`"),
+    many("--drop-check", "CHECK", "with change: its text, or `#1`"),
+    many("--drop-covers", "GLOB", "with change: a pattern of covered files"),
+    argument("--reason", "TEXT", "with change, remove, block, fail: why"),
+    argument("--note", "TEXT", "with attest: what you looked at"),
+    argument("--by", "NAME", "with attest: who looked at it; with begin: who implements it"),
+    argument("--status", None, "with list: only features with this status", choices=STATUSES),
+    flag("--output", "with show: the whole output of the last check that ran"),
+    argument("--format", None, "with import, export: the kind of file", choices=FORMATS),
+    session="flag",
+    json="add, change, attest: Saved with `feature` (a Verdict); remove, begin, block, fail: Saved; "
+    "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; "
+    "export: the file itself",
+    examples=(
+        'segue feature add jwt "Users log in with a JWT" --check "pytest tests/test_auth.py -q" '
+        '--covers "src/auth/**"',
+        'segue feature attest design --note "looked at every screen" --by ana',
+        "segue feature show jwt --output", "segue feature import feature_list.json",
+    ),
+    actions={
+        "add": _add, "change": _change, "remove": _remove, "show": _show, "list": _list, "attest": _attest,
+        "begin": _begin, "block": _block, "fail": _fail, "import": _import, "export": _export,
+    },
 )  # fmt: skip

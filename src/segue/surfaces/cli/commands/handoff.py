@@ -6,17 +6,37 @@ from typing import TYPE_CHECKING
 
 from ....errors import UsageError
 from ...render import ago, count, handed_object, one_line, plain
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext, text_or_stdin, write_file
 
 if TYPE_CHECKING:
     from ....core.handover.events import Offer
     from ....services.handoff.offers import HandoffOffer
-    from ..parser import Parser
 
 _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn": "dim", "expired": "dim"}
 
 
+@command(
+    "handoff",
+    argument("--to", "NAME", "offer it to this agent, or with `anyone` to whoever takes it first"),
+    argument("--note", "TEXT", "what the agent should know; `-` reads it from stdin", default=""),
+    argument("--hours", "N", "how long the offer stands; by default 72 hours", type=float, default=72.0),
+    flag("--rules", "also mention it in the file that the agent reads by itself"),
+    argument("--to-file", "FILE", "write a bundle for another machine, where `segue import` reads it"),
+    flag("--accept", "accept an offer, by its id or its session; by default the newest one here"),
+    flag("--decline", "decline an offer"),
+    flag("--withdraw", "withdraw an offer"),
+    argument("--reason", "TEXT", "with --decline and --withdraw: why", default=""),
+    flag("--list", "list the offers of this project and what became of them"),
+    flag("--all", "with --list: the offers of all projects"),
+    session="id",
+    json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
+    examples=(
+        'segue handoff --to codex --note "OAuth waits for credentials"',
+        "segue handoff 2026-11-15-coding-shop-001 --to-file work.segue",
+        "segue handoff --accept --actor codex", "segue handoff --list",
+    ),
+)  # fmt: skip
 def handoff(context: CommandContext) -> int:
     """Do what is asked for; without a word, offer."""
     args = context.args
@@ -125,38 +145,3 @@ def _list(context: CommandContext) -> int:
 
 
 _ACTIONS = {"accept": _accept, "decline": _decline, "withdraw": _withdraw, "list": _list}
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--to", metavar="NAME", help="offer it to this agent, or with `anyone` to whoever takes it first")
-    add("--note", default="", metavar="TEXT", help="what the agent should know; `-` reads it from stdin")
-    add(
-        "--hours",
-        type=float,
-        default=72.0,
-        metavar="N",
-        help="how long the offer stands; by default 72 hours",
-    )
-    parser.flag("--rules", "also mention it in the file that the agent reads by itself")
-    add("--to-file", metavar="FILE", help="write a bundle for another machine, where `segue import` reads it")
-    parser.flag("--accept", "accept an offer, by its id or its session; by default the newest one here")
-    parser.flag("--decline", "decline an offer")
-    parser.flag("--withdraw", "withdraw an offer")
-    add("--reason", default="", metavar="TEXT", help="with --decline and --withdraw: why")
-    parser.flag("--list", "list the offers of this project and what became of them")
-    parser.flag("--all", "with --list: the offers of all projects")
-
-
-_ID = "2026-11-15-coding-shop-001"
-COMMANDS = (
-    CliCommand(
-        "handoff", handoff, _arguments, session="id",
-        json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
-        examples=(
-            'segue handoff --to codex --note "OAuth waits for credentials"',
-            f"segue handoff {_ID} --to-file work.segue",
-            "segue handoff --accept --actor codex", "segue handoff --list",
-        ),
-    ),
-)  # fmt: skip

@@ -8,22 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import StepUncertain, UsageError
 from ...render import ago, bytes_words, count, is_terminal, one_line, plain
-from ..command import CliCommand
+from ..command import argument, command, flag, many
 from ..context import CommandContext, text_or_stdin
 from ..progress import ProgressBar
 
 if TYPE_CHECKING:
     from ....handover.compaction import Condense
     from ....handover.flow import Handover, HandoverRan, HandoverStatus
-    from ..parser import Parser
 
 _MARKS = {"done": ("x", "green"), "pending": (" ", ""), "failed": ("!", "red"), "uncertain": ("?", "yellow")}
 CLEAN, RESUME, COMPLETED = 0, 1, 2
-
-
-def handover(context: CommandContext) -> int:
-    """Run a handover, check or show its state, score it, or compact old notes."""
-    return int(_ACTIONS[context.args.action](context))
 
 
 def _handover(context: CommandContext) -> Handover:
@@ -209,43 +203,27 @@ def _score(context: CommandContext) -> int:
     return 0
 
 
-_ACTIONS = {"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact}
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("--note", metavar="TEXT", help="run: what happened; `-` reads it from stdin")
-    add("--state", metavar="TEXT", help="run: where things stand, beyond what Segue knows itself")
-    parser.flag("--anew", "run: start over, and leave an interrupted handover as it is")
-    parser.many("--done", "STEP", "run: this uncertain step was carried out")
-    parser.many("--again", "STEP", "run: this uncertain step was not carried out; do it again")
-    parser.flag("--again-all", "score: score again what has been scored already")
-    add(
-        "--checkpoint",
-        metavar="FILE",
-        help="check, status: a checkpoint file; one of agent-handover works, too",
-    )
-    add(
-        "--months",
-        type=int,
-        default=1,
-        metavar="N",
-        help="compact: keep the newest N months as they are; by default 1",
-    )
-    parser.flag("--with-model", "compact: let the configured model add what matters")
-    parser.flag("--keep", "compact: keep the notes as well, so that nothing is lost")
-    parser.flag("--dry-run", "compact: only show what would happen")
-
-
-COMMANDS = (
-    CliCommand(
-        "handover", handover, _arguments, session="flag",
-        json="run: a HandoverRan; status: a HandoverStatus; check: `{code, status, steps}`; "
-        "score: `{scores, kinds}`; compact: a CompactionReport",
-        examples=(
-            'segue handover run --note "JWT works; OAuth waits for credentials"',
-            "segue handover check", "segue handover score", "segue handover compact --keep",
-        ),
+command(
+    "handover",
+    argument("--note", "TEXT", "run: what happened; `-` reads it from stdin"),
+    argument("--state", "TEXT", "run: where things stand, beyond what Segue knows itself"),
+    flag("--anew", "run: start over, and leave an interrupted handover as it is"),
+    many("--done", "STEP", "run: this uncertain step was carried out"),
+    many("--again", "STEP", "run: this uncertain step was not carried out; do it again"),
+    flag("--again-all", "score: score again what has been scored already"),
+    argument("--checkpoint", "FILE", "check, status: a checkpoint file; one of agent-handover works, too"),
+    argument(
+        "--months", "N", "compact: keep the newest N months as they are; by default 1", type=int, default=1,
     ),
+    flag("--with-model", "compact: let the configured model add what matters"),
+    flag("--keep", "compact: keep the notes as well, so that nothing is lost"),
+    flag("--dry-run", "compact: only show what would happen"),
+    session="flag",
+    json="run: a HandoverRan; status: a HandoverStatus; check: `{code, status, steps}`; "
+    "score: `{scores, kinds}`; compact: a CompactionReport",
+    examples=(
+        'segue handover run --note "JWT works; OAuth waits for credentials"',
+        "segue handover check", "segue handover score", "segue handover compact --keep",
+    ),
+    actions={"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact},
 )  # fmt: skip

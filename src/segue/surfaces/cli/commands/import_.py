@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...render import count
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext, read_file
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "import",
+    argument("file", "FILE", "a file that `segue export` or `handoff --to-file` wrote; `-` reads stdin"),
+    argument("--format", None, "by default recognised from the content", choices=("json", "yaml")),
+    argument("--as", "ID", "import it under this id", dest="as_id"),
+    json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
+    examples=(
+        "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
+        "segue import work.segue",
+    ),
+)  # fmt: skip
 def import_(context: CommandContext) -> int:
     """Import a session, and say how to continue it."""
     from ....services.handoff.import_file import import_file
@@ -35,25 +41,3 @@ def import_(context: CommandContext) -> int:
         context.say(f"continue it here with `segue switch {id}`")
     context.emit({**fields, "changed": found.changed})
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="a file that `segue export` or `handoff --to-file` wrote; `-` reads stdin",
-    )
-    parser.add_argument("--format", choices=("json", "yaml"), help="by default recognised from the content")
-    parser.add_argument("--as", dest="as_id", metavar="ID", help="import it under this id")
-
-
-COMMANDS = (
-    CliCommand(
-        "import", import_, _arguments,
-        json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
-        examples=(
-            "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
-            "segue import work.segue",
-        ),
-    ),
-)  # fmt: skip

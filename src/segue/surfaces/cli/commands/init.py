@@ -9,15 +9,37 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError, extra
 from ...render import count, one_line, safe
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext, can_ask, confirm, write
 
 if TYPE_CHECKING:
     from ....services.hooks.install import InstallReport, InstallTarget, PlannedWrite, Scope
     from ....services.workspace.data_folder import DataFolder
-    from ..parser import Parser
 
 
+_COMMON = (
+    argument("--agent", "NAME", "only this agent; repeatable", action="append"),
+    flag("--user", "for all projects of this user"),
+    flag("--dry-run", "show the differences, and write nothing"),
+    flag("--yes", "do not ask for confirmation"),
+)  # fmt: skip
+
+
+@command(
+    "init",
+    *_COMMON,
+    flag("--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"),
+    flag("--live", "also hook into tool calls, to watch the context window during a turn"),
+    flag("--status-line", "add a status line, for agents that have one"),
+    flag("--no-mcp", "install hooks only, without the MCP server"),
+    flag("--trust-hooks", "tell Codex that you trust these hooks; asks first"),
+    argument("--plugin", "FOLDER", "write a plugin for Claude Code and Codex to this folder instead"),
+    json="`{agents, scope, dry_run, changes, notes}`",
+    examples=(
+        "segue init", "segue init --dry-run", "segue init --agent codex --user",
+        "segue init --agent claude-code --live --status-line",
+    ),
+)  # fmt: skip
 def init(context: CommandContext) -> int:
     """Write hooks and the MCP server into the files of agents."""
     from ....services.hooks import install as installing
@@ -57,6 +79,14 @@ def init(context: CommandContext) -> int:
     return 0
 
 
+@command(
+    "uninit",
+    *_COMMON,
+    flag("--shared", "remove it from files that are shared with colleagues"),
+    flag("--all", "remove it for every project and for the user"),
+    json="`{agents, scope, dry_run, changes, notes}`",
+    examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
+)  # fmt: skip
 def uninit(context: CommandContext) -> int:
     """Remove what init wrote."""
     from ....services.hooks import install as installing
@@ -175,45 +205,3 @@ def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> 
     if context.args.trust_hooks:
         _trust(context, home, where)
     return 0
-
-
-def _common(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--agent", action="append", metavar="NAME", help="only this agent; repeatable")
-    parser.flag("--user", "for all projects of this user")
-    parser.flag("--dry-run", "show the differences, and write nothing")
-    parser.flag("--yes", "do not ask for confirmation")
-
-
-def _init_arguments(parser: Parser) -> None:
-    _common(parser)
-    add = parser.add_argument
-    parser.flag(
-        "--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"
-    )
-    parser.flag("--live", "also hook into tool calls, to watch the context window during a turn")
-    parser.flag("--status-line", "add a status line, for agents that have one")
-    parser.flag("--no-mcp", "install hooks only, without the MCP server")
-    parser.flag("--trust-hooks", "tell Codex that you trust these hooks; asks first")
-    add("--plugin", metavar="FOLDER", help="write a plugin for Claude Code and Codex to this folder instead")
-
-
-def _uninit_arguments(parser: Parser) -> None:
-    _common(parser)
-    parser.flag("--shared", "remove it from files that are shared with colleagues")
-    parser.flag("--all", "remove it for every project and for the user")
-
-
-COMMANDS = (
-    CliCommand(
-        "init", init, _init_arguments, json="`{agents, scope, dry_run, changes, notes}`",
-        examples=(
-            "segue init", "segue init --dry-run", "segue init --agent codex --user",
-            "segue init --agent claude-code --live --status-line",
-        ),
-    ),
-    CliCommand(
-        "uninit", uninit, _uninit_arguments, json="`{agents, scope, dry_run, changes, notes}`",
-        examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
-    ),
-)  # fmt: skip

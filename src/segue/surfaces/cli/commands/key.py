@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError
 from ...render import one_line
-from ..command import CliCommand
+from ..command import argument, command, optional
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.server.keys import Keys as Local
     from ....services.server.remote_keys import RemoteKeys
-    from ..parser import Parser
 
     Keys = Local | RemoteKeys
 
@@ -20,6 +19,24 @@ ACTIONS = ("create", "list", "rotate", "revoke", "audit")
 WRITING = ("create", "rotate", "revoke")
 
 
+@command(
+    "key",
+    argument("action", "ACTION", ", ".join(ACTIONS), choices=ACTIONS),
+    optional("key", "ID", "with rotate and revoke: the key"),
+    argument("--project", "NAME", "the project that the key is for, or `*` for all; by default `default`"),
+    argument("--role", "ROLE", "reader, writer or admin; by default writer"),
+    argument("--agent", "NAME", "the only agent that the key may act as"),
+    argument("--name", "TEXT", "what it is for"),
+    argument("--expires", "TIME", "how long the key is valid, as in 90d or 12h; by default forever"),
+    argument("--grace", "TIME", "with rotate: how long the old key stays valid; by default not at all"),
+    argument("--limit", "N", "with audit: how many entries", type=int, default=100),
+    json="create, rotate: the key, shown once, with `id`, `role`, `project`, `agent`, `expires`;"
+    " list: keys without their tokens; audit: lines, the newest first",
+    examples=(
+        "segue key create --project web --role writer --agent ci --expires 90d",
+        "segue key list", "segue key rotate 3f2a9c01b4de --grace 1h", "segue key revoke 3f2a9c01b4de",
+    ),
+)  # fmt: skip
 def key(context: CommandContext) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
     from ....services.server.startup import managing
@@ -94,35 +111,3 @@ def _id(args: Any) -> str:
     if not args.key:
         raise UsageError(f"which key? `segue key {args.action} ID`", hint="`segue key list` names them")
     return str(args.key)
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
-    add("key", nargs="?", metavar="ID", help="with rotate and revoke: the key")
-    add(
-        "--project",
-        metavar="NAME",
-        help="the project that the key is for, or `*` for all; by default `default`",
-    )
-    add("--role", metavar="ROLE", help="reader, writer or admin; by default writer")
-    add("--agent", metavar="NAME", help="the only agent that the key may act as")
-    add("--name", metavar="TEXT", help="what it is for")
-    add("--expires", metavar="TIME", help="how long the key is valid, as in 90d or 12h; by default forever")
-    add(
-        "--grace", metavar="TIME", help="with rotate: how long the old key stays valid; by default not at all"
-    )
-    add("--limit", type=int, default=100, metavar="N", help="with audit: how many entries")
-
-
-COMMANDS = (
-    CliCommand(
-        "key", key, _arguments,
-        json="create, rotate: the key, shown once, with `id`, `role`, `project`, `agent`, `expires`;"
-        " list: keys without their tokens; audit: lines, the newest first",
-        examples=(
-            "segue key create --project web --role writer --agent ci --expires 90d",
-            "segue key list", "segue key rotate 3f2a9c01b4de --grace 1h", "segue key revoke 3f2a9c01b4de",
-        ),
-    ),
-)  # fmt: skip

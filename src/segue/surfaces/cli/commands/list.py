@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..command import CliCommand
+from ....core.sessions.state import OPEN
+from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.sessions.status import Card
-    from ..parser import Parser
 
 
+@command(
+    "list",
+    flag("--all", "sessions of all projects"),
+    argument("--status", None, "only sessions with this status", choices=(*OPEN, "completed", "abandoned")),
+    argument("--project", "NAME", "only sessions of this project, by its key or its name"),
+    argument("--org", "NAME", "only sessions of this organization"),
+    flag("--ids", "print ids only, one per line"),
+    json="an array of Cards; with `--ids` of ids",
+    examples=("segue list", "segue list --all --status paused", "segue list --project shop --json"),
+)  # fmt: skip
 def listing(context: CommandContext) -> int:
     """The sessions of this project, or of all."""
     args, segue = context.args, context.segue
@@ -27,6 +37,12 @@ def listing(context: CommandContext) -> int:
     return _cards(context, cards, 'no sessions here; start one with `segue start "…"`')
 
 
+@command(
+    "resumable",
+    flag("--all", "sessions of all projects"),
+    json="an array of Cards",
+    examples=("segue resumable", "segue resumable --all --json"),
+)  # fmt: skip
 def resumable(context: CommandContext) -> int:
     """Sessions that were paused or left in the middle."""
     cards = context.segue.resumable(everywhere=context.args.all)
@@ -53,33 +69,3 @@ def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:
     head = (" ", "session", "status", "done", "active", "goal [under way]")
     context.say(*table(head, rows, context.style))
     return 0
-
-
-def _list_arguments(parser: Parser) -> None:
-    from ....core.sessions.state import OPEN
-
-    parser.flag("--all", "sessions of all projects")
-    parser.add_argument(
-        "--status", choices=(*OPEN, "completed", "abandoned"), help="only sessions with this status"
-    )
-    parser.add_argument(
-        "--project", metavar="NAME", help="only sessions of this project, by its key or its name"
-    )
-    parser.add_argument("--org", metavar="NAME", help="only sessions of this organization")
-    parser.flag("--ids", "print ids only, one per line")
-
-
-def _resumable_arguments(parser: Parser) -> None:
-    parser.flag("--all", "sessions of all projects")
-
-
-COMMANDS = (
-    CliCommand(
-        "list", listing, _list_arguments, json="an array of Cards; with `--ids` of ids",
-        examples=("segue list", "segue list --all --status paused", "segue list --project shop --json"),
-    ),
-    CliCommand(
-        "resumable", resumable, _resumable_arguments, json="an array of Cards",
-        examples=("segue resumable", "segue resumable --all --json"),
-    ),
-)  # fmt: skip

@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 
 from ....errors import UnknownSession, UsageError
 from ...render import ago, count, one_line, plain, recalled_object, table
-from ..command import CliCommand
+from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, read_file, write_file
 from ..progress import ProgressBar
 from ..views.memories import memory_text, pair_lines
 
 if TYPE_CHECKING:
     from ....core.memories.model import Memory
-    from ..parser import Parser
-
-
-def memories(context: CommandContext) -> int:
-    """List, show, audit, prune and the rest."""
-    return _ACTIONS[context.args.action](context)
 
 
 def _list(context: CommandContext) -> int:
@@ -177,36 +171,23 @@ def _wanted(context: CommandContext) -> str:
     return str(context.args.id)
 
 
-_ACTIONS = {
-    "list": _list, "show": _show, "audit": _audit, "prune": _prune, "decay": _decay,
-    "consolidate": _consolidate, "reembed": _reembed, "export": _export, "import": _import,
-}  # fmt: skip
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("action", choices=tuple(_ACTIONS), help="what to do")
-    add(
-        "id",
-        nargs="?",
-        metavar="MEMORY|FILE",
-        help="with show: the id of a memory; with export, import: a file or `-`",
-    )
-    add("-s", "--session", metavar="ID", help="with list, prune: the memories of this session")
-    parser.many("--type", "TYPE", "with list: memories of this type")
-    add("--limit", type=int, default=50, metavar="N", help="with list: the newest N; by default 50")
-    add("--keep", type=int, default=50, metavar="N", help="with prune: keep the newest N; by default 50")
-    parser.flag("--dry-run", "with decay, consolidate: only show what would happen")
-    parser.flag("--with-model", "with prune: let the configured model add what matters")
-    parser.flag("--keep-trust", "with import: keep their degree of trust, instead of trusting them less")
-
-
-COMMANDS = (
-    CliCommand(
-        "memories", memories, _arguments, json="list: an array of Memories; else what was done",
-        examples=(
-            "segue memories list --type decision", "segue memories audit",
-            "segue memories prune --session leak-hunt", "segue memories export memories.jsonl",
-        ),
+command(
+    "memories",
+    optional("id", "MEMORY|FILE", "with show: the id of a memory; with export, import: a file or `-`"),
+    argument("-s --session", "ID", "with list, prune: the memories of this session"),
+    many("--type", "TYPE", "with list: memories of this type"),
+    argument("--limit", "N", "with list: the newest N; by default 50", type=int, default=50),
+    argument("--keep", "N", "with prune: keep the newest N; by default 50", type=int, default=50),
+    flag("--dry-run", "with decay, consolidate: only show what would happen"),
+    flag("--with-model", "with prune: let the configured model add what matters"),
+    flag("--keep-trust", "with import: keep their degree of trust, instead of trusting them less"),
+    json="list: an array of Memories; else what was done",
+    examples=(
+        "segue memories list --type decision", "segue memories audit",
+        "segue memories prune --session leak-hunt", "segue memories export memories.jsonl",
     ),
+    actions={
+        "list": _list, "show": _show, "audit": _audit, "prune": _prune, "decay": _decay,
+        "consolidate": _consolidate, "reembed": _reembed, "export": _export, "import": _import,
+    },
 )  # fmt: skip

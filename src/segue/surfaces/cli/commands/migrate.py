@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-
-if TYPE_CHECKING:
-    from ..parser import Parser
 
 CONFLICT = 66
 
 
+@command(
+    "migrate",
+    argument("--from", "URL", "the store to copy; by default the one in use", dest="source"),
+    argument("--to", "URL", "the store to copy to", dest="target", required=True),
+    flag("--dry-run", "show what would be copied, and change nothing"),
+    json="`{source, target, sessions, events, events_there, pieces, runs, memories, verified, conflicts, "
+    "kept, behind}`",
+    examples=(
+        "segue migrate --to postgresql://segue@db.example/segue",
+        "segue migrate --from postgresql://segue@db.example/segue --to sqlite:///tmp/copy.db",
+    ),
+)  # fmt: skip
 def migrate(context: CommandContext) -> int:
     """Copy a store into another; exit 66 if a session was left alone or somebody wrote meanwhile."""
     from ....services.upkeep.migrate import migrate as run
@@ -52,23 +61,3 @@ def _lines(found: Any, dry_run: bool) -> list[str]:
     if found.behind:
         lines.append("run it again to copy what is new")
     return lines
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--from", dest="source", metavar="URL", help="the store to copy; by default the one in use")
-    add("--to", dest="target", metavar="URL", required=True, help="the store to copy to")
-    parser.flag("--dry-run", "show what would be copied, and change nothing")
-
-
-COMMANDS = (
-    CliCommand(
-        "migrate", migrate, _arguments,
-        json="`{source, target, sessions, events, events_there, pieces, runs, memories, verified, conflicts, "
-        "kept, behind}`",
-        examples=(
-            "segue migrate --to postgresql://segue@db.example/segue",
-            "segue migrate --from postgresql://segue@db.example/segue --to sqlite:///tmp/copy.db",
-        ),
-    ),
-)  # fmt: skip

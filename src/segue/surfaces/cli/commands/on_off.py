@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...render import one_line
-from ..command import CliCommand
+from ..command import command
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.workspace.on_off import Switch
 
 
+@command(
+    "off", session="flag", json="`{on, folder, session, changed}`",
+    examples=("segue off", "segue off --session refactor-auth"),
+)  # fmt: skip
 def off(context: CommandContext) -> int:
     """Nothing is captured and nothing is injected here."""
     return _switch(context, on=False)
 
 
+@command(
+    "on", session="flag", json="`{on, folder, session, changed}`",
+    examples=("segue on", "segue on --session refactor-auth"),
+)  # fmt: skip
 def on(context: CommandContext) -> int:
     """Capture and inject again."""
     return _switch(context, on=True)
@@ -42,15 +50,3 @@ def _words(done: Switch) -> str:
     return f"Segue is {state} for {what}" + (
         "" if done.on else ": nothing is captured and nothing is injected until `segue on`"
     )
-
-
-COMMANDS = (
-    CliCommand(
-        "off", off, session="flag", json="`{on, folder, session, changed}`",
-        examples=("segue off", "segue off --session refactor-auth"),
-    ),
-    CliCommand(
-        "on", on, session="flag", json="`{on, folder, session, changed}`",
-        examples=("segue on", "segue on --session refactor-auth"),
-    ),
-)  # fmt: skip

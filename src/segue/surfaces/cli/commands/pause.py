@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....core.sessions.commands import PAUSE_CAUSES
 from ....errors import StoreUnavailable
 from ...render import count, one_line
 from ..apply import AS_BEFORE, tally_lines
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext, text_or_stdin
 
 if TYPE_CHECKING:
     from ....services.resume.interruptions import Interruption
-    from ..parser import Parser
 
 
 def _made(number: int, name: str) -> str:
     return f"{number} {name}" if number != 1 else "1 " + " ".join(w.removesuffix("s") for w in name.split())
 
 
+@command(
+    "pause",
+    argument("--reason", "TEXT", "why", default=""),
+    argument("--cause", "CAUSE", "one of " + ", ".join(PAUSE_CAUSES), choices=PAUSE_CAUSES, default="user"),
+    session="id",
+    json="Interruption: Saved with `status`, `session_id`, `summary`, `resume_command` and so on",
+    examples=(
+        "segue pause",
+        'segue pause --reason "waiting for review"',
+        "segue pause --cause error --reason 'the tests do not start'",
+    ),
+)  # fmt: skip
 def pause(context: CommandContext) -> int:
     """Pause the session, and say what was done so far and what comes next."""
     session = context.session()
@@ -53,26 +65,3 @@ def _aside(context: CommandContext, done: Interruption) -> int:
     )
     context.emit(done)
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    from ....core.sessions.commands import PAUSE_CAUSES
-
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why")
-    parser.add_argument(
-        "--cause", choices=PAUSE_CAUSES, default="user", metavar="CAUSE",
-        help="one of " + ", ".join(PAUSE_CAUSES),
-    )  # fmt: skip
-
-
-COMMANDS = (
-    CliCommand(
-        "pause", pause, _arguments, session="id",
-        json="Interruption: Saved with `status`, `session_id`, `summary`, `resume_command` and so on",
-        examples=(
-            "segue pause",
-            'segue pause --reason "waiting for review"',
-            "segue pause --cause error --reason 'the tests do not start'",
-        ),
-    ),
-)  # fmt: skip

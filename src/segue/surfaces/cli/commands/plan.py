@@ -11,15 +11,29 @@ from typing import TYPE_CHECKING
 
 from ....errors import UsageError
 from ...render import count, is_terminal, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag, optional
 from ..context import CommandContext, read_file, text_or_stdin, write, write_file
 
 if TYPE_CHECKING:
     from ....core.models.plan_proposal import PlanDraft
     from ....services.models.plan import Accepted
-    from ..parser import Parser
 
 
+@command(
+    "plan",
+    optional("task", "TASK", "what is to be done; `-` reads it from stdin"),
+    flag("--with-model", "let the configured model propose it, which may cost money"),
+    flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
+    argument("--out", "FILE", "write the proposal to this file, so that you can edit it"),
+    argument("--accept", "FILE", "declare the plan in this file; `-` reads stdin"),
+    session="flag",
+    json="`{plan, strategies, dropped, asked, fell_back, file}`; with --accept what was declared",
+    examples=(
+        'segue plan "Refactor auth to JWT" --out plan.yaml',
+        'segue plan "Refactor auth to JWT" --with-model --out plan.yaml',
+        "segue plan --accept plan.yaml",
+    ),
+)  # fmt: skip
 def plan(context: CommandContext) -> int:
     """Propose a plan for a task, or declare one that was accepted."""
     from ....services.models import plan as planning
@@ -105,25 +119,3 @@ def _accepted(context: CommandContext, draft: PlanDraft) -> int:
     if done.features:
         context.say("`segue verify` runs their checks")
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("task", nargs="?", metavar="TASK", help="what is to be done; `-` reads it from stdin")
-    parser.flag("--with-model", "let the configured model propose it, which may cost money")
-    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
-    add("--out", metavar="FILE", help="write the proposal to this file, so that you can edit it")
-    add("--accept", metavar="FILE", help="declare the plan in this file; `-` reads stdin")
-
-
-COMMANDS = (
-    CliCommand(
-        "plan", plan, _arguments, session="flag",
-        json="`{plan, strategies, dropped, asked, fell_back, file}`; with --accept what was declared",
-        examples=(
-            'segue plan "Refactor auth to JWT" --out plan.yaml',
-            'segue plan "Refactor auth to JWT" --with-model --out plan.yaml',
-            "segue plan --accept plan.yaml",
-        ),
-    ),
-)  # fmt: skip

@@ -6,15 +6,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...render import one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.brief.facts import Claim
     from ....services.resume.prepare import Prepared
-    from ..parser import Parser
 
 
+@command(
+    "prepare",
+    flag("--with-model", "let the configured model refine it, which may cost money"),
+    flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
+    argument("--reason", "TEXT", "the reason, which is noted in the manifest", default="user request"),
+    flag("--here", "write session_recovery_latest.json to the project, not to the data folder"),
+    argument("--transcript", "FILE", "the transcript of the run that it is about"),
+    argument("--agent", "NAME", "the agent whose newest run it is about"),
+    session="id",
+    json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
+    examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
+              "segue prepare --with-model"),
+)  # fmt: skip
 def prepare(context: CommandContext) -> int:
     """Write the manifest now."""
     args = context.args
@@ -81,24 +93,3 @@ def _claim(one: Claim) -> str:
 
 def _fields(done: Prepared) -> dict[str, object]:
     return {name: getattr(done, name) for name in done.__struct_fields__ if name != "scene"}
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--with-model", "let the configured model refine it, which may cost money")
-    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
-    parser.add_argument(
-        "--reason", default="user request", metavar="TEXT", help="the reason, which is noted in the manifest"
-    )
-    parser.flag("--here", "write session_recovery_latest.json to the project, not to the data folder")
-    parser.add_argument("--transcript", metavar="FILE", help="the transcript of the run that it is about")
-    parser.add_argument("--agent", metavar="NAME", help="the agent whose newest run it is about")
-
-
-COMMANDS = (
-    CliCommand(
-        "prepare", prepare, _arguments, session="id",
-        json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
-        examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
-                  "segue prepare --with-model"),
-    ),
-)  # fmt: skip

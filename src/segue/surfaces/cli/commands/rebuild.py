@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-
-if TYPE_CHECKING:
-    from ..parser import Parser
-
 
 DIFFERENT = 70
 
 
+@command(
+    "rebuild",
+    flag("--check", "change nothing; exit 70 if something is different"),
+    json="`{sessions, same, different, missing, runs, runs_different}`",
+    examples=("segue rebuild --check", "segue rebuild"),
+)  # fmt: skip
 def rebuild(context: CommandContext) -> int:
     """Make snapshots anew, or prove that they are right."""
     from ....services.upkeep.rebuild import rebuild as run
@@ -38,16 +38,3 @@ def rebuild(context: CommandContext) -> int:
         context.say("the journal and the transcripts are right: `segue rebuild` makes the rest from them")
         return DIFFERENT
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--check", "change nothing; exit 70 if something is different")
-
-
-COMMANDS = (
-    CliCommand(
-        "rebuild", rebuild, _arguments,
-        json="`{sessions, same, different, missing, runs, runs_different}`",
-        examples=("segue rebuild --check", "segue rebuild"),
-    ),
-)  # fmt: skip

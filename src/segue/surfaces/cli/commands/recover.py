@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...render import Style, count, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
 from ..views.findings import finding_line
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "recover",
+    flag("--dry-run", "show what would be recovered, and change nothing"),
+    argument(
+        "--memory-dir", "DIR", "where handovers write their notes; by default `memory`", default="memory",
+    ),
+    json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup}`",
+    examples=("segue recover --dry-run", "segue recover"),
+)  # fmt: skip
 def recover(context: CommandContext) -> int:
     """Recover what can be read, and list what is missing."""
     from ....services.upkeep.recover.ladder import recover as run
@@ -50,22 +56,3 @@ def _missing(style: Style, missing: list[Any]) -> list[str]:
         text = f"missing: {one_line(gap.stream.removeprefix('session/'))}, {which}: {one_line(gap.reason)}"
         lines.append(style.paint(text if gap.last else text.replace(f", {which}", ""), "red"))
     return lines
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--dry-run", "show what would be recovered, and change nothing")
-    parser.add_argument(
-        "--memory-dir",
-        default="memory",
-        metavar="DIR",
-        help="where handovers write their notes; by default `memory`",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "recover", recover, _arguments,
-        json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup}`",
-        examples=("segue recover --dry-run", "segue recover"),
-    ),
-)  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...render import Style, ago, table
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.runs.run import Run
-    from ..parser import Parser
 
 
 _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waiting": "cyan"}
@@ -19,6 +18,14 @@ _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waitin
 _ID_CHARS_MIN = 8
 
 
+@command(
+    "runs",
+    flag("--all", "runs of all projects"),
+    argument("--agent", "NAME", "only runs of this agent"),
+    argument("--limit", "N", "the newest N; by default 20, 0: all", type=int, default=20),
+    json="an array of Runs",
+    examples=("segue runs", "segue runs --all --agent codex", "segue runs --limit 0 --json"),
+)  # fmt: skip
 def runs(context: CommandContext) -> int:
     """The runs that agents left in this project, or in all."""
     args = context.args
@@ -62,18 +69,3 @@ def short_ids(ids: list[str]) -> dict[str, str]:
             size += 4
         found[id] = id[:size]
     return found
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.flag("--all", "runs of all projects")
-    add("--agent", metavar="NAME", help="only runs of this agent")
-    add("--limit", type=int, default=20, metavar="N", help="the newest N; by default 20, 0: all")
-
-
-COMMANDS = (
-    CliCommand(
-        "runs", runs, _arguments, json="an array of Runs",
-        examples=("segue runs", "segue runs --all --agent codex", "segue runs --limit 0 --json"),
-    ),
-)  # fmt: skip

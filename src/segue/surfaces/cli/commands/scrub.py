@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import UsageError
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext, confirm, stdin_text
 from ..progress import ProgressBar
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "scrub",
+    argument("text", "TEXT", "the text; `-` reads it from stdin, which keeps it out of the shell's history"),
+    flag("--dry-run", "show where it is, and change nothing"),
+    flag("--yes", "do not ask for confirmation"),
+    json="`{events, pieces, files, sessions, stays, runs, originals, memories, beyond}`",
+    examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
+)  # fmt: skip
 def scrub(context: CommandContext) -> int:
     """Erase a text from journal, archive and backups."""
     from ....services.upkeep.scrub import scrub as run
@@ -54,23 +59,3 @@ def _scrubbed(context: CommandContext, found: Any, line: str) -> int:
     context.say(*(f"it remains in {one_line(name)}, which belongs to an agent" for name in found.originals))
     context.say(*(f"it remains in {one_line(name)}" for name in found.beyond))
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add(
-        "text",
-        metavar="TEXT",
-        help="the text; `-` reads it from stdin, which keeps it out of the shell's history",
-    )
-    parser.flag("--dry-run", "show where it is, and change nothing")
-    parser.flag("--yes", "do not ask for confirmation")
-
-
-COMMANDS = (
-    CliCommand(
-        "scrub", scrub, _arguments,
-        json="`{events, pieces, files, sessions, stays, runs, originals, memories, beyond}`",
-        examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
-    ),
-)  # fmt: skip

@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...render import plain
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 from .log import show_events
 
 if TYPE_CHECKING:
     from ....services.runs.run import Run
-    from ..parser import Parser
 
 
+@command(
+    "show",
+    flag("--timeline", "what happened, in order: a run's steps, a session's events"),
+    argument(
+        "--limit", "N", "of the timeline of a run, the newest N steps; by default all", type=int, default=0,
+    ),
+    session="id",
+    json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
+    "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events",
+    examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline"),
+)  # fmt: skip
 def show(context: CommandContext) -> int:
     """Everything that is known of a session, or of a run."""
     run = _run(context)
@@ -71,25 +81,3 @@ def _beyond_status(state: Any) -> dict[str, Any]:
         "handed": state.handed,
         "unknown_events": state.unknown,
     }
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.flag("--timeline", "what happened, in order: a run's steps, a session's events")
-    add(
-        "--limit",
-        type=int,
-        default=0,
-        metavar="N",
-        help="of the timeline of a run, the newest N steps; by default all",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "show", show, _arguments, session="id",
-        json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
-        "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events",
-        examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline"),
-    ),
-)  # fmt: skip

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....errors import UsageError
 from ...render import safe
-from ..command import CliCommand
+from ..command import command, flag
 from ..context import CommandContext, confirm
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "trust",
+    flag("--yes", "do not ask for confirmation"),
+    json="`{file, hash, trusted, content}`",
+    examples=("segue trust", "segue trust --yes"),
+)  # fmt: skip
 def trust(context: CommandContext) -> int:
     """Accept this project's segue.toml as it is now."""
     from ....effects.clock import now
@@ -51,15 +52,3 @@ def _trusted(context: CommandContext, content: str, line: str) -> int:
     context.emit({"file": str(file), "hash": content_hash(file), "trusted": True, "content": content})
     context.say(line)
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--yes", "do not ask for confirmation")
-
-
-COMMANDS = (
-    CliCommand(
-        "trust", trust, _arguments, json="`{file, hash, trusted, content}`",
-        examples=("segue trust", "segue trust --yes"),
-    ),
-)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...render import count, one_line, verified_object
-from ..command import CliCommand
+from ..command import argument, command, flag, many
 from ..context import CommandContext, confirm
 from ..progress import ProgressBar
 from ..views.features import verdict_lines
@@ -15,9 +15,21 @@ if TYPE_CHECKING:
 
     from ....core.features.checks import Check
     from ....services.features.features import Features
-    from ..parser import Parser
 
 
+@command(
+    "verify",
+    many("--feature", "NAME", "only this feature"),
+    flag("--all", "also features that are proven"),
+    argument(
+        "--jobs", "N", "how many checks at once; by default the setting check_jobs", type=int, default=0,
+    ),
+    flag("--trust", "accept checks that came from a file or an agent"),
+    flag("--audit", "run nothing; verify the chain of events and the outputs that were kept"),
+    argument("--head", "HASH", "with --audit: a hash that you noted earlier and that must be in the chain"),
+    session="flag", json="a Verified with `ok`; with `--audit` an Audit with `ok`",
+    examples=("segue verify", "segue verify --feature jwt --jobs 4", "segue verify --audit --json"),
+)  # fmt: skip
 def verify(context: CommandContext) -> int:
     """Run what is unproven or stale; 0 if all is proven, 1 if something is not."""
     args, features = context.args, context.session().features
@@ -68,32 +80,3 @@ def _audit(context: CommandContext, features: Features) -> int:
         "the chain of events is intact" if found.ok else "the journal was changed after it was written",
     )
     return 0 if found.ok else 1
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.many("--feature", "NAME", "only this feature")
-    parser.flag("--all", "also features that are proven")
-    add(
-        "--jobs",
-        type=int,
-        default=0,
-        metavar="N",
-        help="how many checks at once; by default the setting check_jobs",
-    )
-    parser.flag("--trust", "accept checks that came from a file or an agent")
-    parser.flag("--audit", "run nothing; verify the chain of events and the outputs that were kept")
-    add(
-        "--head",
-        metavar="HASH",
-        help="with --audit: a hash that you noted earlier and that must be in the chain",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "verify", verify, _arguments, session="flag",
-        json="a Verified with `ok`; with `--audit` an Audit with `ok`",
-        examples=("segue verify", "segue verify --feature jwt --jobs 4", "segue verify --audit --json"),
-    ),
-)  # fmt: skip
