@@ -45,6 +45,8 @@ def many(name: str, metavar: str | tuple[str, ...], help: str) -> Argument:
     return Argument([name], {**settings, "help": f"{help}; repeatable"})
 
 
+_ID = optional("id", "ID", "the session; by default the current one")
+_SESSION = argument("-s --session", "ID", "the session; by default SEGUE_SESSION, or the current one")
 OF_EVERY_COMMAND = (
     flag("--json", "print JSON instead of text"),
     argument("-C --folder", "DIR", "run as if started in this folder"),
@@ -93,7 +95,8 @@ class CliCommand:
         """A parser of its command line."""
         from .parser import Parser  # argparse is slow to load, and the overview of all commands needs none
 
-        return Parser(self.name, self.arguments, session=self.session, more=self.more)
+        own = [*self.arguments, *({"id": [_ID, _SESSION], "flag": [_SESSION]}.get(self.session, ()))]
+        return Parser(self.name, own, OF_EVERY_COMMAND, self.more)
 
 
 command = CliCommand

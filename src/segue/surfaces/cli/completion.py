@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .command import find
+from .command import OF_EVERY_COMMAND, find
 from .parser import Parser
 from .table import TABLE
 
@@ -78,7 +78,7 @@ def generated(shell: str) -> str:
 
 def _whole_parser(file: Any, directory: Any) -> argparse.ArgumentParser:
     """All commands as one parser, each argument with what completes it."""
-    own = Parser("")
+    own = Parser("", (), OF_EVERY_COMMAND)
     for action in own.options(shared=True):
         _mark("", action, file, directory)
     root = argparse.ArgumentParser(prog="segue", add_help=False, parents=[own])

@@ -8,14 +8,13 @@ the same on every version of Python and serves as the reference.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ...errors import UsageError
-from .command import OF_EVERY_COMMAND, Argument, argument, optional
 
-_ID = optional("id", "ID", "the session; by default the current one")
-_SESSION = argument("-s --session", "ID", "the session; by default SEGUE_SESSION, or the current one")
+Declared = Sequence[tuple[Sequence[str], Mapping[str, Any]]]
+"""Arguments and options: the names of each, and the rest that argparse takes."""
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -28,17 +27,14 @@ class _Formatter(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """The parser of one command; a bad command line is a UsageError."""
 
-    def __init__(
-        self, name: str, arguments: Sequence[Argument] = (), *, session: str = "", more: str = ""
-    ) -> None:
-        """``session`` and ``more`` are as in ``CliCommand``."""
+    def __init__(self, name: str, own: Declared, shared: Declared, more: str = "") -> None:
+        """``own`` has only this command, ``shared`` every one; ``more`` is as in ``CliCommand``."""
         super().__init__(prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter)
         self.name = name
-        self.more = more
-        own = [*arguments, *([_ID] if session == "id" else []), *([_SESSION] if session else [])]
-        for names, settings in (*own, *OF_EVERY_COMMAND):
-            self.add_argument(*names, **settings)
         self.own = len(own)
+        self.more = more
+        for names, settings in (*own, *shared):
+            self.add_argument(*names, **settings)
 
     def error(self, message: str) -> NoReturn:
         head, _, names = message.partition("are required: ")
