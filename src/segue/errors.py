@@ -182,11 +182,14 @@ class FeatureExists(RefusedError, code="feature_exists"):
     """There is a feature of this id, with other steps, checks or covered paths."""
 
 
-class UnverifiedFeatures(RefusedError, code="unverified_features", fields=("counts", "features")):
+class UnverifiedFeatures(RefusedError, code="unverified_features"):
     """Not every feature is proven, so the session is not completed."""
 
     counts: dict[str, int] = {}
     features: tuple[dict[str, str], ...] = ()
+
+    def facts(self) -> dict[str, object]:
+        return {"counts": self.counts, "features": list(self.features)}
 
 
 class OverBudget(RefusedError, code="over_budget"):
