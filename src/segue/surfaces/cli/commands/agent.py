@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....errors import UnknownAgent, UsageError
-from ...render import ago, one_line, table
+from ...render import ago, one_line
 from ..command import argument, command, flag, optional
 from ..context import CommandContext, read_file
 
@@ -14,22 +14,18 @@ _FACTS = ("mode", "pid", "pid_start", "working_memory_path", "suggestions_pendin
 
 def _list(context: CommandContext) -> int:
     agents = context.session().state.agents
-    context.emit(agents)
-    if not agents:
-        context.say("no agents yet; `segue agent save NAME FILE` saves a state")
-    elif not context.json:
-        rows = [
-            (name, a.mode or "-", str(a.pid or "-"), f"{a.size:,}", ago(a.saved_at) if a.saved_at else "-")
-            for name, a in agents.items()
-        ]
-        context.say(*table(("agent", "mode", "pid", "bytes", "saved"), rows, context.style))
-    return 0
+    rows = (
+        (name, a.mode or "-", str(a.pid or "-"), f"{a.size:,}", ago(a.saved_at) if a.saved_at else "-")
+        for name, a in agents.items()
+    )
+    head = ("agent", "mode", "pid", "bytes", "saved")
+    return context.listed(agents, head, rows, "no agents yet; `segue agent save NAME FILE` saves a state")
 
 
 def _save(context: CommandContext) -> int:
     import msgspec
 
-    name = _name(context)
+    name = context.needed("name", "agent")
     body = read_file(context.args.file or "-")
     try:
         value = msgspec.json.decode(body)
@@ -42,14 +38,13 @@ def _save(context: CommandContext) -> int:
 
 def _load(context: CommandContext) -> int:
     """The value as JSON, with and without ``--json``: it is a value for programs."""
-    value = context.session().load_agent(_name(context))
+    value = context.session().load_agent(context.needed("name", "agent"))
     context.json = True
-    context.emit(value)
-    return 0
+    return context.report(value)
 
 
 def _note(context: CommandContext) -> int:
-    name, args = _name(context), context.args
+    name, args = context.needed("name", "agent"), context.args
     values: dict[str, Any] = {fact: getattr(args, fact) for fact in _FACTS if getattr(args, fact) is not None}
     if args.active or args.inactive:
         values["active"] = bool(args.active)
@@ -60,18 +55,12 @@ def _note(context: CommandContext) -> int:
 
 
 def _drop(context: CommandContext) -> int:
-    name, session = _name(context), context.session()
+    name, session = context.needed("name", "agent"), context.session()
     if name not in session.state.agents:
         raise UnknownAgent(
             f"there is no agent {one_line(name)} in {session.id}", hint="see `segue agent list`"
         )
     return context.saved(session.drop_agent(name), f"dropped {one_line(name)}; `segue undo` brings it back")
-
-
-def _name(context: CommandContext) -> str:
-    if not context.args.name:
-        raise UsageError("which agent?", hint=f"segue agent {context.args.action} NAME")
-    return str(context.args.name)
 
 
 command(

@@ -29,9 +29,7 @@ def bootstrap(context: CommandContext) -> int:
         lambda segue: segue.bootstrap(path=path, seconds=args.seconds, checks=not args.no_checks),
         "the manifest",
     )
-    context.emit(found)
-    context.say(*_boot_lines(found, context))
-    return 0 if found.ready else 1
+    return context.report(found, *_boot_lines(found, context), code=0 if found.ready else 1)
 
 
 def _boot_lines(found: Boot, context: CommandContext) -> list[str]:

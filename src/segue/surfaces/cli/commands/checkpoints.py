@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...render import ago
 from ..command import command
 from ..context import CommandContext
 
@@ -12,14 +13,9 @@ from ..context import CommandContext
 )  # fmt: skip
 def checkpoints(context: CommandContext) -> int:
     """The named checkpoints of a session."""
-    from ...render import ago, table
-
     marks = context.session().state.marks
     found = sorted(marks.items(), key=lambda pair: pair[1].version)
-    context.emit([{"name": n, "version": m.version, "at": m.at, "note": m.note} for n, m in found])
-    if not found:
-        context.say("no named checkpoints; `segue checkpoint --name NAME` makes one")
-    elif not context.json:
-        rows = [(name, str(mark.version), ago(mark.at), mark.note) for name, mark in found]
-        context.say(*table(("name", "version", "made", "note"), rows, context.style))
-    return 0
+    objects = [{"name": n, "version": m.version, "at": m.at, "note": m.note} for n, m in found]
+    rows = ((name, str(mark.version), ago(mark.at), mark.note) for name, mark in found)
+    empty = "no named checkpoints; `segue checkpoint --name NAME` makes one"
+    return context.listed(objects, ("name", "version", "made", "note"), rows, empty)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...render import ago, bytes_words, one_line, table
+from ...render import ago, bytes_words, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
@@ -28,31 +28,25 @@ def cleanup(context: CommandContext) -> int:
     args, service = context.args, Cleanup(context.segue.workspace)
     if args.restore:
         session = service.restore(args.restore)
-        context.say(f"restored: {session.id}")
-        context.emit({"id": session.id, "status": session.state.status, "version": session.state.version})
-        return 0
+        return context.report(
+            {"id": session.id, "status": session.state.status, "version": session.state.version},
+            f"restored: {session.id}",
+        )
     if args.list:
         return _archived(context, service.list(), "no sessions are archived")
     if args.dry_run:
         cards = service.candidates(args.days)
-        context.emit(cards)
-        context.say(*(f"would archive {one_line(c.id)}: {one_line(c.goal)} ({ago(c.ended)})" for c in cards))
-        context.say(*([] if cards else ["nothing to archive"]))
-        return 0
+        lines = [f"would archive {one_line(c.id)}: {one_line(c.goal)} ({ago(c.ended)})" for c in cards]
+        return context.report(cards, *(lines or ["nothing to archive"]))
     with ProgressBar(context) as progress:
         done = service.run(args.days, progress)
     return _archived(context, done, "nothing to archive")
 
 
 def _archived(context: CommandContext, found: list[Any], empty: str) -> int:
-    context.emit(found)
-    if not found:
-        context.say(empty)
-    elif not context.json:
-        rows = [
-            (a.id, f"{a.events:,}", bytes_words(a.size), ago(a.archived_at), a.damage or a.goal)
-            for a in found
-        ]
-        context.say(*table(("archived", "events", "size", "when", "goal"), rows, context.style))
-        context.say("", "`segue cleanup --restore ID` brings one back")
+    rows = (
+        (a.id, f"{a.events:,}", bytes_words(a.size), ago(a.archived_at), a.damage or a.goal) for a in found
+    )
+    context.listed(found, ("archived", "events", "size", "when", "goal"), rows, empty)
+    context.say(*(["", "`segue cleanup --restore ID` brings one back"] if found else []))
     return 0

@@ -26,15 +26,11 @@ def completion(context: CommandContext) -> int:
     """A script for a shell; or words of the current session, one a line."""
     if context.args.words:
         found = _words(context, context.args.words)
-        context.emit(found)
-        context.say(*found)
-        return 0
+        return context.report(found, *found)
     if not context.args.shell:
         raise UsageError("which shell?", hint="for example: segue completion bash")
     text = script(context.args.shell)
-    context.emit({"shell": context.args.shell, "script": text})
-    context.say(text.rstrip("\n"))
-    return 0
+    return context.report({"shell": context.args.shell, "script": text}, text.rstrip("\n"))
 
 
 def _words(context: CommandContext, kind: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import BadSettings, SegueError, UsageError
-from ...render import one_line, table
+from ...render import one_line
 from ..command import command, optional
 from ..context import CommandContext
 
@@ -26,11 +26,8 @@ def config(context: CommandContext) -> int:
     origins = shown_settings(_origins(context))
     wanted = context.args.name
     if not wanted:
-        context.emit(origins)
-        if not context.json:
-            rows = [(o.name, _text(o.value), o.origin, o.about) for o in origins]
-            context.say(*table(("setting", "value", "origin", "about"), rows, context.style))
-        return 0
+        rows = ((o.name, _text(o.value), o.origin, o.about) for o in origins)
+        return context.listed(origins, ("setting", "value", "origin", "about"), rows, "")
     found = next((o for o in origins if o.name == wanted), None)
     if found is None:
         from difflib import get_close_matches
@@ -38,9 +35,7 @@ def config(context: CommandContext) -> int:
         near = get_close_matches(wanted, [o.name for o in origins], n=1)
         hint = f"did you mean `{near[0]}`?" if near else "`segue config` lists them all"
         raise UsageError(f"there is no setting {wanted!r}", hint=hint)
-    context.emit(found)
-    context.say(one_line(_text(found.value)))
-    return 0
+    return context.report(found, one_line(_text(found.value)))
 
 
 def _origins(context: CommandContext) -> list[Origin]:

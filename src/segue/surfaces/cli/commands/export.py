@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from ...render import count, one_line
 from ..command import argument, command
-from ..context import CommandContext, write_file
+from ..context import CommandContext, write_bytes, write_file
 
 
 @command(
@@ -28,15 +26,10 @@ def export(context: CommandContext) -> int:
     format = args.format or ("yaml" if name.endswith((".yaml", ".yml")) else "json")
     body = export_session(context.segue.workspace, session.id, format)
     if name == "-":
-        sys.stdout.flush()
-        buffer = getattr(sys.stdout, "buffer", None)
-        if buffer is not None:
-            buffer.write(body)
-            buffer.flush()
-        else:
-            sys.stdout.write(body.decode())
+        write_bytes(context.out, body)
         return 0
     write_file(name, body)
-    context.say(f"exported {session.id} to {one_line(name)}: {count(len(body), 'byte')}")
-    context.emit({"session": session.id, "file": name, "format": format, "bytes": len(body)})
-    return 0
+    return context.report(
+        {"session": session.id, "file": name, "format": format, "bytes": len(body)},
+        f"exported {session.id} to {one_line(name)}: {count(len(body), 'byte')}",
+    )

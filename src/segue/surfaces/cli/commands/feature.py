@@ -9,9 +9,9 @@ from ....core.event_kinds import CheckRan
 from ....core.features.checks import SECONDS_DEFAULT
 from ....core.features.verdict import STATUSES
 from ....errors import UsageError
-from ...render import count, one_line, safe
+from ...render import count, feature_object, one_line, safe
 from ..command import argument, command, flag, many, optional
-from ..context import CommandContext, read_file, text_or_stdin, write_file
+from ..context import CommandContext, read_file, text_or_stdin, write_bytes, write_file
 from ..views.features import feature_lines, verdict_lines
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ FORMATS = ("feature_list", "progress", "pytest", "junit")
 
 
 def _named(context: CommandContext) -> str:
-    if not context.args.name:
-        raise UsageError("which feature?", hint=f"segue feature {context.args.action} NAME")
-    return str(context.args.name)
+    return context.needed("name", "feature")
 
 
 def _checks(args: Any) -> list[Check]:
@@ -74,8 +72,7 @@ def _add(context: CommandContext) -> int:
     found = features.feature(id)
     if args.covers and not context.json and saved.events:
         covers = [one for one in found.covers if not features.look().covered((one,))[1]]
-        for one in covers:
-            context.warn(f"{one_line(one)} does not match any file yet")
+        context.warn_all(f"{one_line(one)} does not match any file yet" for one in covers)
     summary = (
         f"feature {one_line(id)}: {count(len(found.steps), 'step')}, {count(len(found.checks), 'check')}"
     )
@@ -136,25 +133,20 @@ def _fail(context: CommandContext) -> int:
 
 def _list(context: CommandContext) -> int:
     found = context.session().features.list(context.args.status or "")
-    context.emit(found)
     if not found.total:
-        context.say('no features yet; `segue feature add NAME "what must work" --check COMMAND` adds one')
-    elif not context.json:
-        context.say(*verdict_lines(found.features, context.style), f"{found.passing} of {found.total} proven")
-    return 0
+        empty = 'no features yet; `segue feature add NAME "what must work" --check COMMAND` adds one'
+        return context.report(found, empty)
+    lines = verdict_lines(found.features, context.style)
+    return context.report(found, *lines, f"{found.passing} of {found.total} proven")
 
 
 def _show(context: CommandContext) -> int:
-    from ...render import feature_object
-
     features, id = context.session().features, _named(context)
     found, verdict, history = features.feature(id), features.get(id), features.history(id)
     if context.args.output:
         return _show_output(context, features, history)
-    context.emit(feature_object(found, verdict, history))
-    if not context.json:
-        context.say(*feature_lines(found, verdict, history, context.style))
-    return 0
+    lines = feature_lines(found, verdict, history, context.style)
+    return context.report(feature_object(found, verdict, history), *lines)
 
 
 def _show_output(context: CommandContext, features: Features, history: Sequence[Any]) -> int:
@@ -162,9 +154,10 @@ def _show_output(context: CommandContext, features: Features, history: Sequence[
     output = next((body.output for _, body in reversed(history) if isinstance(body, CheckRan)), "")
     kept = features.outputs.read(output) if output else b""
     text = (kept or b"").decode("utf-8", "replace")
-    context.emit({"output": text, "kept": kept is not None})
-    context.say(safe(text.rstrip("\n")) if kept is not None else "the output is no longer kept")
-    return 0
+    return context.report(
+        {"output": text, "kept": kept is not None},
+        safe(text.rstrip("\n")) if kept is not None else "the output is no longer kept",
+    )
 
 
 def _import(context: CommandContext) -> int:
@@ -172,11 +165,8 @@ def _import(context: CommandContext) -> int:
 
     name = _named(context)
     done = import_features(context.session(), read_file(name), name, context.args.format or "")
-    context.emit(done)
-    context.say(*done.words())
-    for note in done.notes:
-        context.warn(one_line(note))
-    return 0
+    context.warn_all(map(one_line, done.notes))
+    return context.report(done, *done.words())
 
 
 def _export(context: CommandContext) -> int:
@@ -185,12 +175,10 @@ def _export(context: CommandContext) -> int:
     body = export_features(context.session(), context.args.format or "feature_list")
     if context.args.name and context.args.name != "-":
         write_file(context.args.name, body)
-        context.emit({"file": context.args.name, "bytes": len(body)})
-        context.say(f"written: {one_line(context.args.name)}")
-        return 0
-    import sys
-
-    sys.stdout.write(body.decode())
+        return context.report(
+            {"file": context.args.name, "bytes": len(body)}, f"written: {one_line(context.args.name)}"
+        )
+    write_bytes(context.out, body)
     return 0
 
 

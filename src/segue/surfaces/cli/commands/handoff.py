@@ -72,9 +72,7 @@ def _offer(context: CommandContext) -> int:
 
 def _handed(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
     context.warn_all(handed.saved.warnings)
-    context.say(*lines)
-    context.emit(handed_object(handed))
-    return 0
+    return context.report(handed_object(handed), *lines)
 
 
 def _bundle(context: CommandContext) -> int:
@@ -120,9 +118,7 @@ def _withdraw(context: CommandContext) -> int:
 
 
 def _settled(context: CommandContext, offer: Offer) -> int:
-    context.say(f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
-    context.emit(plain(offer))
-    return 0
+    return context.report(plain(offer), f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
 
 
 def _list(context: CommandContext) -> int:

@@ -49,9 +49,7 @@ def _run(context: CommandContext) -> int:
             answers = {asked.step: said}
     for text in ran.said:
         context.warn(text)
-    context.emit(plain(ran))
-    context.say(*_ran_lines(context, ran))
-    return 0
+    return context.report(plain(ran), *_ran_lines(context, ran))
 
 
 def _ask(step: str) -> str:

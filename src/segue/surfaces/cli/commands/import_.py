@@ -31,10 +31,11 @@ def import_(context: CommandContext) -> int:
     context.say(f"{word}: {id} ({status}, {count(found.version, 'event')})")
     fields = {"id": id, "session": id, "version": found.version, "status": status}
     if found.offer:
-        context.say(f"sha256 {found.sha256}: compare this with what you were fields")
-        context.say(f"accept it here with `segue handoff --accept {found.offer}`")
-        context.emit({**fields, "offer": found.offer, "sha256": found.sha256, "memories": found.memories})
-        return 0
+        context.say(f"sha256 {found.sha256}: compare this with what you were told")
+        return context.report(
+            {**fields, "offer": found.offer, "sha256": found.sha256, "memories": found.memories},
+            f"accept it here with `segue handoff --accept {found.offer}`",
+        )
     if status in ("completed", "abandoned"):
         context.say(f"look at it with `segue show {id}`")
     else:

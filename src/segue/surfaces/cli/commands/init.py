@@ -55,12 +55,11 @@ def init(context: CommandContext) -> int:
     if args.plugin:
         return _plugin(context, home, where)
     if not agents:
-        context.say(
+        return context.report(
+            _object(installing.InstallReport([], where.scope, [], [])),
             "found no agent that Segue knows; name one with --agent, or write a block for any agent into "
-            "AGENTS.md with --agent agents-md"
+            "AGENTS.md with --agent agents-md",
         )
-        context.emit(_object(installing.InstallReport([], where.scope, [], [])))
-        return 0
     _check_pause(context)
     changes = installing.planned(agents, where)
     plan = installing.InstallReport([one.name for one in agents], where.scope, changes, [], dry=True)

@@ -88,9 +88,7 @@ def _list(context: CommandContext, keys: Keys) -> int:
 
 def _revoke(context: CommandContext, keys: Keys) -> int:
     record = keys.revoke(_id(context.args))
-    context.say(f"revoked key {record.id}")
-    context.emit({"id": record.id, "revoked": record.revoked})
-    return 0
+    return context.report({"id": record.id, "revoked": record.revoked}, f"revoked key {record.id}")
 
 
 def _audit(context: CommandContext, keys: Keys) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....core.sessions.state import OPEN
+from ...render import ago, one_line, shown
 from ..command import argument, command, flag
 from ..context import CommandContext
 
@@ -29,11 +30,7 @@ def listing(context: CommandContext) -> int:
         everywhere=args.all, status=args.status or "", project=args.project or "", organization=args.org or ""
     )
     if args.ids:
-        from ...render import one_line
-
-        context.say(*(one_line(card.id) for card in cards))
-        context.emit([card.id for card in cards])
-        return 0
+        return context.report([card.id for card in cards], *(one_line(card.id) for card in cards))
     return _cards(context, cards, 'no sessions here; start one with `segue start "…"`')
 
 
@@ -50,22 +47,17 @@ def resumable(context: CommandContext) -> int:
 
 
 def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:
-    from ...render import ago, shown, table
-
-    context.emit(cards)
-    if not cards:
-        context.say(empty)
     if context.json or not cards:
-        return 0
+        return context.report(cards, empty)
     current = context.segue.workspace.working_tree.tree().current
-    rows = [
+    rows = (
         (
             "*" if card.id == current else "", card.id, card.status,
             f"{card.done}/{card.total}" if card.total else "-", ago(card.last_active),
             shown(card.goal) + (f" [{shown(card.active)}]" if card.active else ""),
         )
         for card in cards
-    ]  # fmt: skip
-    head = (" ", "session", "status", "done", "active", "goal [under way]")
-    context.say(*table(head, rows, context.style))
-    return 0
+    )  # fmt: skip
+    return context.listed(
+        cards, (" ", "session", "status", "done", "active", "goal [under way]"), rows, empty
+    )

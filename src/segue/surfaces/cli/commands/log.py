@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....core.event_words import event_object
 from ....errors import UsageError
 from ..command import argument, command
 from ..context import CommandContext
+from ..views.timeline import timeline
 
 
 @command(
@@ -31,11 +33,6 @@ def log(context: CommandContext) -> int:
 
 def show_events(context: CommandContext, events: list[Any]) -> int:
     """Events of a session as a timeline, or as objects."""
-    from ....core.event_words import event_object
-    from ..views.timeline import timeline
-
     if context.json:
-        context.emit([event_object(event) for event in events])
-        return 0
-    context.say(*timeline(events, context.style))
-    return 0
+        return context.report([event_object(event) for event in events])
+    return context.report(None, *timeline(events, context.style))

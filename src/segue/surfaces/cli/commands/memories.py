@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ....errors import UnknownSession, UsageError
-from ...render import ago, count, one_line, plain, recalled_object, table
+from ....errors import UnknownSession
+from ...render import ago, count, one_line, plain, recalled_object
 from ..command import argument, command, flag, many, optional
-from ..context import CommandContext, read_file, write_file
+from ..context import CommandContext, read_file, write_bytes, write_file
 from ..progress import ProgressBar
 from ..views.memories import memory_text, pair_lines
 
@@ -25,21 +25,17 @@ def _list(context: CommandContext) -> int:
         sessions=args.session or None,
         session=args.session or "",
     )
-    context.emit([recalled_object(one) for one in found])
-    if not found:
-        context.say('no memories here yet; `segue remember "…"` adds one')
-    elif not context.json:
-        rows = [
-            (one.id, one.memory.type, one.memory.scope, ago(one.memory.created), one_line(one.content))
-            for one in found
-        ]
-        context.say(*table(("memory", "type", "scope", "when", "says"), rows, context.style, stretch=4))
-    return 0
+    objects = [recalled_object(one) for one in found]
+    rows = (
+        (one.id, one.memory.type, one.memory.scope, ago(one.memory.created), one.content) for one in found
+    )
+    empty = 'no memories here yet; `segue remember "…"` adds one'
+    return context.listed(objects, ("memory", "type", "scope", "when", "says"), rows, empty)
 
 
 def _show(context: CommandContext) -> int:
     service = context.segue.memories
-    memory = service.get(_wanted(context))
+    memory = service.get(context.needed("id", "one"))
     trail = service.store.trail(service.reader(), memory.id)
     context.emit({"memory": memory, "effectiveness": memory.effectiveness, "trail": trail})
     context.say(memory_text(memory, context.style), "")
@@ -109,22 +105,19 @@ def _prune(context: CommandContext) -> int:
 def _decay(context: CommandContext) -> int:
     from ....services.memories.curation import decay
 
-    gone = decay(context.segue.memories, dry_run=context.args.dry_run)
-    context.emit({"deprecated": gone, "dry_run": context.args.dry_run})
-    word = "would no longer count" if context.args.dry_run else "no longer count"
-    context.say(f"{count(len(gone), 'memory', 'memories')} {word}")
-    return 0
+    dry_run = context.args.dry_run
+    gone = decay(context.segue.memories, dry_run=dry_run)
+    word = "would no longer count" if dry_run else "no longer count"
+    line = f"{count(len(gone), 'memory', 'memories')} {word}"
+    return context.report({"deprecated": gone, "dry_run": dry_run}, line)
 
 
 def _consolidate(context: CommandContext) -> int:
     from ....services.memories.curation import consolidate
 
     pairs = consolidate(context.segue.memories, dry_run=context.args.dry_run)
-    context.emit(pairs)
-    context.say(*pair_lines("nearly the same" if context.args.dry_run else "replaced the older one", pairs))
-    if not pairs:
-        context.say("no two memories say nearly the same thing")
-    return 0
+    lines = pair_lines("nearly the same" if context.args.dry_run else "replaced the older one", pairs)
+    return context.report(pairs, *(lines or ["no two memories say nearly the same thing"]))
 
 
 def _reembed(context: CommandContext) -> int:
@@ -133,9 +126,10 @@ def _reembed(context: CommandContext) -> int:
     with ProgressBar(context) as progress:
         done = reembed(context.segue.memories, progress=progress)
     name = context.segue.memories.embedder.name
-    context.emit({"embedded": done, "model": name})
-    context.say(f"computed vectors with {name} for {count(done, 'memory', 'memories')}")
-    return 0
+    return context.report(
+        {"embedded": done, "model": name},
+        f"computed vectors with {name} for {count(done, 'memory', 'memories')}",
+    )
 
 
 def _export(context: CommandContext) -> int:
@@ -148,9 +142,7 @@ def _export(context: CommandContext) -> int:
         context.say(f"exported {count(total, 'memory', 'memories')} to {context.args.id}")
         context.emit({"memories": total, "file": context.args.id})
     else:
-        import sys
-
-        sys.stdout.write(body.decode())
+        write_bytes(context.out, body)
     return 0
 
 
@@ -158,17 +150,12 @@ def _import(context: CommandContext) -> int:
     from ....services.memories.curation import import_
 
     new, known = import_(
-        context.segue.memories, read_file(_wanted(context)), keep_trust=context.args.keep_trust
+        context.segue.memories, read_file(context.needed("id", "one")), keep_trust=context.args.keep_trust
     )
-    context.emit({"new": new, "known": known})
-    context.say(f"imported {count(new, 'memory', 'memories')}; {known} were known already")
-    return 0
-
-
-def _wanted(context: CommandContext) -> str:
-    if not context.args.id:
-        raise UsageError("which one?", hint=f"segue memories {context.args.action} ID")
-    return str(context.args.id)
+    return context.report(
+        {"new": new, "known": known},
+        f"imported {count(new, 'memory', 'memories')}; {known} were known already",
+    )
 
 
 command(

@@ -37,9 +37,7 @@ def _switch(context: CommandContext, *, on: bool) -> int:
     segue.workspace.pause_file.check()
     session = segue.session(context.session_id()).id if context.session_id() else ""
     done = switch(segue.workspace.home, segue.workspace.working_tree.root, session, on=on)
-    context.emit(done)
-    context.say(_words(done))
-    return 0
+    return context.report(done, _words(done))
 
 
 def _words(done: Switch) -> str:

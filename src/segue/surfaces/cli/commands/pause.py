@@ -58,10 +58,9 @@ def _aside(context: CommandContext, done: Interruption) -> int:
             done.error, hint="nothing was saved; run the command again when the store answers"
         )
     context.warn(done.error)
-    context.say(
+    return context.report(
+        done,
         f"pending: paused {done.session_id}",
         f"it is saved in an emergency file, {one_line(done.manifest)}",
         "the next command on this session that reaches the store will merge it",
     )
-    context.emit(done)
-    return 0

@@ -37,9 +37,7 @@ def pressure(context: CommandContext) -> int:
     found = context.look().pressure(
         args.run or "", tokens_used=args.tokens, window=args.window or 0, threshold=args.threshold or 0.0
     )
-    context.emit(found)
-    context.say(*_lines(found, context))
-    return 0
+    return context.report(found, *_lines(found, context))
 
 
 def _lines(found: Pressure, context: CommandContext) -> list[str]:

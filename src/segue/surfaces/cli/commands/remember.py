@@ -54,9 +54,7 @@ def remember(context: CommandContext) -> int:
         error_pattern=args.error or "", correct_approach=args.approach or "", file=args.file or "",
         commit=args.commit or "",
     )  # fmt: skip
-    context.emit(kept)
-    context.say(f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}")
-    return 0
+    return context.report(kept, f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}")
 
 
 def _from_run(context: CommandContext) -> int:

@@ -33,12 +33,8 @@ def runs(context: CommandContext) -> int:
         lambda segue: segue.runs(agent=args.agent or "", everywhere=args.all, limit=max(0, args.limit)),
         "the agents' files",
     )
-    context.emit(found)
-    if context.json:
-        return 0
-    if not found:
-        context.say("no runs here; `segue runs --all` lists those of every project")
-        return 0
+    if context.json or not found:
+        return context.report(found, "no runs here; `segue runs --all` lists those of every project")
     names = short_ids([run.id for run in found])
     rows = [
         (

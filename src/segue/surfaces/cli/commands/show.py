@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ...render import plain
 from ..command import argument, command, flag
 from ..context import CommandContext
+from ..views.runs import run_lines, step_lines
+from ..views.session import show_lines
 from .log import show_events
 
 if TYPE_CHECKING:
@@ -33,13 +35,8 @@ def show(context: CommandContext) -> int:
     if context.args.timeline:
         return show_events(context, session.log())
     found, state = session.status(), session.state
-    if context.json:
-        context.emit({**plain(found), **_beyond_status(state)})
-        return 0
-    from ..views.session import show_lines
-
-    context.say(*show_lines(found, context.style, state))
-    return 0
+    lines = show_lines(found, context.style, state)
+    return context.report({**plain(found), **_beyond_status(state)}, *lines)
 
 
 def _run(context: CommandContext) -> Run | None:
@@ -54,20 +51,17 @@ def _run(context: CommandContext) -> Run | None:
 
 def _show_run(context: CommandContext, run: Run) -> int:
     """Show the facts of a run, or its steps."""
-    from ..views.runs import run_lines, step_lines
-
     if not context.args.timeline:
-        context.emit(run)
-        context.say(*run_lines(run, context.style))
-        return 0
+        return context.report(run, *run_lines(run, context.style))
     from ....services.runs.listing import steps_of
 
     steps = steps_of(context.segue.workspace, run)
     if context.args.limit > 0:
         steps = steps[-context.args.limit :]
-    context.emit([{"kind": type(step).__name__.lower(), **plain(step)} for step in steps])
-    context.say(*step_lines(steps, context.style))
-    return 0
+    return context.report(
+        [{"kind": type(step).__name__.lower(), **plain(step)} for step in steps],
+        *step_lines(steps, context.style),
+    )
 
 
 def _beyond_status(state: Any) -> dict[str, Any]:

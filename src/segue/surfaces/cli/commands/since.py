@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...render import delta_object
 from ..command import argument, command
 from ..context import CommandContext
+from ..views.since import since_lines
 
 
 @command(
@@ -16,10 +17,4 @@ from ..context import CommandContext
 def since(context: CommandContext) -> int:
     """What changed since the work was left."""
     delta = context.look().since(context.session_id(), start=context.args.start or "")
-    if context.json:
-        context.emit(delta_object(delta))
-        return 0
-    from ..views.since import since_lines
-
-    context.say(*since_lines(delta, context.style))
-    return 0
+    return context.report(delta_object(delta), *since_lines(delta, context.style))

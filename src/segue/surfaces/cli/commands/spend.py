@@ -24,9 +24,8 @@ def spend(context: CommandContext) -> int:
     segue = context.look()
     session = context.session_id() or segue.workspace.working_tree.tree().current
     found = segue.spend(session=session, days=context.args.days)
-    context.emit(found)
     if context.json:
-        return 0
+        return context.report(found)
     for head, shares in (("day", found.days), ("session", found.sessions), ("purpose", found.purposes),
                          ("model", found.models)):  # fmt: skip
         if shares:

@@ -43,6 +43,4 @@ def start(context: CommandContext) -> int:
     left = done.left_active
     lines += [f"{left} stays active; `segue switch {left}` returns to it"] if left else []
     context.warn_all(done.saved.warnings)
-    context.say(*lines)
-    context.emit(started_object(done))
-    return 0
+    return context.report(started_object(done), *lines)

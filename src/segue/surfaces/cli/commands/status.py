@@ -20,9 +20,7 @@ def status(context: CommandContext) -> int:
         waits = f", with {count(found.pending, 'pending change')}" if found.pending else ""
         context.warn(f"the server cannot be reached; it was last seen {ago(found.as_of)}{waits}")
     if context.json:
-        context.emit(status_object(found))
-        return 0
+        return context.report(status_object(found))
     from ..views.session import status_lines
 
-    context.say(*status_lines(found.status, context.style, found.state))
-    return 0
+    return context.report(None, *status_lines(found.status, context.style, found.state))

@@ -49,6 +49,6 @@ def _trusted(context: CommandContext, content: str, line: str) -> int:
     from ....settings import content_hash
 
     file = context.segue.workspace.working_tree.project_file
-    context.emit({"file": str(file), "hash": content_hash(file), "trusted": True, "content": content})
-    context.say(line)
-    return 0
+    return context.report(
+        {"file": str(file), "hash": content_hash(file), "trusted": True, "content": content}, line
+    )

@@ -17,6 +17,4 @@ from ..context import CommandContext
 def vote(context: CommandContext) -> int:
     """Count a vote for or against a memory."""
     memory = context.segue.memories.vote(context.args.id, context.args.vote, context=context.args.why or "")
-    context.emit(memory)
-    context.say(f"{memory.id}: {memory.helpful} helpful, {memory.harmful} harmful")
-    return 0
+    return context.report(memory, f"{memory.id}: {memory.helpful} helpful, {memory.harmful} harmful")
