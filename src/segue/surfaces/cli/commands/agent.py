@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ....errors import UnknownAgent, UsageError
 from ...render import ago, one_line
 from ..command import argument, command, flag, optional
@@ -23,8 +25,6 @@ def _list(context: CommandContext) -> int:
 
 
 def _save(context: CommandContext) -> int:
-    import msgspec
-
     name = context.needed("name", "agent")
     body = read_file(context.args.file or "-")
     try:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ....services.resume.bootstrap import Boot
 from ...render import ago, one_line
 from ..command import argument, command, flag, optional
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....services.resume.bootstrap import Boot
 
 
 @command(

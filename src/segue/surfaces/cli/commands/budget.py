@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....services.resume.interruptions import Interruption
 from ..command import argument, command, flag
 from ..context import CommandContext
 
@@ -19,8 +20,6 @@ from ..context import CommandContext
 )  # fmt: skip
 def budget(context: CommandContext) -> int:
     """What was spent, of what; exit 1 if a limit paused the session just now."""
-    from ....services.resume.interruptions import Interruption
-
     args, session = context.args, context.session()
     limited = True if args.go_on else None
     if args.limit is not None or args.limit_tokens is not None or limited:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....services.upkeep.archive_sessions import Cleanup
 from ...render import ago, bytes_words, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext
@@ -23,8 +24,6 @@ from ..progress import ProgressBar
 )  # fmt: skip
 def cleanup(context: CommandContext) -> int:
     """Archive what ended long ago, list archives, or bring one back."""
-    from ....services.upkeep.archive_sessions import Cleanup
-
     args, service = context.args, Cleanup(context.segue.workspace)
     if args.restore:
         session = service.restore(args.restore)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....api.session import Session
 from ....errors import UsageError
+from ....services.features.complete import complete as run
 from ...render import count, one_line
 from ..apply import AS_BEFORE
 from ..command import argument, command, flag
 from ..context import CommandContext, text_or_stdin
-
-if TYPE_CHECKING:
-    from ....api.session import Session
 
 
 @command(
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def complete(context: CommandContext) -> int:
     """Complete the session, and say what is left open or unproven."""
-    from ....services.features.complete import complete as run
-
     session = context.session()
     if context.args.force is not None and not context.args.force.strip():
         raise UsageError(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import BadSettings, SegueError, UsageError
+from ....services.workspace.shown_settings import shown_settings
+from ....settings import Origin
 from ...render import one_line
 from ..command import command, optional
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....settings import Origin
 
 
 @command(
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def config(context: CommandContext) -> int:
     """Show every setting, or the value of one."""
-    from ....services.workspace.shown_settings import shown_settings
-
     origins = shown_settings(_origins(context))
     wanted = context.args.name
     if not wanted:

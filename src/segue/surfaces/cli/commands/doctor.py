@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....services.upkeep.doctor.checkup import examine, prove
 from ...render import count, one_line
 from ..command import command, flag
 from ..context import CommandContext
@@ -19,8 +20,6 @@ BAD = 70
 )  # fmt: skip
 def doctor(context: CommandContext) -> int:
     """Check everything, and give a hint for each fault."""
-    from ....services.upkeep.doctor.checkup import examine, prove
-
     home, settings = context.data_folder(), context.own_settings()
     if context.args.prove:
         with ProgressBar(context) as progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....services.handoff.export import export_session
 from ...render import count, one_line
 from ..command import argument, command
 from ..context import CommandContext, write_bytes, write_file
@@ -19,8 +20,6 @@ from ..context import CommandContext, write_bytes, write_file
 )  # fmt: skip
 def export(context: CommandContext) -> int:
     """A session as a file, or on standard output."""
-    from ....services.handoff.export import export_session
-
     args, session = context.args, context.session()
     name = args.output or "-"
     format = args.format or ("yaml" if name.endswith((".yaml", ".yml")) else "json")

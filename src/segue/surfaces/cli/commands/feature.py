@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ....core.base.values import parse_digits
 from ....core.event_kinds import CheckRan
-from ....core.features.checks import SECONDS_DEFAULT
+from ....core.features.checks import SECONDS_DEFAULT, Check
 from ....core.features.verdict import STATUSES
 from ....errors import UsageError
+from ....services.features.features import Features, as_check, parsed
 from ...render import count, feature_object, one_line, safe
 from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, read_file, text_or_stdin, write_bytes, write_file
 from ..views.features import feature_lines, verdict_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ....core.features.checks import Check
-    from ....services.features.features import Features
 
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 
@@ -29,8 +25,6 @@ def _named(context: CommandContext) -> str:
 
 def _checks(args: Any) -> list[Check]:
     """The checks that the options declare."""
-    from ....services.features.features import as_check, parsed
-
     proves = tuple(_numbers(args.proves)) if args.proves else ()
     more: dict[str, Any] = {
         "folder": args.in_folder or "", "limit_seconds": args.limit, "proves": proves,
@@ -38,8 +32,6 @@ def _checks(args: Any) -> list[Check]:
         "environment": dict(_pair(one) for one in args.env),
     }  # fmt: skip
     if args.shell:
-        from ....core.features.checks import Check
-
         return [as_check(Check((command,), shell=True, **more)) for command in args.check]
     return [as_check(parsed(command, **more)) for command in args.check]
 

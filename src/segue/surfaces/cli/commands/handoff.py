@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.handover.events import Offer
 from ....errors import UsageError
+from ....services.handoff.offers import ANYONE, HandoffOffer
 from ...render import ago, count, handed_object, one_line, plain
 from ..command import argument, command, flag
 from ..context import CommandContext, text_or_stdin, write_file
-
-if TYPE_CHECKING:
-    from ....core.handover.events import Offer
-    from ....services.handoff.offers import HandoffOffer
 
 _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn": "dim", "expired": "dim"}
 
@@ -77,7 +73,6 @@ def _handed(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
 
 def _bundle(context: CommandContext) -> int:
     from ....services.handoff.bundle import pack
-    from ....services.handoff.offers import ANYONE
 
     args, session = context.args, context.session()
     packed = pack(

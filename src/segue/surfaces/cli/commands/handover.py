@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import StepUncertain, UsageError
+from ....handover.compaction import Condense
+from ....handover.flow import Handover, HandoverRan, HandoverStatus
 from ...render import ago, bytes_words, count, is_terminal, one_line, plain
 from ..command import argument, command, flag, many
 from ..context import CommandContext, text_or_stdin
 from ..progress import ProgressBar
-
-if TYPE_CHECKING:
-    from ....handover.compaction import Condense
-    from ....handover.flow import Handover, HandoverRan, HandoverStatus
 
 _MARKS = {"done": ("x", "green"), "pending": (" ", ""), "failed": ("!", "red"), "uncertain": ("?", "yellow")}
 CLEAN, RESUME, COMPLETED = 0, 1, 2
 
 
 def _handover(context: CommandContext) -> Handover:
-    from ....handover.flow import Handover
-
     return Handover(context.segue, context.args.session or "")
 
 
@@ -128,7 +124,6 @@ def _standing(context: CommandContext) -> HandoverStatus:
     import warnings
 
     from ....handover.checkpoint import Checkpoint
-    from ....handover.flow import HandoverStatus
     from ....handover.record import code_of
 
     with warnings.catch_warnings(record=True) as said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....services.handoff.import_file import import_file
 from ...render import count
 from ..command import argument, command
 from ..context import CommandContext, read_file
@@ -20,8 +21,6 @@ from ..context import CommandContext, read_file
 )  # fmt: skip
 def import_(context: CommandContext) -> int:
     """Import a session, and say how to continue it."""
-    from ....services.handoff.import_file import import_file
-
     args = context.args
     found = import_file(
         context.segue.workspace, read_file(args.file), format=args.format, as_id=args.as_id or ""

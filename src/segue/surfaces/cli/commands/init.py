@@ -1,21 +1,23 @@
 """Init and uninit: what will be written is shown before it is, and whoever sits at a terminal is asked.
 
-Scripts and agents are not asked: there is nobody to answer. They are reason what was written."""
+Scripts and agents are not asked: there is nobody to answer. They are told what was written."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .... import __version__
 from ....errors import UsageError, extra
+from ....services.hooks import install as installing
+from ....services.hooks.install import InstallReport, InstallTarget, PlannedWrite, Scope
+from ....services.workspace.data_folder import DataFolder
+from ....services.workspace.open_workspace import for_looking
+from ....services.workspace.working_tree import check_pause
+from ....settings import data_folder
 from ...render import count, one_line, safe
 from ..command import argument, command, flag
 from ..context import CommandContext, can_ask, confirm, write
-
-if TYPE_CHECKING:
-    from ....services.hooks.install import InstallReport, InstallTarget, PlannedWrite, Scope
-    from ....services.workspace.data_folder import DataFolder
-
 
 _COMMON = (
     argument("--agent", "NAME", "only this agent; repeatable", action="append"),
@@ -42,8 +44,6 @@ _COMMON = (
 )  # fmt: skip
 def init(context: CommandContext) -> int:
     """Write hooks and the MCP server into the files of agents."""
-    from ....services.hooks import install as installing
-
     args = context.args
     home, where = _where(context)
     if not where.mcp and not args.no_mcp:
@@ -88,8 +88,6 @@ def init(context: CommandContext) -> int:
 )  # fmt: skip
 def uninit(context: CommandContext) -> int:
     """Remove what init wrote."""
-    from ....services.hooks import install as installing
-
     args = context.args
     home, where = _where(context)
     _check_pause(context)
@@ -103,11 +101,6 @@ def uninit(context: CommandContext) -> int:
 
 
 def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
-    from ....services.hooks import install as installing
-    from ....services.workspace.data_folder import DataFolder
-    from ....services.workspace.open_workspace import for_looking
-    from ....settings import data_folder
-
     args = context.args
     if args.user and args.shared:
         raise UsageError("--user and --shared exclude each other", hint="give only one of them")
@@ -126,9 +119,6 @@ def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
 
 def _check_pause(context: CommandContext) -> None:
     """Refuse while there is a PAUSE file, which holds for files of agents, too."""
-    from ....services.workspace.working_tree import check_pause
-    from ....settings import data_folder
-
     if not context.args.dry_run:
         check_pause(context.folder, data_folder(context.environment))
 
@@ -188,7 +178,6 @@ def _trust(context: CommandContext, home: DataFolder, where: InstallTarget) -> N
 
 
 def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> int:
-    from .... import __version__
     from ....services.hooks.plugin import render_plugin
 
     folder = Path(context.args.plugin).expanduser().absolute()

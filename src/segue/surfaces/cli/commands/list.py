@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....core.sessions.state import OPEN
+from ....core.sessions.status import Card
 from ...render import ago, one_line, shown
 from ..command import argument, command, flag
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....core.sessions.status import Card
 
 
 @command(

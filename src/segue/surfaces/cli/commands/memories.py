@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from ....core.memories.model import Memory
 from ....errors import UnknownSession
+from ....services.memories.curation import Pruned, audit, consolidate, decay, export, import_, prune, reembed
 from ...render import ago, count, one_line, plain, recalled_object
 from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, read_file, write_bytes, write_file
 from ..progress import ProgressBar
 from ..views.memories import memory_text, pair_lines
-
-if TYPE_CHECKING:
-    from ....core.memories.model import Memory
 
 
 def _list(context: CommandContext) -> int:
@@ -52,8 +50,6 @@ def _show(context: CommandContext) -> int:
 
 
 def _audit(context: CommandContext) -> int:
-    from ....services.memories.curation import audit
-
     found = audit(context.segue.memories)
     context.emit(found)
     context.say(count(found.total, "memory", "memories"))
@@ -80,8 +76,6 @@ def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memo
 
 
 def _prune(context: CommandContext) -> int:
-    from ....services.memories.curation import Pruned, prune
-
     session = context.args.session or context.args.id or context.segue.session().id
     try:
         done = prune(
@@ -103,8 +97,6 @@ def _prune(context: CommandContext) -> int:
 
 
 def _decay(context: CommandContext) -> int:
-    from ....services.memories.curation import decay
-
     dry_run = context.args.dry_run
     gone = decay(context.segue.memories, dry_run=dry_run)
     word = "would no longer count" if dry_run else "no longer count"
@@ -113,16 +105,12 @@ def _decay(context: CommandContext) -> int:
 
 
 def _consolidate(context: CommandContext) -> int:
-    from ....services.memories.curation import consolidate
-
     pairs = consolidate(context.segue.memories, dry_run=context.args.dry_run)
     lines = pair_lines("nearly the same" if context.args.dry_run else "replaced the older one", pairs)
     return context.report(pairs, *(lines or ["no two memories say nearly the same thing"]))
 
 
 def _reembed(context: CommandContext) -> int:
-    from ....services.memories.curation import reembed
-
     with ProgressBar(context) as progress:
         done = reembed(context.segue.memories, progress=progress)
     name = context.segue.memories.embedder.name
@@ -133,8 +121,6 @@ def _reembed(context: CommandContext) -> int:
 
 
 def _export(context: CommandContext) -> int:
-    from ....services.memories.curation import export
-
     body = export(context.segue.memories)
     if context.args.id and context.args.id != "-":
         write_file(context.args.id, body)
@@ -147,8 +133,6 @@ def _export(context: CommandContext) -> int:
 
 
 def _import(context: CommandContext) -> int:
-    from ....services.memories.curation import import_
-
     new, known = import_(
         context.segue.memories, read_file(context.needed("id", "one")), keep_trust=context.args.keep_trust
     )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....services.upkeep.migrate import migrate as run
+from ....services.workspace.data_folder import DataFolder
+from ....settings import data_folder, resolve, user_file
 from ...render import count, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext
@@ -26,10 +29,6 @@ CONFLICT = 66
 )  # fmt: skip
 def migrate(context: CommandContext) -> int:
     """Copy a store into another; exit 66 if a session was left alone or somebody wrote meanwhile."""
-    from ....services.upkeep.migrate import migrate as run
-    from ....services.workspace.data_folder import DataFolder
-    from ....settings import data_folder, resolve, user_file
-
     args, variables = context.args, context.environment
     settings = resolve(environment=variables, user_config=user_file(variables))
     source = args.source if args.source is not None else settings.text("store")

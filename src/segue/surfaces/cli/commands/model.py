@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ....errors import UsageError
+from ....core.models.spending import Price
+from ....errors import ModelFailed, UsageError
+from ....services.models import choose, config
+from ....services.models.choose import take_out, try_each
+from ....services.models.config import ModelChoice, ModelConfig, model_choice
 from ...render import one_line, table
 from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import model_progress
 from ..views.models import dollars
 
-if TYPE_CHECKING:
-    from ....core.models.spending import Price
-    from ....services.models.config import ModelChoice, ModelConfig
-
 
 def _set(context: CommandContext) -> int:
-    from ....services.models import choose
-    from ....services.models.config import model_choice
-
     args = context.args
     if not args.names:
         raise UsageError("which model?", hint="for example: segue model set ollama/qwen3:4b")
@@ -40,8 +35,6 @@ def _set(context: CommandContext) -> int:
 
 def _price(text: str | None) -> Price | None:
     """Dollars for a million tokens in and out, of ``IN/OUT`` or of one number for both."""
-    from ....core.models.spending import Price
-
     if text is None:
         return None
     try:
@@ -57,8 +50,6 @@ def _price(text: str | None) -> Price | None:
 
 
 def _show(context: CommandContext) -> int:
-    from ....services.models import config
-
     return _show_models(context, config.load(context.look().workspace))
 
 
@@ -103,9 +94,6 @@ def _row(choice: ModelChoice, has_key: bool) -> dict[str, object]:
 
 def _test(context: CommandContext) -> int:
     """Ask every model for a word, within the caps; fails if none answers."""
-    from ....errors import ModelFailed
-    from ....services.models.choose import try_each
-
     rows = []
     for one in try_each(context.segue.workspace, say=model_progress(context)):
         row: dict[str, object] = {"name": one.name, "ok": one.reply is not None, "why": one.why}
@@ -122,8 +110,6 @@ def _test(context: CommandContext) -> int:
 
 
 def _unset(context: CommandContext) -> int:
-    from ....services.models.choose import take_out
-
     return _show_models(context, take_out(context.segue.workspace, context.args.names))
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....services.workspace.on_off import Switch, switch
 from ...render import one_line
 from ..command import command
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....services.workspace.on_off import Switch
 
 
 @command(
@@ -31,8 +27,6 @@ def on(context: CommandContext) -> int:
 
 
 def _switch(context: CommandContext, *, on: bool) -> int:
-    from ....services.workspace.on_off import switch
-
     segue = context.segue
     segue.workspace.pause_file.check()
     session = segue.session(context.session_id()).id if context.session_id() else ""

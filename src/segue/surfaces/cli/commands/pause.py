@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....core.sessions.commands import PAUSE_CAUSES
 from ....errors import StoreUnavailable
+from ....services.resume.interruptions import Interruption
 from ...render import count, one_line
 from ..apply import AS_BEFORE, tally_lines
 from ..command import argument, command
 from ..context import CommandContext, text_or_stdin
-
-if TYPE_CHECKING:
-    from ....services.resume.interruptions import Interruption
 
 
 def _made(number: int, name: str) -> str:

@@ -7,16 +7,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ....core.models.plan_proposal import PlanDraft
 from ....errors import UsageError
+from ....services.models import plan as planning
+from ....services.models.plan import Accepted
 from ...render import count, is_terminal, one_line
 from ..command import argument, command, flag, optional
 from ..context import CommandContext, read_file, text_or_stdin, write, write_file
-
-if TYPE_CHECKING:
-    from ....core.models.plan_proposal import PlanDraft
-    from ....services.models.plan import Accepted
+from ..progress import model_progress
+from ..views.models import dollars, show_sent
 
 
 @command(
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def plan(context: CommandContext) -> int:
     """Propose a plan for a task, or declare one that was accepted."""
-    from ....services.models import plan as planning
-
     args = context.args
     if args.accept and (args.task or args.with_model):
         raise UsageError(
@@ -49,11 +47,7 @@ def plan(context: CommandContext) -> int:
         raise UsageError("which task?", hint='for example: segue plan "Refactor auth to JWT"')
     task = text_or_stdin(args.task)
     if args.dry_run:
-        from ..views.models import show_sent
-
         return show_sent(context, planning.sent_for(context.segue.workspace, task))
-    from ..progress import model_progress
-    from ..views.models import dollars
 
     found = planning.propose(
         context.segue.workspace, task, with_model=args.with_model, say=model_progress(context)
@@ -79,8 +73,6 @@ def plan(context: CommandContext) -> int:
 
 def _asked(context: CommandContext, text: str) -> int:
     """On a terminal: accept, edit or leave. Elsewhere nothing is declared."""
-    from ....services.models import plan as planning
-
     if context.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr) and is_terminal(sys.stdout)):
         return 0
     while True:
@@ -108,8 +100,6 @@ def _edited(context: CommandContext, text: str) -> str:
 
 
 def _accepted(context: CommandContext, draft: PlanDraft) -> int:
-    from ....services.models import plan as planning
-
     done: Accepted = planning.accept(context.segue.workspace, draft, session=context.session_id())
     context.emit(done)
     context.say(

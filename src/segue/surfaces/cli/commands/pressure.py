@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.runs.window_pressure import Pressure
 from ...render import one_line
 from ..command import argument, command, optional
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....core.runs.window_pressure import Pressure
 
 _COLOURS = {"NORMAL": "green", "ELEVATED": "yellow", "CRITICAL": "red", "EMERGENCY": "red"}
 _SOURCES = {

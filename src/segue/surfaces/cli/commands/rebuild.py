@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....services.upkeep.rebuild import rebuild as run
 from ...render import count, one_line
 from ..command import command, flag
 from ..context import CommandContext
@@ -18,8 +19,6 @@ DIFFERENT = 70
 )  # fmt: skip
 def rebuild(context: CommandContext) -> int:
     """Make snapshots anew, or prove that they are right."""
-    from ....services.upkeep.rebuild import rebuild as run
-
     check = context.args.check
     with ProgressBar(context) as progress:
         found = run(context.segue.workspace, check=check, progress=progress)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....core.memories.model import SCOPES
 from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UsageError
+from ....services.memories.service import Recalled
 from ...render import ago, recalled_object
 from ..arguments import facts
 from ..command import argument, command, many
 from ..context import CommandContext
 from ..views.memories import memory_text
-
-if TYPE_CHECKING:
-    from ....services.memories.service import Recalled
-
 
 _LIMIT = argument("--limit", "N", "the best N; by default 10, at most 1,000", type=int, default=10)
 

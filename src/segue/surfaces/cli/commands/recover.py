@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....services.upkeep.recover.ladder import recover as run
 from ...render import Style, count, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext
@@ -22,8 +23,6 @@ from ..views.findings import finding_line
 )  # fmt: skip
 def recover(context: CommandContext) -> int:
     """Recover what can be read, and list what is missing."""
-    from ....services.upkeep.recover.ladder import recover as run
-
     if not context.args.dry_run:
         context.check_paused()
     with ProgressBar(context) as progress:

@@ -8,6 +8,7 @@ from ...render import cut, one_line
 from ..arguments import facts
 from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, text_or_stdin
+from ..progress import model_progress
 
 _CHARS = 200
 
@@ -59,7 +60,6 @@ def remember(context: CommandContext) -> int:
 
 def _from_run(context: CommandContext) -> int:
     from ....services.models.lessons import keep_lessons
-    from ..progress import model_progress
 
     args = context.args
     found = keep_lessons(

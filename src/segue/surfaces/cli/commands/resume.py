@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.resume.changes_text import change_lines
+from ....services.resume.resume import Resumed
+from ....services.resume.resume import resume as run
 from ...render import resumed_object
 from ..command import Argument, argument, command, flag, many
 from ..context import CommandContext
 from ..views.resumption import copied, over_line, resumed_lines
-
-if TYPE_CHECKING:
-    from ....services.resume.resume import Resumed
 
 
 def budget_arguments(default: str) -> tuple[Argument, ...]:
@@ -37,8 +35,6 @@ def budget_arguments(default: str) -> tuple[Argument, ...]:
 )  # fmt: skip
 def resume(context: CommandContext) -> int:
     """Go on; a session that is over stays over."""
-    from ....services.resume.resume import resume as run
-
     args = context.args
     done = run(
         context.session(), budget=args.budget, notes=args.note, look=context.json or args.budget is None
@@ -55,8 +51,6 @@ def resume(context: CommandContext) -> int:
 
 def _whole(done: Resumed) -> str:
     """What is copied: the context that was restored, or the brief with what changed."""
-    from ....core.resume.changes_text import change_lines
-
     if done.restoration is not None:
         return done.restoration.text
     return "\n".join([done.brief, *(change_lines(done.since) if done.since is not None else [])])

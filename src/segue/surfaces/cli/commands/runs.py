@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....services.runs.run import Run
 from ...render import Style, ago, table
 from ..command import argument, command, flag
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....services.runs.run import Run
-
 
 _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waiting": "cyan"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....errors import UsageError
+from ....services.upkeep.scrub import scrub as run
 from ...render import count, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext, confirm, stdin_text
@@ -21,8 +22,6 @@ from ..progress import ProgressBar
 )  # fmt: skip
 def scrub(context: CommandContext) -> int:
     """Erase a text from journal, archive and backups."""
-    from ....services.upkeep.scrub import scrub as run
-
     args = context.args
     text = stdin_text().rstrip("\r\n") if args.text == "-" else args.text
     if not args.dry_run and not args.yes:

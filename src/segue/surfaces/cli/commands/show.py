@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....services.runs.named import run_named
+from ....services.runs.run import Run
 from ...render import plain
 from ..command import argument, command, flag
 from ..context import CommandContext
 from ..views.runs import run_lines, step_lines
 from ..views.session import show_lines
 from .log import show_events
-
-if TYPE_CHECKING:
-    from ....services.runs.run import Run
 
 
 @command(
@@ -41,8 +40,6 @@ def show(context: CommandContext) -> int:
 
 def _run(context: CommandContext) -> Run | None:
     """The run that is meant; None if a session is."""
-    from ....services.runs.named import run_named
-
     id, newest = context.session_id(), context.args.timeline
     if not id and not newest:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ...render import delta_object
 from ..command import argument, command
 from ..context import CommandContext
-from ..views.since import since_lines
 
 
 @command(
@@ -17,4 +16,6 @@ from ..views.since import since_lines
 def since(context: CommandContext) -> int:
     """What changed since the work was left."""
     delta = context.look().since(context.session_id(), start=context.args.start or "")
+    from ..views.since import since_lines  # git looks at the tree while the rest is loaded
+
     return context.report(delta_object(delta), *since_lines(delta, context.style))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....services.models.ledger import Share
 from ...render import one_line, table
 from ..command import argument, command
 from ..context import CommandContext
 from ..views.models import dollars
-
-if TYPE_CHECKING:
-    from ....services.models.ledger import Share
 
 
 @command(

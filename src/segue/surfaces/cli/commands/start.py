@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....core.sessions.state import TYPES
+from ....services.workspace.begin_session import begin_session
 from ...render import one_line, started_object
 from ..apply import tally_lines
 from ..command import argument, command, many, optional
@@ -26,8 +27,6 @@ from ..context import CommandContext, text_or_stdin
 )  # fmt: skip
 def start(context: CommandContext) -> int:
     """Begin a session, or take up the one of this id."""
-    from ....services.workspace.begin_session import begin_session
-
     args, segue = context.args, context.segue
     done = begin_session(
         segue.workspace, text_or_stdin(args.goal or ""), items=args.item, id=args.id or "",

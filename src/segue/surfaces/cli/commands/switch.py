@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....services.resume.resume import Switched
+from ....services.resume.resume import switch as run
 from ...render import delta_object, saved_object
 from ..command import argument, command
 from ..context import CommandContext
 from ..views.resumption import context_lines, copied, over_line, restored_words
 from .resume import budget_arguments
-
-if TYPE_CHECKING:
-    from ....services.resume.resume import Switched
 
 BUDGET = "balanced"
 """How much context is restored if nothing is said."""
@@ -26,8 +25,6 @@ BUDGET = "balanced"
 )  # fmt: skip
 def switch(context: CommandContext) -> int:
     """Pause the current session, take the other one up with its context."""
-    from ....services.resume.resume import switch as run
-
     args, target = context.args, context.segue.session(context.session_id())
     done = run(target, budget=args.budget or BUDGET, notes=args.note)
     note = [copied(done.restoration.text)] if args.copy and done.restoration is not None else []

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ....errors import TranscriptUnreadable
+from ....services.runs.sync import Synced, retention_notice
 from ...render import bytes_words, count, one_line
 from ..command import argument, command
 from ..context import CommandContext
 from ..progress import ProgressBar
-
-if TYPE_CHECKING:
-    from ....services.runs.sync import Synced
-
 
 PROCESSES_MAX = 4
 """That share the reading of transcripts: more would wait for the disk, and leave nothing for others."""
@@ -30,10 +27,6 @@ PROCESSES_MAX = 4
 )  # fmt: skip
 def sync(context: CommandContext) -> int:
     """Take in what is new, and keep copies."""
-    import os
-
-    from ....services.runs.sync import retention_notice
-
     args = context.args
     paths = [Path(path).expanduser().absolute() for path in args.path]
     with ProgressBar(context) as progress:

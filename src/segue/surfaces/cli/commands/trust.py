@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ....effects.clock import now
 from ....errors import UsageError
+from ....handover.declared import workflow
+from ....settings import content_hash, resolve, table_of
 from ...render import safe
 from ..command import command, flag
 from ..context import CommandContext, confirm
@@ -16,10 +19,6 @@ from ..context import CommandContext, confirm
 )  # fmt: skip
 def trust(context: CommandContext) -> int:
     """Accept this project's segue.toml as it is now."""
-    from ....effects.clock import now
-    from ....handover.declared import workflow
-    from ....settings import content_hash, resolve, table_of
-
     segue = context.segue
     file = segue.workspace.working_tree.project_file
     hash = content_hash(file)
@@ -46,8 +45,6 @@ def trust(context: CommandContext) -> int:
 
 
 def _trusted(context: CommandContext, content: str, line: str) -> int:
-    from ....settings import content_hash
-
     file = context.segue.workspace.working_tree.project_file
     return context.report(
         {"file": str(file), "hash": content_hash(file), "trusted": True, "content": content}, line

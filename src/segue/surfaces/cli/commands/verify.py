@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from ....core.features.checks import Check
+from ....services.features.features import Features
 from ...render import count, one_line, verified_object
 from ..command import argument, command, flag, many
 from ..context import CommandContext, confirm
 from ..progress import ProgressBar
 from ..views.features import verdict_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ....core.features.checks import Check
-    from ....services.features.features import Features
 
 
 @command(
