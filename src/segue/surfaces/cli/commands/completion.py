@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ....errors import UsageError
 from ...render import one_line
 from ..command import argument, command, optional
-from ..completion import SHELLS, script
 from ..context import CommandContext
+
+SHELLS = ("bash", "zsh", "fish")
+FOLDER = Path(__file__).parents[1] / "completions"
+"""The scripts, which `make docs` writes from the parsers: only developers need a package for that."""
 
 
 @command(
@@ -29,7 +34,7 @@ def completion(context: CommandContext) -> int:
         return context.report(found, *found)
     if not context.args.shell:
         raise UsageError("which shell?", hint="for example: segue completion bash")
-    text = script(context.args.shell)
+    text = (FOLDER / f"segue.{context.args.shell}").read_text(encoding="utf-8")
     return context.report({"shell": context.args.shell, "script": text}, text.rstrip("\n"))
 
 
