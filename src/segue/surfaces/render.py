@@ -376,16 +376,21 @@ def resumed_object(done: Any) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def feature_object(found: Any, verdict: Any, history: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """A feature with its verdict and everything that speaks for or against it."""
+def evidence_objects(history: Iterable[tuple[Any, Any]]) -> list[dict[str, Any]]:
+    """Everything that was written about a feature."""
     from ..core.features.evidence import TRUSTS
 
-    evidence = [
+    return [
         {"version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
          "trust": TRUSTS.get(type(body), ""), **plain(body)}
         for event, body in history
     ]  # fmt: skip
-    return {**plain(found), "verdict": verdict, "evidence": evidence}
+
+
+def feature_object(features: Any, id: str) -> dict[str, Any]:
+    """A feature with its verdict and everything that speaks for or against it."""
+    evidence = evidence_objects(features.history(id))
+    return {**plain(features.feature(id)), "verdict": features.get(id), "evidence": evidence}
 
 
 def recalled_object(one: Any) -> dict[str, Any]:

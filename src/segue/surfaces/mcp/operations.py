@@ -117,7 +117,7 @@ def _feature(call: ToolCall) -> Any:
         raise UsageError("which feature?", hint=f"segue feature {action} NAME")
     match action:
         case "show":
-            return feature_object(features.feature(name), features.get(name), features.history(name))
+            return feature_object(features, name)
         case "begin":
             return saved_object(features.begin(name))
         case "block":

@@ -134,11 +134,11 @@ def _list(context: CommandContext) -> int:
 
 def _show(context: CommandContext) -> int:
     features, id = context.session().features, _named(context)
-    found, verdict, history = features.feature(id), features.get(id), features.history(id)
+    history = features.history(id)
     if context.args.output:
         return _show_output(context, features, history)
-    lines = feature_lines(found, verdict, history, context.style)
-    return context.report(feature_object(found, verdict, history), *lines)
+    lines = feature_lines(features.feature(id), features.get(id), history, context.style)
+    return context.report(feature_object(features, id), *lines)
 
 
 def _show_output(context: CommandContext, features: Features, history: Sequence[Any]) -> int:

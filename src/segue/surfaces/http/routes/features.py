@@ -20,7 +20,7 @@ from ....core.features.verdict import STATUSES, Verdict
 from ....errors import UsageError
 from ....services.features.features import FeatureList, Features
 from ....services.sessions.repository import Saved
-from ...render import plain
+from ...render import evidence_objects, feature_object
 from ..server.parameters import SAVED, Id, Name, Reason, RequestBody, Text, with_more
 from ..server.route import Caller, route
 
@@ -114,13 +114,7 @@ def features_of(caller: Caller, id: str) -> Features:
 def _checks(new: list[NewCheck]) -> list[Check]:
     if any(not one.command[0] for one in new):
         raise UsageError("a check without a command", hint='for example ["pytest", "-q"]')
-    return [
-        Check(
-            tuple(one.command), one.shell, one.folder, one.environment, one.limit_seconds, tuple(one.proves),
-            one.exit_code, one.pattern,
-        )
-        for one in new
-    ]  # fmt: skip
+    return [msgspec.convert(msgspec.structs.asdict(one), Check) for one in new]
 
 
 def _with_feature(features: Features, saved: Saved, id: str) -> SavedFeature:
@@ -145,30 +139,14 @@ def list_features(
 def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
     """Declare a feature. To declare the same again is no error; another one under the same id is 409."""
     features = features_of(caller, id)
-    saved = features.add(
-        body.id, body.description, category=body.category, steps=body.steps, checks=_checks(body.checks),
-        covers=body.covers,
-    )  # fmt: skip
+    saved = features.add(**{**msgspec.structs.asdict(body), "checks": _checks(body.checks)})
     return _with_feature(features, saved, body.id)
 
 
 @route("GET", PATH + "/{feature}", role="reader")
 def show_feature(caller: Caller, id: str, feature: Name) -> dict[str, Any]:
     """A feature with its verdict and all evidence: runs of checks, attestations, reports, changes."""
-    features = features_of(caller, id)
-    found = features.feature(feature)
-    return {**plain(found), "verdict": features.get(feature), "evidence": evidence_of(features, feature)}
-
-
-def evidence_of(features: Features, id: str) -> list[dict[str, Any]]:
-    """All that was written about a feature, as `segue feature show --json` prints it."""
-    return [
-        {
-            "version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
-            "trust": TRUSTS.get(type(body), ""), **plain(body),
-        }
-        for event, body in features.history(id)
-    ]  # fmt: skip
+    return feature_object(features_of(caller, id), feature)
 
 
 class EvidenceList(msgspec.Struct):
@@ -181,7 +159,7 @@ def list_evidence(
 ) -> EvidenceList:
     """The evidence records of a feature, the oldest first; also of one that was removed."""
     features = features_of(caller, id)
-    found = evidence_of(features, feature)
+    found = evidence_objects(features.history(feature))
     if not found:
         features.feature(feature)
     kinds = {body.KIND for body in TRUSTS} | {ev.ChecksBegun.KIND}
@@ -197,10 +175,8 @@ def list_evidence(
 def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature) -> SavedFeature:
     """Change the fields that are given. An agent cannot drop or weaken what a person set: 409."""
     features = features_of(caller, id)
-    saved = features.change(
-        feature, description=body.description, category=body.category, steps=body.steps,
-        checks=None if body.checks is None else _checks(body.checks), covers=body.covers, reason=body.reason,
-    )  # fmt: skip
+    checks = None if body.checks is None else _checks(body.checks)
+    saved = features.change(feature, **{**msgspec.structs.asdict(body), "checks": checks})
     return _with_feature(features, saved, feature)
 
 
@@ -247,7 +223,4 @@ def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) ->
 def update_feature(caller: Caller, id: str, feature: Name, body: FeatureProgress) -> Verdict:
     """Say how far it is. What claims that it passes is kept as a claim, and proves nothing."""
     caller.access.act_as(body.verified_by)
-    return features_of(caller, id).update(
-        feature, status=body.status, passes=body.passes, failure_reason=body.failure_reason,
-        implemented_by=body.implemented_by, verified_by=body.verified_by, notes=body.notes,
-    )  # fmt: skip
+    return features_of(caller, id).update(feature, **msgspec.structs.asdict(body))
