@@ -11,8 +11,9 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.base.text import clean_text
 from ..core.brief.facts import Probe
@@ -30,9 +31,6 @@ from .compaction import compact
 from .declared import DeclaredStep, Workflow, filled
 from .engine import Task, Work
 from .memory import HEADER, MemoryStore
-
-if TYPE_CHECKING:
-    from ..api.segue import Segue
 
 STATE_LIMIT_BYTES = 1_000_000
 BRIEF_BYTES = 4_096

@@ -8,11 +8,13 @@ an event of the stream ``score/<tree>``, so it is made once; ``again`` makes it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ..agents import agent as agent_of
+from ..agents.base import Found
+from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.base.values import Value, iso
 from ..core.handover.usefulness import Score, judge
@@ -21,16 +23,12 @@ from ..effects.clock import now
 from ..effects.redaction.redact import redact_bytes
 from ..errors import BadName, SegueError, StaleVersion
 from ..services.brief.delivered import delivered_to
+from ..services.runs.discovery import RunFinder
 from ..services.runs.observed import runs_of
 from ..services.runs.read_transcript import final
 from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .ledger import StoreCheckpoint
-
-if TYPE_CHECKING:
-    from ..agents.base import Found
-    from ..api.segue import Segue
-    from ..services.runs.discovery import RunFinder
 
 RUNS_MAX = 60
 CALLS_MIN = 1

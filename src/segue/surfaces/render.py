@@ -278,6 +278,11 @@ def table(
     return [*lines, *(_row(row, widths, style) for row in body)]
 
 
+def paint_word(line: str, word: str, colour: str | None, style: Style) -> str:
+    """A line of a table with a word of it in a colour."""
+    return line.replace(f" {word}", f" {style.paint(word, colour)}", 1) if colour else line
+
+
 def _block(row: list[str], style: Style, stretch: int) -> list[str]:
     """A row in several lines: what is short, as many as fit, and below it what is long."""
     long = row[stretch]

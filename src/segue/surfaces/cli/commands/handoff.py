@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ....core.handover.events import Offer
 from ....errors import UsageError
 from ....services.handoff.offers import ANYONE, HandoffOffer
-from ...render import ago, count, handed_object, one_line, plain
+from ...render import ago, count, handed_object, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext, text_or_stdin, write_file
 
@@ -102,37 +101,29 @@ def _accept(context: CommandContext) -> int:
     return _handed(context, handed, *lines)
 
 
-def _decline(context: CommandContext) -> int:
-    args = context.args
-    return _settled(context, context.segue.handoffs.decline(context.session_id(), reason=args.reason))
-
-
-def _withdraw(context: CommandContext) -> int:
-    args = context.args
-    return _settled(context, context.segue.handoffs.withdraw(context.session_id(), reason=args.reason))
-
-
-def _settled(context: CommandContext, offer: Offer) -> int:
-    return context.report(plain(offer), f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
+def _settle(context: CommandContext) -> int:
+    """Decline an offer, or withdraw it."""
+    handoffs, args = context.segue.handoffs, context.args
+    settle = handoffs.decline if args.decline else handoffs.withdraw
+    offer = settle(context.session_id(), reason=args.reason)
+    return context.report(offer, f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
 
 
 def _list(context: CommandContext) -> int:
     segue = context.look()
     id = context.session_id()
     offers = segue.handoffs.of(id)[::-1] if id else segue.handoffs.listing(everywhere=context.args.all)
-    context.emit([plain(offer) for offer in offers])
-    if not offers:
-        context.say("no offers")
+    lines = []
     for offer in offers:
         who = f" by {one_line(offer.taker)}" if offer.taker else ""
         word = context.style.paint(f"{offer.status}{who}", _COLOURS[offer.status])
         note = f"  {one_line(offer.note)}" if offer.note else ""
         why = f"  ({one_line(offer.reason)})" if offer.reason else ""
-        context.say(
+        lines.append(
             f"{offer.id}  {word}  {one_line(offer.session)}: {one_line(offer.by)} → {one_line(offer.to)}, "
             f"{ago(offer.at)}{note}{why}"
         )
-    return 0
+    return context.report(offers, *(lines or ["no offers"]))
 
 
-_ACTIONS = {"accept": _accept, "decline": _decline, "withdraw": _withdraw, "list": _list}
+_ACTIONS = {"accept": _accept, "decline": _settle, "withdraw": _settle, "list": _list}

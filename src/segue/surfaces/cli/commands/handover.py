@@ -9,9 +9,9 @@ from typing import Any
 from ....errors import StepUncertain, UsageError
 from ....handover.compaction import Condense
 from ....handover.flow import Handover, HandoverRan, HandoverStatus
-from ...render import ago, bytes_words, count, is_terminal, one_line, plain
+from ...render import ago, bytes_words, count, one_line
 from ..command import argument, command, flag, many
-from ..context import CommandContext, text_or_stdin
+from ..context import CommandContext, can_ask, text_or_stdin
 from ..progress import ProgressBar
 
 _MARKS = {"done": ("x", "green"), "pending": (" ", ""), "failed": ("!", "red"), "uncertain": ("?", "yellow")}
@@ -43,14 +43,13 @@ def _run(context: CommandContext) -> int:
             if not said:
                 raise
             answers = {asked.step: said}
-    for text in ran.said:
-        context.warn(text)
-    return context.report(plain(ran), *_ran_lines(context, ran))
+    context.warn_all(ran.said)
+    return context.report(ran, *_ran_lines(context, ran))
 
 
 def _ask(step: str) -> str:
     """`done` or `again`, from somebody at a terminal; else nothing."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+    if not can_ask():
         return ""
     print(
         f"It is not known whether step {one_line(step)} was carried out. Check, then choose: ",
@@ -93,17 +92,15 @@ def _output(given: Any) -> str:
 def _check(context: CommandContext) -> int:
     """The check that reads the journal: for a damaged file, or options that the quick check does not know."""
     standing = _standing(context)
-    for text in standing.said:
-        context.warn(text)
-    context.emit({"code": standing.code, "status": standing.status, "steps": standing.steps})
-    return standing.code
+    context.warn_all(standing.said)
+    fields = {"code": standing.code, "status": standing.status, "steps": standing.steps}
+    return context.report(fields, code=standing.code)
 
 
 def _status(context: CommandContext) -> int:
     standing = _standing(context)
-    for text in standing.said:
-        context.warn(text)
-    context.emit(plain(standing))
+    context.warn_all(standing.said)
+    context.emit(standing)
     words = {CLEAN: "no handover yet", RESUME: "interrupted: `segue handover run` continues it"}
     when = f" {ago(standing.finished)}" if standing.finished else ""
     context.say(words.get(standing.code, f"completed{when}"))
@@ -153,17 +150,14 @@ def _compact(context: CommandContext) -> int:
     done = _handover(context).compact(
         months=args.months, keep=args.keep, dry_run=args.dry_run, condense=condense
     )
-    context.emit(plain(done))
     if not done.notes and not done.removed:
-        context.say("no notes are old enough to be archived")
-        return 0
+        return context.report(done, "no notes are old enough to be archived")
     would = "would be moved" if args.dry_run else "moved"
-    context.say(f"{count(done.notes, 'note')} {would} into {count(len(done.archives), 'archive')}")
-    context.say(*(f"  {one_line(path)}" for path in done.archives))
+    lines = [f"{count(done.notes, 'note')} {would} into {count(len(done.archives), 'archive')}"]
+    lines += [f"  {one_line(path)}" for path in done.archives]
     sizes = f"{bytes_words(done.bytes_before)} of notes, {bytes_words(done.bytes_after)} of archive"
     kept = "the notes are kept" if done.kept else f"{count(done.removed, 'note')} removed"
-    context.say(f"{sizes}; {kept}")
-    return 0
+    return context.report(done, *lines, f"{sizes}; {kept}")
 
 
 # -- score -----------------------------------------------------------------------------------------
@@ -180,10 +174,9 @@ def _score(context: CommandContext) -> int:
     kept = scores(segue)
     used = by_kind(kept)
     counts = {kind: {"given": given, "used": n} for kind, (given, n) in used.items()}
-    context.emit({"scores": [plain(one) for one in kept], "kinds": counts})
+    fields = {"scores": kept, "kinds": counts}
     if not kept:
-        context.say("no run has followed a handover yet: there is nothing to score")
-        return 0
+        return context.report(fields, "no run has followed a handover yet: there is nothing to score")
     last = kept[-1]
     context.say(f"{last.score:g} of 100, by {one_line(last.by)}, {ago(last.at)}")
     context.say(*(f"  - {one_line(reason)}" for reason in last.reasons))
@@ -192,8 +185,7 @@ def _score(context: CommandContext) -> int:
         low, high = min(one.score for one in kept), max(one.score for one in kept)
         context.say(f"trend of {count(len(kept), 'handover')}: {line}  ({low:g} to {high:g})")
     shown = ", ".join(f"{kind} {n} of {given}" for kind, (given, n) in used.items())
-    context.say(f"facts that were used, by kind: {shown}")
-    return 0
+    return context.report(fields, f"facts that were used, by kind: {shown}")
 
 
 command(

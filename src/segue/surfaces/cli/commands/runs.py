@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ....services.runs.run import Run
-from ...render import Style, ago, table
+from ...render import ago, paint_word, table
 from ..command import argument, command, flag
 from ..context import CommandContext
 
@@ -39,16 +38,12 @@ def runs(context: CommandContext) -> int:
         for run in found
     ]  # fmt: skip
     head = ("run", "agent", "active", "ended", "window", "prompt")
-    lines = table(head, rows, context.style)
-    context.say(
-        lines[0], *(_painted(line, run, context.style) for line, run in zip(lines[1:], found, strict=True))
+    first, *lines = table(head, rows, context.style)
+    painted = (
+        paint_word(line, run.ended, _COLOURS.get(run.ended), context.style)
+        for line, run in zip(lines, found, strict=True)
     )
-    return 0
-
-
-def _painted(line: str, run: Run, style: Style) -> str:
-    colour = _COLOURS.get(run.ended)
-    return line.replace(f" {run.ended}", f" {style.paint(run.ended, colour)}", 1) if colour else line
+    return context.report(found, first, *painted)
 
 
 def short_ids(ids: list[str]) -> dict[str, str]:
