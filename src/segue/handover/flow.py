@@ -78,8 +78,6 @@ class Handover:
         self._steps = steps
         """Steps in Python that replace the declared ones."""
 
-    # -- reading -------------------------------------------------------------------------------
-
     def workflow(self) -> Workflow:
         """The workflow that the project declares if it is trusted, else the user's, else the default."""
         tree, variables = self.segue.workspace.working_tree, self.segue.workspace.environment
@@ -115,8 +113,6 @@ class Handover:
             str(extra.get("session", "")), record["started_at"] or "", record["finished_at"] or "",
             dict(extra.get("failed", {})), dict(extra.get("outputs", {})), list(self.checkpoint.notices),
         )  # fmt: skip
-
-    # -- running -------------------------------------------------------------------------------
 
     def run(
         self, *, note: str = "", state: str = "", anew: bool = False,

@@ -70,8 +70,6 @@ class Steps:
             timeout_seconds=0.0 if own else step.timeout_seconds,
         )  # fmt: skip
 
-    # -- kinds ---------------------------------------------------------------------------------
-
     def collect(self, work: Work) -> dict[str, Any]:
         """Collect the facts of now: the session, the branch, what happened since the last handover, a
         brief."""
@@ -179,8 +177,6 @@ class Steps:
         if newest is None:
             return {"skipped": "no run came after an earlier handover yet"}
         return {"score": newest.score, "of": newest.handover}
-
-    # -- words ---------------------------------------------------------------------------------
 
     def _words(self, work: Work) -> dict[str, Any]:
         """The values of the placeholders in a template."""

@@ -44,8 +44,6 @@ class StoreCheckpoint:
         self._bodies: list[tuple[ev.Body | None, str]] = []
         """The events of the newest run, with their times."""
 
-    # -- reading -------------------------------------------------------------------------------
-
     def load(self) -> Record:
         """The progress according to the journal; the file is repaired if it differs."""
         self._bodies, self._version = [], 0
@@ -84,8 +82,6 @@ class StoreCheckpoint:
             os.replace(self.path, self.path.with_name(f"{self.path.name}.damaged"))
         self.notices.append(f"the checkpoint {self.path.name} was {was}; rebuilt from the journal")
         self._write(record, durably=True)
-
-    # -- changing ------------------------------------------------------------------------------
 
     def begin(self, step_names: list[str], extra: Extra) -> None:
         about = {name: value for name, value in extra.items() if name not in _ABOUT}
@@ -130,8 +126,6 @@ class StoreCheckpoint:
         with file_lock(self.path.with_suffix(".lock"), timeout_seconds=self._wait_seconds, what=what):
             tidy_leftovers(self.path)
             yield
-
-    # -- the stream and the file ---------------------------------------------------------------
 
     def _run(self) -> str:
         return str(checkpoint_of(self._bodies).get("segue", {}).get("run", ""))

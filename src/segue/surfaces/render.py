@@ -283,6 +283,15 @@ def paint_word(line: str, word: str, colour: str | None, style: Style) -> str:
     return line.replace(f" {word}", f" {style.paint(word, colour)}", 1) if colour else line
 
 
+_FINDINGS = {"ok": "green", "used": "green", "none": "dim", "warn": "yellow", "bad": "red", "damaged": "red"}
+
+
+def finding_line(style: Style, row: Any) -> str:
+    """A finding of a check-up or of a recovery: its status, what it is about, and the details."""
+    word = style.paint(f"{row.status:8}", _FINDINGS.get(row.status, "bold"))
+    return f"{word} {one_line(row.name)}" + (f": {one_line(row.detail)}" if row.detail else "")
+
+
 def _block(row: list[str], style: Style, stretch: int) -> list[str]:
     """A row in several lines: what is short, as many as fit, and below it what is long."""
     long = row[stretch]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+import msgspec
+
 from ...errors import UsageError, of_os
 from ...settings import environment_now
 from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for, table
@@ -283,6 +285,20 @@ def write_file(name: str, body: bytes) -> None:
             file.write(body)
     except OSError as fault:
         raise of_os(fault, name) from fault
+
+
+def facts(pairs: list[str]) -> dict[str, Any]:
+    """The facts of ``--meta KEY=VALUE``; a value that is JSON is taken as that, all else as text."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not key or not equals:
+            raise UsageError(f"{pair[:60]!r} is not KEY=VALUE", hint="for example --meta area=auth")
+        try:
+            found[key] = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            found[key] = text
+    return found
 
 
 def can_ask() -> bool:

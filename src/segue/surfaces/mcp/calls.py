@@ -100,8 +100,6 @@ class Calls:
         with workspace_to_look(self._folder, self._environment) as workspace:
             return brief_here(workspace, form=form)
 
-    # -- where, and who ------------------------------------------------------------------------
-
     def _opened(self, actor: str = "", *, looks: bool) -> Segue:
         """Segue for whoever acts; where nothing is stored yet, one who only looks makes no store."""
         from ...api.for_command import segue_for_command, segue_for_looking

@@ -80,8 +80,6 @@ class ServedCalls:
         self._remember(caller, str(begun["id"]))
         return begun
 
-    # -- which session -------------------------------------------------------------------------
-
     def _meant(self, caller: ServedCaller) -> str:
         if caller.session:
             return caller.segue.attach(caller.session).id

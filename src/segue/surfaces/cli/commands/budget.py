@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from ....services.resume.interruptions import Interruption
 from ..command import argument, command, flag
 from ..context import CommandContext
@@ -29,22 +32,20 @@ def budget(context: CommandContext) -> int:
     if args.spent or args.tokens:
         done = session.spend(args.spent or 0.0, args.tokens or 0)
         if isinstance(done, Interruption):
-            context.emit(done)
             word = "paused" if done.status != "emergency" else "pending in an emergency file: paused"
-            context.say(f"{word}: {session.id}: {done.reason}", "to continue:")
-            context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in done.options))
-            return 1
+            head = f"{word}: {session.id}: {done.reason}"
+            return context.report(done, head, "to continue:", *_options(done.options), code=1)
         found = done
     fields = {name: getattr(found, name) for name in found.__struct_fields__}
-    context.emit({**fields, "session": session.id, "share": round(found.share, 4)})
     cost = f" of {found.limit:g}" if found.limit else ""
     tokens = f" of {found.tokens_limit:,}" if found.tokens_limit else ""
-    context.say(f"spent: {found.current_spend:g}{cost} USD, {found.tokens_used:,}{tokens} tokens")
-    if found.exceeded:
-        context.say(
-            "a limit has been reached"
-            + ("; the session continues sparingly" if found.limited else "; to continue:")
-        )
-        if not found.limited:
-            context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in found.options))
-    return 0
+    lines = [f"spent: {found.current_spend:g}{cost} USD, {found.tokens_used:,}{tokens} tokens"]
+    if found.exceeded and found.limited:
+        lines.append("a limit has been reached; the session continues sparingly")
+    elif found.exceeded:
+        lines += ["a limit has been reached; to continue:", *_options(found.options)]
+    return context.report({**fields, "session": session.id, "share": round(found.share, 4)}, *lines)
+
+
+def _options(options: Iterable[Any]) -> list[str]:
+    return [f"  {one.name:<17} {one.about}: `{one.command}`" for one in options]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ....services.upkeep.doctor.checkup import examine, prove
-from ...render import count, one_line
+from ...render import count, finding_line, one_line
 from ..command import command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-from ..views.findings import finding_line
 
 BAD = 70
 
@@ -26,17 +25,13 @@ def doctor(context: CommandContext) -> int:
             findings = prove(home, progress, settings)
     else:
         findings = examine(home, settings, context.environment, context.folder)
-    context.emit(findings)
+    lines = []
     for finding in findings:
-        context.say(finding_line(context.style, finding))
+        lines.append(finding_line(context.style, finding))
         if finding.hint and finding.status != "ok":
-            context.say(f"{'':9}hint: {one_line(finding.hint)}")
+            lines.append(f"{'':9}hint: {one_line(finding.hint)}")
     bad = sum(finding.status == "bad" for finding in findings)
     warnings = sum(finding.status == "warn" for finding in findings)
-    context.say(
-        "",
-        f"{count(bad, 'fault')}, {count(warnings, 'warning')}"
-        if bad or warnings
-        else "everything is in order",
-    )
-    return BAD if bad else 0
+    counts = f"{count(bad, 'fault')}, {count(warnings, 'warning')}"
+    lines += ["", counts if bad or warnings else "everything is in order"]
+    return context.report(findings, *lines, code=BAD if bad else 0)

@@ -50,9 +50,6 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-# -- declaring ---------------------------------------------------------------------------------
-
-
 def _add(context: CommandContext) -> int:
     args, features = context.args, context.session().features
     id, text = _named(context), text_or_stdin(args.text or "")
@@ -101,26 +98,15 @@ def _attest(context: CommandContext) -> int:
     return context.saved(saved, f"attested: {one_line(id)} is {verdict.status}", feature=verdict)
 
 
-def _begin(context: CommandContext) -> int:
-    features, id = context.session().features, _named(context)
-    return context.saved(features.begin(id, implemented_by=context.args.by or ""), f"begun: {one_line(id)}")
-
-
-def _reason(context: CommandContext) -> str:
-    return text_or_stdin(context.args.reason or context.args.text or "")
-
-
-def _block(context: CommandContext) -> int:
-    id = _named(context)
-    return context.saved(context.session().features.block(id, _reason(context)), f"blocked: {one_line(id)}")
-
-
-def _fail(context: CommandContext) -> int:
-    features, id = context.session().features, _named(context)
-    return context.saved(features.mark_failed(id, _reason(context)), f"failing: {one_line(id)}")
-
-
-# -- looking -----------------------------------------------------------------------------------
+def _move(context: CommandContext) -> int:
+    """Say that a feature is begun, waits for something, or fails."""
+    args, features, id = context.args, context.session().features, _named(context)
+    if args.action == "begin":
+        return context.saved(features.begin(id, implemented_by=args.by or ""), f"begun: {one_line(id)}")
+    reason = text_or_stdin(args.reason or args.text or "")
+    if args.action == "block":
+        return context.saved(features.block(id, reason), f"blocked: {one_line(id)}")
+    return context.saved(features.mark_failed(id, reason), f"failing: {one_line(id)}")
 
 
 def _list(context: CommandContext) -> int:
@@ -212,6 +198,6 @@ command(
     ),
     actions={
         "add": _add, "change": _change, "remove": _remove, "show": _show, "list": _list, "attest": _attest,
-        "begin": _begin, "block": _block, "fail": _fail, "import": _import, "export": _export,
+        "begin": _move, "block": _move, "fail": _move, "import": _import, "export": _export,
     },
 )  # fmt: skip

@@ -22,9 +22,6 @@ def _handover(context: CommandContext) -> Handover:
     return Handover(context.segue, context.args.session or "")
 
 
-# -- run -------------------------------------------------------------------------------------------
-
-
 def _run(context: CommandContext) -> int:
     args, own = context.args, _handover(context)
     if args.checkpoint:
@@ -86,9 +83,6 @@ def _output(given: Any) -> str:
     return ", ".join(f"{key} {one_line(str(value))[:60]}" for key, value in given.items())
 
 
-# -- check and status ------------------------------------------------------------------------------
-
-
 def _check(context: CommandContext) -> int:
     """The check that reads the journal: for a damaged file, or options that the quick check does not know."""
     standing = _standing(context)
@@ -132,9 +126,6 @@ def _standing(context: CommandContext) -> HandoverStatus:
     )  # fmt: skip
 
 
-# -- compact ---------------------------------------------------------------------------------------
-
-
 def _condenser(context: CommandContext) -> Condense:
     """What a model adds to an archive."""
     from ....services.models import config, refine
@@ -158,9 +149,6 @@ def _compact(context: CommandContext) -> int:
     sizes = f"{bytes_words(done.bytes_before)} of notes, {bytes_words(done.bytes_after)} of archive"
     kept = "the notes are kept" if done.kept else f"{count(done.removed, 'note')} removed"
     return context.report(done, *lines, f"{sizes}; {kept}")
-
-
-# -- score -----------------------------------------------------------------------------------------
 
 
 def _score(context: CommandContext) -> int:

@@ -27,17 +27,15 @@ def import_(context: CommandContext) -> int:
     )
     id, status = found.session, found.status
     word = "imported" if found.changed else "nothing changed, it is already here"
-    context.say(f"{word}: {id} ({status}, {count(found.version, 'event')})")
+    first = f"{word}: {id} ({status}, {count(found.version, 'event')})"
     fields = {"id": id, "session": id, "version": found.version, "status": status}
     if found.offer:
-        context.say(f"sha256 {found.sha256}: compare this with what you were told")
         return context.report(
             {**fields, "offer": found.offer, "sha256": found.sha256, "memories": found.memories},
+            first,
+            f"sha256 {found.sha256}: compare this with what you were told",
             f"accept it here with `segue handoff --accept {found.offer}`",
         )
-    if status in ("completed", "abandoned"):
-        context.say(f"look at it with `segue show {id}`")
-    else:
-        context.say(f"continue it here with `segue switch {id}`")
-    context.emit({**fields, "changed": found.changed})
-    return 0
+    is_over = status in ("completed", "abandoned")
+    then = f"look at it with `segue show {id}`" if is_over else f"continue it here with `segue switch {id}`"
+    return context.report({**fields, "changed": found.changed}, first, then)

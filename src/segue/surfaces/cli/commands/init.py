@@ -68,13 +68,11 @@ def init(context: CommandContext) -> int:
     else:
         _ask(context, plan, "would be written", "Write this?")
         done = installing.install(home, agents, where, changes)
-    context.emit(_object(done))
-    _tell(context, done, "would be written" if args.dry_run else "written")
+    context.report(_object(done), *_lines(done, "would be written" if args.dry_run else "written"))
     if args.trust_hooks and not args.dry_run:
         _trust(context, home, where)
     elif not args.dry_run:
-        for note in done.notes:
-            context.say(note)
+        context.say(*done.notes)
     return 0
 
 
@@ -95,9 +93,7 @@ def uninit(context: CommandContext) -> int:
         plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
         _ask(context, plan, "would be removed", "Remove this?")
     done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
-    context.emit(_object(done))
-    _tell(context, done, "would be removed" if args.dry_run else "removed")
-    return 0
+    return context.report(_object(done), *_lines(done, "would be removed" if args.dry_run else "removed"))
 
 
 def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
@@ -132,10 +128,6 @@ def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str)
     context.out.flush()
     if not confirm(question):
         raise UsageError("nothing was changed: you did not confirm", hint="`--dry-run` shows it again")
-
-
-def _tell(context: CommandContext, done: InstallReport, verb: str) -> None:
-    context.say(*_lines(done, verb))
 
 
 def _lines(done: InstallReport, verb: str) -> list[str]:

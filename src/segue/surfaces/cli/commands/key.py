@@ -64,26 +64,23 @@ def _rotate(context: CommandContext, keys: Keys) -> int:
 def _shown_once(context: CommandContext, made: Any) -> int:
     until = f", until {made.expires[:10]}" if made.expires else ""
     whose = f" for {made.agent}" if made.agent else ""
-    context.say(
-        f"key {made.id}: {made.role} of project {made.project}{whose}{until}",
+    return context.report(
+        made, f"key {made.id}: {made.role} of project {made.project}{whose}{until}",
         "it is shown only once, keep it safe:", f"  {made.key}",
     )  # fmt: skip
-    context.emit(made)
-    return 0
 
 
 def _list(context: CommandContext, keys: Keys) -> int:
     from ....effects.clock import now
 
     found, at = keys.list(), now()
+    lines, objects = [], []
     for one in found:
         words = [one.id, f"{one.role:6}", one.project, one.agent, one.state(at), one_line(one.name)]
-        context.say("  ".join(word for word in words if word))
-    if not found:
-        context.say("no keys yet; `segue key create` makes one")
-    shown = [{n: getattr(one, n) for n in one.__struct_fields__ if n != "hash"} for one in found]
-    context.emit([{**fields, "state": one.state(at)} for fields, one in zip(shown, found, strict=True)])
-    return 0
+        lines.append("  ".join(word for word in words if word))
+        fields = {name: getattr(one, name) for name in one.__struct_fields__ if name != "hash"}
+        objects.append({**fields, "state": one.state(at)})
+    return context.report(objects, *(lines or ["no keys yet; `segue key create` makes one"]))
 
 
 def _revoke(context: CommandContext, keys: Keys) -> int:
@@ -93,13 +90,11 @@ def _revoke(context: CommandContext, keys: Keys) -> int:
 
 def _audit(context: CommandContext, keys: Keys) -> int:
     found = keys.audit(project=context.args.project or "", limit=context.args.limit)
+    lines = []
     for line in found:
         status = f"  {line.status}" if line.status else ""
-        context.say(f"{line.at[:19]}  {line.key}  {one_line(line.project)}  {one_line(line.act)}{status}")
-    if not found:
-        context.say("no key has been used yet")
-    context.emit(found)
-    return 0
+        lines.append(f"{line.at[:19]}  {line.key}  {one_line(line.project)}  {one_line(line.act)}{status}")
+    return context.report(found, *(lines or ["no key has been used yet"]))
 
 
 _DOES = {"create": _create, "list": _list, "rotate": _rotate, "revoke": _revoke, "audit": _audit}

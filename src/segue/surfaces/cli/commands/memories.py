@@ -35,33 +35,31 @@ def _show(context: CommandContext) -> int:
     service = context.segue.memories
     memory = service.get(context.needed("id", "one"))
     trail = service.store.trail(service.reader(), memory.id)
-    context.emit({"memory": memory, "effectiveness": memory.effectiveness, "trail": trail})
-    context.say(memory_text(memory, context.style), "")
+    lines = [memory_text(memory, context.style), ""]
     for name in ("id", "type", "scope", "trust", "agent", "session", "created", "expires", "deprecated",
                  "superseded_by", "reason", "error_pattern", "correct_approach"):  # fmt: skip
         value = getattr(memory, name)
         if value:
-            context.say(f"{name:17} {one_line(str(value))}")
-    for line in trail:
-        context.say(
-            f"{ago(line.at):17} {line.act} by {one_line(line.actor)} {one_line(line.reason)}".rstrip()
-        )
-    return 0
+            lines.append(f"{name:17} {one_line(str(value))}")
+    lines += [
+        f"{ago(one.at):17} {one.act} by {one_line(one.actor)} {one_line(one.reason)}".rstrip()
+        for one in trail
+    ]
+    fields = {"memory": memory, "effectiveness": memory.effectiveness, "trail": trail}
+    return context.report(fields, *lines)
 
 
 def _audit(context: CommandContext) -> int:
     found = audit(context.segue.memories)
-    context.emit(found)
-    context.say(count(found.total, "memory", "memories"))
-    context.say(*pair_lines("nearly the same", found.duplicates))
-    context.say(*pair_lines("may contradict each other", found.contradictions))
+    lines = [count(found.total, "memory", "memories"), *pair_lines("nearly the same", found.duplicates)]
+    lines += pair_lines("may contradict each other", found.contradictions)
     for words, ids in (
         ("never recalled", found.never_recalled), ("harmful, according to their votes", found.harmful),
         ("expired", found.expired), ("read like instructions, so they are shown in quotes", found.flagged),
     ):  # fmt: skip
         if ids:
-            context.say(f"{words}: {', '.join(ids[:12])}{' …' if len(ids) > 12 else ''}")
-    return 0
+            lines.append(f"{words}: {', '.join(ids[:12])}{' …' if len(ids) > 12 else ''}")
+    return context.report(found, *lines)
 
 
 def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memory]], str]:
@@ -85,15 +83,14 @@ def _prune(context: CommandContext) -> int:
     except UnknownSession:  # or one that is known and has learnt nothing
         context.segue.attach(session)
         done = Pruned(0, 0)
-    context.emit({"session": session, **plain(done)})
     whose = f"session {one_line(session)}"
     if done.summarised:
         what = f"{count(done.summarised, 'memory', 'memories')} summarised in {done.summary}"
-        context.say(f"{whose}: {what}; {done.kept} kept unchanged")
+        line = f"{whose}: {what}; {done.kept} kept unchanged"
     else:
         what = f"{whose} has {count(done.kept, 'memory', 'memories')}, and {context.args.keep} are kept"
-        context.say(f"nothing to prune: {what}; use --session for another session")
-    return 0
+        line = f"nothing to prune: {what}; use --session for another session"
+    return context.report({"session": session, **plain(done)}, line)
 
 
 def _decay(context: CommandContext) -> int:

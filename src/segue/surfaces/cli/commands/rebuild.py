@@ -22,18 +22,17 @@ def rebuild(context: CommandContext) -> int:
     check = context.args.check
     with ProgressBar(context) as progress:
         found = run(context.segue.workspace, check=check, progress=progress)
-    context.emit(found)
     verb = "checked" if check else "rebuilt"
-    context.say(
+    lines = [
         f"{verb} {count(found.sessions, 'session')}: {found.same} the same, "
-        f"{len(found.different)} different, {found.missing} without a snapshot"
-    )
-    context.say(*(f"  different: {one_line(id)}" for id in found.different))
+        f"{len(found.different)} different, {found.missing} without a snapshot",
+        *(f"  different: {one_line(id)}" for id in found.different),
+    ]
     if found.runs:
         other = len(found.runs_different)
-        context.say(f"{verb} {count(found.runs, 'run')}: {found.runs - other} the same, {other} different")
-    context.say(*(f"  different: {one_line(id)}" for id in found.runs_different))
-    if check and (found.different or found.runs_different):
-        context.say("the journal and the transcripts are right: `segue rebuild` makes the rest from them")
-        return DIFFERENT
-    return 0
+        lines.append(f"{verb} {count(found.runs, 'run')}: {found.runs - other} the same, {other} different")
+    lines += [f"  different: {one_line(id)}" for id in found.runs_different]
+    if not check or not (found.different or found.runs_different):
+        return context.report(found, *lines)
+    last = "the journal and the transcripts are right: `segue rebuild` makes the rest from them"
+    return context.report(found, *lines, last, code=DIFFERENT)

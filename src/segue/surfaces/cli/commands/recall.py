@@ -7,9 +7,8 @@ from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UsageError
 from ....services.memories.service import Recalled
 from ...render import ago, recalled_object
-from ..arguments import facts
 from ..command import argument, command, many
-from ..context import CommandContext
+from ..context import CommandContext, facts
 from ..views.memories import memory_text
 
 _LIMIT = argument("--limit", "N", "the best N; by default 10, at most 1,000", type=int, default=10)
@@ -65,15 +64,11 @@ def playbook(context: CommandContext) -> int:
 
 
 def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:
-    context.emit([recalled_object(one) for one in found])
-    if not found:
-        context.say(nothing)
+    lines = []
     for one in found:
         memory = one.memory
         votes = f" +{memory.helpful} -{memory.harmful}" if memory.helpful or memory.harmful else ""
-        facts = f"{memory.type}, {memory.scope}, {ago(memory.created)}{votes}"
-        context.say(
-            f"{memory.id}  {memory_text(memory, context.style)}",
-            context.style.paint(f"               {facts}", "dim"),
-        )
-    return 0
+        about = f"{memory.type}, {memory.scope}, {ago(memory.created)}{votes}"
+        lines.append(f"{memory.id}  {memory_text(memory, context.style)}")
+        lines.append(context.style.paint(f"               {about}", "dim"))
+    return context.report([recalled_object(one) for one in found], *(lines or [nothing]))

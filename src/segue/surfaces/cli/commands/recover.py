@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....services.upkeep.recover.ladder import recover as run
-from ...render import Style, count, one_line
+from ...render import Style, count, finding_line, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-from ..views.findings import finding_line
 
 
 @command(
@@ -30,22 +29,17 @@ def recover(context: CommandContext) -> int:
             context.data_folder(), context.own_settings(), dry_run=context.args.dry_run,
             progress=progress, folder=context.folder, memory_dir=context.args.memory_dir,
         )  # fmt: skip
-    context.emit(found)
-    context.say(*(finding_line(context.style, rung) for rung in found.rungs))
+    lines = [finding_line(context.style, rung) for rung in found.rungs]
     more = f", {count(found.memories, 'memory', 'memories')}" if found.doubt else ""
-    context.say(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}{more}")
-    context.say(*_missing(context.style, found.missing))
-    if found.doubt:
-        context.say(context.style.paint(found.doubt, "yellow"))
-    if found.kept:
-        context.say(f"the damaged original was kept: {one_line(found.kept)}")
-    if found.backup:
-        context.say(f"what was recovered was backed up: {one_line(found.backup)}")
+    lines.append(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}{more}")
+    lines += _missing(context.style, found.missing)
+    lines += [context.style.paint(found.doubt, "yellow")] if found.doubt else []
+    lines += [f"the damaged original was kept: {one_line(found.kept)}"] if found.kept else []
+    lines += [f"what was recovered was backed up: {one_line(found.backup)}"] if found.backup else []
     if not found.changed:
-        context.say(
-            "this was a dry run: nothing was changed" if context.args.dry_run else "nothing had to be changed"
-        )
-    return 0
+        dry = context.args.dry_run
+        lines.append("this was a dry run: nothing was changed" if dry else "nothing had to be changed")
+    return context.report(found, *lines)
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from ....core.memories.model import SCOPES
 from ....errors import UsageError
 from ...render import cut, one_line
-from ..arguments import facts
 from ..command import argument, command, flag, many, optional
-from ..context import CommandContext, text_or_stdin
+from ..context import CommandContext, facts, text_or_stdin
 from ..progress import model_progress
 
 _CHARS = 200
@@ -68,11 +67,10 @@ def _from_run(context: CommandContext) -> int:
     )  # fmt: skip
     if found.fell_back:
         context.warn(f"no lessons from a model: {found.fell_back}")
-    context.emit([{"id": kept.id, "known": kept.known, "memory": memory} for memory, kept in found.kept])
-    if not found.kept:
-        context.say("there is nothing to remember: that run solved no failure")
+    lines = []
     for memory, kept in found.kept:
         text = one_line(memory.content) if memory else ""
         word = "already known" if kept.known else "remembered"
-        context.say(f"{word}: {kept.id}  {cut(text, context.style.width or _CHARS, context.style)}")
-    return 0
+        lines.append(f"{word}: {kept.id}  {cut(text, context.style.width or _CHARS, context.style)}")
+    objects = [{"id": kept.id, "known": kept.known, "memory": memory} for memory, kept in found.kept]
+    return context.report(objects, *(lines or ["there is nothing to remember: that run solved no failure"]))

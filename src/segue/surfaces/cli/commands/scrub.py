@@ -33,9 +33,13 @@ def scrub(context: CommandContext) -> int:
     with ProgressBar(context) as progress:
         found = run(context.segue.workspace, text, dry_run=args.dry_run, progress=progress)
     verb = "would erase it from" if args.dry_run else "erased it from"
-    return _scrubbed(
-        context, found, f"{verb} {_places(found)}" if _found(found) else "this text was not found"
-    )
+    lines = [f"{verb} {_places(found)}" if _found(found) else "this text was not found"]
+    lines += [f"  session {one_line(id)}" for id in found.sessions]
+    lines += [f"  file {one_line(str(name))}" for name in found.files]
+    lines += [f"it remains in {one_line(name)}: names cannot be erased" for name in found.stays]
+    lines += [f"it remains in {one_line(name)}, which belongs to an agent" for name in found.originals]
+    lines += [f"it remains in {one_line(name)}" for name in found.beyond]
+    return context.report(found, *lines)
 
 
 def _found(found: Any) -> bool:
@@ -48,13 +52,3 @@ def _places(found: Any) -> str:
         (found.memories, "memory", "memories"), (len(found.files), "file", ""),
     )  # fmt: skip
     return ", ".join(count(number, noun, plural) for number, noun, plural in parts if number)
-
-
-def _scrubbed(context: CommandContext, found: Any, line: str) -> int:
-    context.emit(found)
-    context.say(line, *(f"  session {one_line(id)}" for id in found.sessions))
-    context.say(*(f"  file {one_line(str(name))}" for name in found.files))
-    context.say(*(f"it remains in {one_line(name)}: names cannot be erased" for name in found.stays))
-    context.say(*(f"it remains in {one_line(name)}, which belongs to an agent" for name in found.originals))
-    context.say(*(f"it remains in {one_line(name)}" for name in found.beyond))
-    return 0
