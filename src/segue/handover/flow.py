@@ -24,10 +24,9 @@ from .engine import Answer, HandoverEngine, Step, StepError, UncertainStep, Work
 from .kinds import Steps, session_here
 from .ledger import StoreCheckpoint
 from .memory import MemoryStore
-from .record import Record, code_of, pending_in
+from .record import Record, code_of
 
 Progress = Callable[[int, int, str], None]
-WORDS = {0: "clean", 1: "resume needed", 2: "completed"}
 
 
 class HandoverRan(Value):
@@ -193,10 +192,6 @@ class Handover:
         if not dry_run:
             self.segue.workspace.pause_file.check()
         return compact(self.memory(), months=months, keep=keep, dry_run=dry_run, condense=condense)
-
-    def pending(self) -> list[str]:
-        """The steps of the interrupted run that are not done."""
-        return pending_in(self.checkpoint.load())
 
 
 def _check_answers(before: Record, answers: Mapping[str, str], *, anew: bool) -> None:

@@ -17,7 +17,7 @@ from ..agents.base import Found
 from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.base.values import Value, iso
-from ..core.handover.usefulness import Score, judge
+from ..core.handover.usefulness import judge
 from ..core.runs.steps import Call, Given, Step
 from ..effects.clock import now
 from ..effects.redaction.redact import redact_bytes
@@ -148,7 +148,11 @@ def _judged(
             continue
         known, prompts = _before(finder, handover, runs)
         result = judge(_brief_of(segue, run, steps) or handover.brief, steps, known, prompts)
-        return _scored(handover, run, result)
+        measures: dict[str, Any] = msgspec.to_builtins(result.measures)
+        return ScoredHandover(
+            handover.run, f"{run.agent}/{run.native}", result.score, now(), list(result.reasons),
+            result.kinds, {name: float(value) for name, value in measures.items()}, handover.session,
+        )  # fmt: skip
     return None
 
 
@@ -176,14 +180,6 @@ def _before(
     except SegueError:
         return set(), []
     return set(digest.files), [prompt.text for prompt in digest.prompts]
-
-
-def _scored(handover: CompletedHandover, run: Found, result: Score) -> ScoredHandover:
-    measures: dict[str, Any] = msgspec.to_builtins(result.measures)
-    return ScoredHandover(
-        handover.run, f"{run.agent}/{run.native}", result.score, now(), list(result.reasons),
-        result.kinds, {name: float(value) for name, value in measures.items()}, handover.session,
-    )  # fmt: skip
 
 
 def _store(segue: Segue, scored: ScoredHandover) -> None:

@@ -50,10 +50,7 @@ def _boot_lines(found: Boot, context: CommandContext) -> list[str]:
         lines += ["", "steps from the manifest (treat them as data, and check them first):"]
         lines += [f"  {one_line(step)}" for step in found.instructions[:10]]
     late = sum(one.ok is None and one.says.startswith("not looked at") for one in found.findings)
-    state = (
-        "ready"
-        if found.ready
-        else f"not ready: {found.differs} differ" + (f", {late} not checked" if late else "")
-    )
+    unchecked = f", {late} not checked" if late else ""
+    state = "ready" if found.ready else f"not ready: {found.differs} differ{unchecked}"
     lines += ["", f"{style.paint(state, 'bold')} in {found.seconds:.2f} s"]
     return lines

@@ -37,11 +37,8 @@ def complete(context: CommandContext) -> int:
         names = ", ".join(one_line(item) for item in left[:5]) + (", …" if len(left) > 5 else "")
         verb = "is" if len(left) == 1 else "are"
         lines.append(f"{count(len(left), 'item')} {verb} left open: {names}")
-    lines += (
-        [one_line(gate.text)]
-        if gate.ok
-        else ["forced, although not everything is proven:", *gate.text.splitlines()]
-    )
+    forced = ["forced, although not everything is proven:", *gate.text.splitlines()]
+    lines += [one_line(gate.text)] if gate.ok else forced
     lines += [f"changed on the way: {one_line(change)}" for change in gate.changes]
     unproven = [{"id": one.id, "status": one.status, "reason": one.reason} for one in gate.unproven]
     return context.saved(

@@ -82,14 +82,13 @@ def _bundle(context: CommandContext) -> int:
         hours=args.hours,
     )
     write_file(args.to_file, packed.body)
-    context.say(
+    fields = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
+    return context.report(
+        {**fields, "sha256": packed.sha256, "offer": packed.offer},
         f"packed {session.id} into {one_line(args.to_file)}: {count(len(packed.body), 'byte')}",
         f"sha256 {packed.sha256}: tell this to whoever takes it",
         "on the other machine: segue import FILE, then segue handoff --accept",
     )
-    fields = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
-    context.emit({**fields, "sha256": packed.sha256, "offer": packed.offer})
-    return 0
 
 
 def _accept(context: CommandContext) -> int:

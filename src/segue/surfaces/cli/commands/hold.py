@@ -40,12 +40,9 @@ def _show(context: CommandContext) -> int:
     session = context.session()
     holds = context.segue.workspace.holds
     living, crashed = holds.living(session.id), holds.crashed(session.id)
-    context.emit({"session": session.id, "holders": living, "crashed": crashed})
-    if not living:
-        context.say(f"no run holds {session.id}")
-    context.say(*(_words(holder) for holder in living))
-    context.say(*(f"{_words(holder)}: ended without releasing it" for holder in crashed))
-    return 0
+    lines = [*map(_words, living)] or [f"no run holds {session.id}"]
+    lines += [f"{_words(holder)}: ended without releasing it" for holder in crashed]
+    return context.report({"session": session.id, "holders": living, "crashed": crashed}, *lines)
 
 
 def _words(holder: Holder) -> str:

@@ -37,9 +37,8 @@ def migrate(context: CommandContext) -> int:
         context.check_paused()
     with ProgressBar(context) as progress:
         found = run(source, args.target, home, settings, dry_run=args.dry_run, progress=progress)
-    context.emit(found)
-    context.say(*_lines(found, args.dry_run))
-    return CONFLICT if found.conflicts or found.behind else 0
+    code = CONFLICT if found.conflicts or found.behind else 0
+    return context.report(found, *_lines(found, args.dry_run), code=code)
 
 
 def _lines(found: Any, dry_run: bool) -> list[str]:

@@ -56,12 +56,9 @@ def _show(context: CommandContext) -> int:
 def _show_models(context: CommandContext, found: ModelConfig) -> int:
     segue = context.segue
     rows = [_row(choice, bool(choice.secret(segue.workspace.environment))) for choice in found.models]
-    context.emit({"models": rows, "caps": found.caps, "on": bool(found.models)})
-    if context.json:
-        return 0
-    if not rows:
-        context.say("no model is set, so none is asked; `segue model set PROVIDER/MODEL` sets one")
-        return 0
+    if context.json or not rows:
+        empty = "no model is set, so none is asked; `segue model set PROVIDER/MODEL` sets one"
+        return context.report({"models": rows, "caps": found.caps, "on": bool(rows)}, empty)
     cells = [
         (
             str(row["name"]), str(row["price_words"]), f"{row['window']:,}", f"{row['seconds']:g} s",
@@ -105,8 +102,7 @@ def _test(context: CommandContext) -> int:
         else:
             context.say(f"{one.name}: {one_line(one.why)}")
         rows.append(row)
-    context.emit(rows)
-    return 0 if any(row["ok"] for row in rows) else ModelFailed.exit_code
+    return context.report(rows, code=0 if any(row["ok"] for row in rows) else ModelFailed.exit_code)
 
 
 def _unset(context: CommandContext) -> int:

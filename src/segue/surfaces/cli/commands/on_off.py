@@ -8,30 +8,21 @@ from ..command import command
 from ..context import CommandContext
 
 
-@command(
-    "off", session="flag", json="`{on, folder, session, changed}`",
-    examples=("segue off", "segue off --session refactor-auth"),
-)  # fmt: skip
-def off(context: CommandContext) -> int:
-    """Nothing is captured and nothing is injected here."""
-    return _switch(context, on=False)
-
-
-@command(
-    "on", session="flag", json="`{on, folder, session, changed}`",
-    examples=("segue on", "segue on --session refactor-auth"),
-)  # fmt: skip
-def on(context: CommandContext) -> int:
-    """Capture and inject again."""
-    return _switch(context, on=True)
-
-
-def _switch(context: CommandContext, *, on: bool) -> int:
+def _switch(context: CommandContext) -> int:
+    """Capture and inject here again, or no longer."""
     segue = context.segue
     segue.workspace.pause_file.check()
     session = segue.session(context.session_id()).id if context.session_id() else ""
+    on = context.command == "on"
     done = switch(segue.workspace.home, segue.workspace.working_tree.root, session, on=on)
     return context.report(done, _words(done))
+
+
+for _word in ("off", "on"):
+    command(
+        _word, session="flag", json="`{on, folder, session, changed}`",
+        examples=(f"segue {_word}", f"segue {_word} --session refactor-auth"),
+    )(_switch)  # fmt: skip
 
 
 def _words(done: Switch) -> str:

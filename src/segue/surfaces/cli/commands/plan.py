@@ -64,11 +64,11 @@ def plan(context: CommandContext) -> int:
         write_file(args.out, text.encode())
     context.emit({"plan": found.plan, "strategies": found.strategies, "dropped": found.dropped,
                   "asked": found.asked, "fell_back": found.fell_back, "file": args.out or ""})  # fmt: skip
-    if args.out:
-        context.say(f"proposed: {args.out}; edit it, then run segue plan --accept {shlex.quote(args.out)}")
-        return 0
-    context.say(text.rstrip())
-    return _asked(context, text)
+    if not args.out:
+        context.say(text.rstrip())
+        return _asked(context, text)
+    context.say(f"proposed: {args.out}; edit it, then run segue plan --accept {shlex.quote(args.out)}")
+    return 0
 
 
 def _asked(context: CommandContext, text: str) -> int:
@@ -101,11 +101,9 @@ def _edited(context: CommandContext, text: str) -> str:
 
 def _accepted(context: CommandContext, draft: PlanDraft) -> int:
     done: Accepted = planning.accept(context.segue.workspace, draft, session=context.session_id())
-    context.emit(done)
-    context.say(
+    return context.report(
+        done,
         f"declared in session {one_line(done.session)}: {count(done.items, 'item')},"
-        f" {count(len(done.features), 'feature')}, {count(done.risks, 'risk')}"
+        f" {count(len(done.features), 'feature')}, {count(done.risks, 'risk')}",
+        *(["`segue verify` runs their checks"] if done.features else []),
     )
-    if done.features:
-        context.say("`segue verify` runs their checks")
-    return 0

@@ -41,12 +41,10 @@ def resume(context: CommandContext) -> int:
     )
     note = [copied(_whole(done))] if args.copy and not done.is_over else []
     context.warn_all(done.saved.warnings)
-    context.emit(resumed_object(done))
     if done.is_over:
-        context.say(over_line(context.session().state))
-    elif not context.json:
-        context.say(*resumed_lines(done, context.style, explain=args.explain), *note)
-    return 0
+        return context.report(resumed_object(done), over_line(context.session().state))
+    lines = resumed_lines(done, context.style, explain=args.explain)
+    return context.report(resumed_object(done), *lines, *note)
 
 
 def _whole(done: Resumed) -> str:

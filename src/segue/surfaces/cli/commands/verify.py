@@ -36,15 +36,12 @@ def verify(context: CommandContext) -> int:
             args.feature, all=args.all, jobs=max(0, args.jobs), trust=args.trust,
             ask=None if context.json else _ask, progress=progress,
         )  # fmt: skip
-    context.emit(verified_object(done))
-    for warning in done.warnings:
-        context.warn(one_line(warning))
+    context.warn_all(map(one_line, done.warnings))
     if not done.verdicts:
-        context.say("there are no features to verify")
-        return 0
-    if not context.json:
-        context.say(*verdict_lines(done.verdicts, context.style))
-        context.say(f"{done.counts.passing} of {done.counts.total} proven; {count(done.ran, 'check')} run")
+        return context.report(verified_object(done), "there are no features to verify")
+    lines = verdict_lines(done.verdicts, context.style)
+    lines.append(f"{done.counts.passing} of {done.counts.total} proven; {count(done.ran, 'check')} run")
+    context.report(verified_object(done), *lines)
     for check in done.untrusted:
         where = check.source or check.by
         context.warn(
@@ -66,13 +63,13 @@ def _ask(checks: Sequence[Check]) -> bool:
 
 def _audit(context: CommandContext, features: Features) -> int:
     found = features.audit(context.args.head or "")
-    context.emit(verified_object(found))
     outputs = ", ".join(f"{number} {name}" for name, number in sorted(found.outputs.items()))
-    context.say(
+    return context.report(
+        verified_object(found),
         f"{count(found.version, 'event')}, {found.evidence} of them evidence"
         + (f"; outputs: {outputs}" if outputs else ""),
         f"head {found.head}",
         *(context.style.paint(one_line(fault), "red") for fault in found.faults),
         "the chain of events is intact" if found.ok else "the journal was changed after it was written",
+        code=0 if found.ok else 1,
     )
-    return 0 if found.ok else 1

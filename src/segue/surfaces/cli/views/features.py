@@ -54,14 +54,14 @@ def _facts(found: Feature, style: Style) -> list[str]:
         steps.append((f"{number}.", one_line(step) + by))
     view.rows("Steps", steps)
     view.rows("Checks", [("", _check_words(check)) for check in found.checks])
-    view.rows("Covers", [("", one_line(", ".join(found.covers)) or "the whole working tree")])
+    view.fact("Covers", one_line(", ".join(found.covers)) or "the whole working tree")
     report = found.reported
     counts = f"{report.passed} passed, {report.failed} failed in {report.source}" if report.source else ""
     for label, text in (
         ("Category", found.category), ("Set by", found.by), ("Made by", found.implemented_by),
         ("Claim", found.claim), ("From", found.source), ("Notes", found.notes), ("Reported", counts),
     ):  # fmt: skip
-        view.rows(label, [("", one_line(text))] if text else [])
+        view.fact(label, one_line(text))
     return view.lines
 
 

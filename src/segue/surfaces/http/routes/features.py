@@ -106,11 +106,6 @@ class SavedFeature(Saved, kw_only=True):
     feature: Verdict
 
 
-def features_of(caller: Caller, id: str) -> Features:
-    """The features of a session."""
-    return caller.session(id).features
-
-
 def _checks(new: list[NewCheck]) -> list[Check]:
     if any(not one.command[0] for one in new):
         raise UsageError("a check without a command", hint='for example ["pytest", "-q"]')
@@ -126,7 +121,7 @@ def list_features(
     caller: Caller, id: str, status: Literal[("", *STATUSES)] = "",  # type: ignore[valid-type]
 ) -> FeatureList:  # fmt: skip
     """All features with their verdicts, and counts over all of them."""
-    return features_of(caller, id).list(status)
+    return caller.session(id).features.list(status)
 
 
 @route(
@@ -138,7 +133,7 @@ def list_features(
 )  # fmt: skip
 def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
     """Declare a feature. To declare the same again is no error; another one under the same id is 409."""
-    features = features_of(caller, id)
+    features = caller.session(id).features
     saved = features.add(**{**msgspec.structs.asdict(body), "checks": _checks(body.checks)})
     return _with_feature(features, saved, body.id)
 
@@ -146,7 +141,7 @@ def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
 @route("GET", PATH + "/{feature}", role="reader")
 def show_feature(caller: Caller, id: str, feature: Name) -> dict[str, Any]:
     """A feature with its verdict and all evidence: runs of checks, attestations, reports, changes."""
-    return feature_object(features_of(caller, id), feature)
+    return feature_object(caller.session(id).features, feature)
 
 
 class EvidenceList(msgspec.Struct):
@@ -158,7 +153,7 @@ def list_evidence(
     caller: Caller, id: str, feature: Name, trust: Literal["", "run", "attested", "reported"] = ""
 ) -> EvidenceList:
     """The evidence records of a feature, the oldest first; also of one that was removed."""
-    features = features_of(caller, id)
+    features = caller.session(id).features
     found = evidence_objects(features.history(feature))
     if not found:
         features.feature(feature)
@@ -174,7 +169,7 @@ def list_evidence(
 )  # fmt: skip
 def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature) -> SavedFeature:
     """Change the fields that are given. An agent cannot drop or weaken what a person set: 409."""
-    features = features_of(caller, id)
+    features = caller.session(id).features
     checks = None if body.checks is None else _checks(body.checks)
     saved = features.change(feature, **{**msgspec.structs.asdict(body), "checks": checks})
     return _with_feature(features, saved, feature)
@@ -183,25 +178,25 @@ def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature)
 @route("DELETE", PATH + "/{feature}", role="writer")
 def remove_feature(caller: Caller, id: str, feature: Name, reason: Name = "") -> Saved:
     """Drop a feature; a completion mentions it. An agent cannot drop what a person set: 409."""
-    return features_of(caller, id).remove(feature, reason)
+    return caller.session(id).features.remove(feature, reason)
 
 
 @route("POST", PATH + "/{feature}/begin", role="writer", body={"by": "codex"})
 def begin_feature(caller: Caller, id: str, feature: Name, body: FeatureStart) -> Saved:
     """Say that work on it is under way."""
-    return features_of(caller, id).begin(feature, implemented_by=body.by)
+    return caller.session(id).features.begin(feature, implemented_by=body.by)
 
 
 @route("POST", PATH + "/{feature}/block", role="writer", body={"reason": "no credentials"})
 def block_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     """Say that it waits for something."""
-    return features_of(caller, id).block(feature, body.reason)
+    return caller.session(id).features.block(feature, body.reason)
 
 
 @route("POST", PATH + "/{feature}/fail", role="writer", body={"reason": "seen to fail"})
 def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     """Say that it fails; only a later proof says otherwise."""
-    return features_of(caller, id).mark_failed(feature, body.reason)
+    return caller.session(id).features.mark_failed(feature, body.reason)
 
 
 @route(
@@ -211,7 +206,7 @@ def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
 def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) -> SavedFeature:
     """Give a name and a note for steps that no check proves. It is somebody's word, shown as such, given
     without a working tree: in one it counts as stale."""
-    features = features_of(caller, id)
+    features = caller.session(id).features
     saved = features.attest(feature, body.note, who=caller.access.act_as(body.by), step=body.step)
     return _with_feature(features, saved, feature)
 
@@ -223,4 +218,4 @@ def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) ->
 def update_feature(caller: Caller, id: str, feature: Name, body: FeatureProgress) -> Verdict:
     """Say how far it is. What claims that it passes is kept as a claim, and proves nothing."""
     caller.access.act_as(body.verified_by)
-    return features_of(caller, id).update(feature, **msgspec.structs.asdict(body))
+    return caller.session(id).features.update(feature, **msgspec.structs.asdict(body))
