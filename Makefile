@@ -177,8 +177,8 @@ bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with a model and withou
 
 .PHONY: docs
 docs: $(STAMP) ## write docs/reference and the completion scripts anew from the code
-	$(PY) -m segue.surfaces.cli.reference
-	$(PY) -m segue.surfaces.cli.completion
+	$(PY) -m tests.tidy.docs_cli
+	$(PY) -m tests.tidy.docs_completion
 	$(PY) -m tests.tidy.docs_reference
 
 .PHONY: recordings

@@ -69,6 +69,14 @@ class SegueError(Exception):
     exit_code: ClassVar[int] = 70
     http_status: ClassVar[int] = 500
     retryable: ClassVar[bool] = False
+    fields: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a program needs to react, beyond the message."""
+
+    def __init_subclass__(cls, **traits: str | int | tuple[str, ...]) -> None:
+        """What a branch has otherwise than its parent is said in its head: ``code``, ``http_status``, …"""
+        for name, value in traits.items():
+            assert name in SegueError.__annotations__, name
+            setattr(cls, name, value)
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -76,170 +84,107 @@ class SegueError(Exception):
         self.hint = hint
 
     def facts(self) -> dict[str, object]:
-        """What a program needs to react, beyond the message."""
-        return {}
+        """The values of ``fields``, by name."""
+        return {name: getattr(self, name) for name in self.fields}
 
 
-class UsageError(SegueError):
+class UsageError(SegueError, code="usage", exit_code=64, http_status=400):
     """The call itself is wrong; the same call will fail again."""
 
-    code = "usage"
-    exit_code = 64
-    http_status = 400
 
-
-class UnknownSession(UsageError):
+class UnknownSession(UsageError, code="unknown_session", http_status=404):
     """No session has this id, or none is current in this working tree."""
 
-    code = "unknown_session"
-    http_status = 404
 
-
-class UnknownCheckpoint(UsageError):
+class UnknownCheckpoint(UsageError, code="unknown_checkpoint", http_status=404):
     """The session has no checkpoint of this name."""
 
-    code = "unknown_checkpoint"
-    http_status = 404
 
-
-class UnknownAgent(UsageError):
+class UnknownAgent(UsageError, code="unknown_agent", http_status=404):
     """No agent has this name, or the session holds no state of it."""
 
-    code = "unknown_agent"
-    http_status = 404
 
-
-class UnknownRun(UsageError):
+class UnknownRun(UsageError, code="unknown_run", http_status=404):
     """No run with this id was found, or none at all in this project."""
 
-    code = "unknown_run"
-    http_status = 404
 
-
-class UnknownFeature(UsageError):
+class UnknownFeature(UsageError, code="unknown_feature", http_status=404):
     """The session has no feature of this id."""
 
-    code = "unknown_feature"
-    http_status = 404
 
-
-class UnknownMemory(UsageError):
+class UnknownMemory(UsageError, code="unknown_memory", http_status=404):
     """No memory has this id, or none that may be seen by who asks."""
 
-    code = "unknown_memory"
-    http_status = 404
 
-
-class Misdirected(UsageError):
+class Misdirected(UsageError, code="misdirected", http_status=421):
     """A request names a host that this server is not."""
 
-    code = "misdirected"
-    http_status = 421
 
-
-class KeyReused(UsageError):
+class KeyReused(UsageError, code="key_reused", http_status=422):
     """An idempotency key came with another request before."""
 
-    code = "key_reused"
-    http_status = 422
 
-
-class UnknownKey(UsageError):
+class UnknownKey(UsageError, code="unknown_key", http_status=404):
     """The server has no key of this id."""
 
-    code = "unknown_key"
-    http_status = 404
 
-
-class UnknownHandoff(UsageError):
+class UnknownHandoff(UsageError, code="unknown_handoff", http_status=404):
     """The session was not offered under this id, or not to this agent."""
 
-    code = "unknown_handoff"
-    http_status = 404
 
-
-class BudgetTooSmall(UsageError):
+class BudgetTooSmall(UsageError, code="budget_too_small"):
     """The brief cannot say what it must within so few bytes."""
 
-    code = "budget_too_small"
 
-
-class BadName(UsageError):
+class BadName(UsageError, code="bad_name"):
     """An id or a name that cannot be one, for instance because it would leave the data folder."""
 
-    code = "bad_name"
 
-
-class TextTooLong(UsageError):
+class TextTooLong(UsageError, code="text_too_long"):
     """A text over its limit; nothing was stored and nothing was cut."""
 
-    code = "text_too_long"
 
-
-class BadSettings(UsageError):
+class BadSettings(UsageError, code="bad_settings"):
     """A setting that is unknown, has the wrong type, or may not stand where it stands."""
 
-    code = "bad_settings"
 
-
-class NoModel(UsageError):
+class NoModel(UsageError, code="no_model"):
     """No model is set, or models are switched off; everything else works without."""
 
-    code = "no_model"
 
-
-class BadImport(UsageError):
+class BadImport(UsageError, code="bad_import"):
     """A file that does not hold what it should; nothing was imported."""
 
-    code = "bad_import"
 
-
-class RefusedError(SegueError):
+class RefusedError(SegueError, code="refused", exit_code=65, http_status=409):
     """Understood, and not allowed in this state."""
 
-    code = "refused"
-    exit_code = 65
-    http_status = 409
 
-
-class SessionOver(RefusedError):
+class SessionOver(RefusedError, code="session_over"):
     """The session is completed or abandoned and takes no more work."""
 
-    code = "session_over"
 
-
-class NothingToUndo(RefusedError):
+class NothingToUndo(RefusedError, code="nothing_to_undo"):
     """The journal holds no command that could be taken back."""
 
-    code = "nothing_to_undo"
 
-
-class OtherWorkflow(RefusedError):
+class OtherWorkflow(RefusedError, code="other_workflow"):
     """The interrupted handover has steps that this workflow does not have."""
 
-    code = "other_workflow"
 
-
-class StepUncertain(RefusedError):
+class StepUncertain(RefusedError, code="step_uncertain", fields=("step",)):
     """A step that must not be done twice died in the middle, and nobody knows whether it happened."""
 
-    code = "step_uncertain"
     step = ""
 
-    def facts(self) -> dict[str, object]:
-        return {"step": self.step}
 
-
-class FeatureExists(RefusedError):
+class FeatureExists(RefusedError, code="feature_exists"):
     """There is a feature of this id, with other steps, checks or covered paths."""
 
-    code = "feature_exists"
 
-
-class UnverifiedFeatures(RefusedError):
+class UnverifiedFeatures(RefusedError, code="unverified_features"):
     """Not every feature is proven, so the session is not completed."""
 
-    code = "unverified_features"
     counts: dict[str, int] = {}
     features: tuple[dict[str, str], ...] = ()
 
@@ -247,30 +192,20 @@ class UnverifiedFeatures(RefusedError):
         return {"counts": self.counts, "features": list(self.features)}
 
 
-class OverBudget(RefusedError):
+class OverBudget(RefusedError, code="over_budget"):
     """Asking the model could cost more than a cap allows; it was not asked."""
 
-    code = "over_budget"
 
-
-class Paused(RefusedError):
+class Paused(RefusedError, code="paused"):
     """A PAUSE file is in force: nothing writes until it is gone."""
 
-    code = "paused"
 
-
-class ConflictError(SegueError):
+class ConflictError(SegueError, code="conflict", exit_code=66, http_status=409):
     """Somebody else was faster; read again, then decide again."""
 
-    code = "conflict"
-    exit_code = 66
-    http_status = 409
 
-
-class StaleVersion(ConflictError):
+class StaleVersion(ConflictError, code="stale_version", fields=("stream", "expected", "actual")):
     """The stream moved on between reading and writing, and the command cannot be merged."""
-
-    code = "stale_version"
 
     def __init__(self, stream: str, expected: int, actual: int) -> None:
         super().__init__(
@@ -279,30 +214,21 @@ class StaleVersion(ConflictError):
         )
         self.stream, self.expected, self.actual = stream, expected, actual
 
-    def facts(self) -> dict[str, object]:
-        return {"stream": self.stream, "expected": self.expected, "actual": self.actual}
 
-
-class AlreadyDone(ConflictError):
+class AlreadyDone(ConflictError, code="already_done"):
     """A request took effect already, and its answer is not known any more."""
-
-    code = "already_done"
 
     def __init__(self, stream: str) -> None:
         super().__init__("this request was carried out already", hint="look at what is there now")
         self.stream = stream
 
 
-class HandoffSettled(ConflictError):
+class HandoffSettled(ConflictError, code="handoff_settled"):
     """The offer was taken by somebody else, declined, withdrawn, or ran out."""
 
-    code = "handoff_settled"
 
-
-class SessionHeld(ConflictError):
+class SessionHeld(ConflictError, code="session_held", fields=("session", "by", "since", "until")):
     """Another living run holds the session."""
-
-    code = "session_held"
 
     def __init__(self, session: str, by: str, since: str, until: str) -> None:
         super().__init__(
@@ -311,51 +237,32 @@ class SessionHeld(ConflictError):
         )
         self.session, self.by, self.since, self.until = session, by, since, until
 
-    def facts(self) -> dict[str, object]:
-        return {"session": self.session, "by": self.by, "since": self.since, "until": self.until}
 
-
-class StoreError(SegueError):
+class StoreError(SegueError, code="store", exit_code=74, http_status=503):
     """The store did not take the write, or cannot be read; nothing was half-written."""
 
-    code = "store"
-    exit_code = 74
-    http_status = 503
 
-
-class StoreBusy(StoreError):
+class StoreBusy(StoreError, code="store_busy", retryable=True):
     """Other writers held the store for longer than we wait."""
 
-    code = "store_busy"
-    retryable = True
 
-
-class StoreUnavailable(StoreError):
+class StoreUnavailable(StoreError, code="store_unavailable", retryable=True):
     """The store cannot be opened or reached."""
 
-    code = "store_unavailable"
-    retryable = True
     doubt = False
     """Whether a write was under way that may have happened all the same."""
 
 
-class StoreFull(StoreError):
+class StoreFull(StoreError, code="store_full", retryable=True):
     """No space is left for the store, or for a file that was to be written."""
 
-    code = "store_full"
-    retryable = True
 
-
-class SchemaTooNew(StoreError):
+class SchemaTooNew(StoreError, code="schema_too_new"):
     """A newer Segue wrote this store, in a way that this one cannot read."""
 
-    code = "schema_too_new"
 
-
-class DamagedError(SegueError):
+class DamagedError(SegueError, code="damaged", fields=("source", "where", "reason")):
     """Bytes are not what was written: (source, where, reason)."""
-
-    code = "damaged"
 
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
@@ -364,17 +271,16 @@ class DamagedError(SegueError):
         )
         self.source, self.where, self.reason = source, where, reason
 
-    def facts(self) -> dict[str, object]:
-        return {"source": self.source, "where": self.where, "reason": self.reason}
 
-
-class HandoverPending(SegueError):
+class HandoverPending(
+    SegueError,
+    code="handover_pending",
+    exit_code=75,
+    http_status=502,
+    retryable=True,
+    fields=("step", "reason"),
+):
     """A step of a handover failed and stays pending; everything before it is done."""
-
-    code = "handover_pending"
-    exit_code = 75
-    http_status = 502
-    retryable = True
 
     def __init__(self, step: str, reason: str) -> None:
         super().__init__(
@@ -383,65 +289,39 @@ class HandoverPending(SegueError):
         )
         self.step, self.reason = step, reason
 
-    def facts(self) -> dict[str, object]:
-        return {"step": self.step, "reason": self.reason}
 
-
-class AccessError(SegueError):
+class AccessError(SegueError, code="access", exit_code=77, http_status=503):
     """A folder or a file that may not be read or written by this user."""
 
-    code = "access"
-    exit_code = 77
-    http_status = 503
 
-
-class NotKnown(AccessError):
+class NotKnown(AccessError, code="not_known", http_status=401):
     """No key was given, or one that this server does not know, or no longer."""
 
-    code = "not_known"
-    http_status = 401
 
-
-class NotAllowed(AccessError):
+class NotAllowed(AccessError, code="not_allowed", http_status=403):
     """The key is known, and its role, its project or its agent is another one."""
 
-    code = "not_allowed"
-    http_status = 403
 
-
-class RateLimited(AccessError):
+class RateLimited(
+    AccessError, code="rate_limited", http_status=429, retryable=True, fields=("retry_after_seconds",)
+):
     """Too many requests with this key; it says when to come back."""
-
-    code = "rate_limited"
-    http_status = 429
-    retryable = True
 
     def __init__(self, message: str, *, hint: str = "", retry_after_seconds: float = 1.0) -> None:
         super().__init__(message, hint=hint)
         self.retry_after_seconds = retry_after_seconds
 
-    def facts(self) -> dict[str, object]:
-        return {"retry_after_seconds": self.retry_after_seconds}
 
-
-class AgentError(SegueError):
+class AgentError(SegueError, code="agent", exit_code=69, http_status=502):
     """An agent, or what it left on disk, is at fault."""
 
-    code = "agent"
-    exit_code = 69
-    http_status = 502
 
-
-class TranscriptUnreadable(AgentError):
+class TranscriptUnreadable(AgentError, code="transcript_unreadable"):
     """The transcript is gone, or no agent that we know wrote it."""
 
-    code = "transcript_unreadable"
 
-
-class NotInstalled(AgentError):
+class NotInstalled(AgentError, code="not_installed"):
     """A program or a package that is wanted is not on this machine."""
-
-    code = "not_installed"
 
 
 def extra(name: str) -> str:
@@ -450,17 +330,12 @@ def extra(name: str) -> str:
     return f"install Segue again with this extra, where it came from: pip install '.[{name}]'"
 
 
-class ModelFailed(AgentError):
+class ModelFailed(AgentError, code="model_failed", retryable=True):
     """No model of the ladder gave an answer that can be used."""
 
-    code = "model_failed"
-    retryable = True
 
-
-class NotWritable(AgentError):
+class NotWritable(AgentError, code="not_writable"):
     """A file of an agent cannot be understood or written; nothing was written at all."""
-
-    code = "not_writable"
 
 
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)

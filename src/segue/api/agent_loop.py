@@ -74,17 +74,15 @@ class RecoverableAgent:
             self._failed(item, fault)
             raise
         text = str(result if result is not None else "done")
-        self._keep(f"{item}: {text}"[:RESULT_CHARS], "task-result", item)
+        self._keep(f"{item}: {text}"[:RESULT_CHARS], "task-result", item=item)
         self.session.done(item)
         return result
 
     def recalled(self, item: str) -> list[Recalled]:
         """The memories that an item is given: the best that are no instructions in disguise."""
-        found = self._memories.recall(item, top_k=self._top_k * 2, **self._asks())
+        session, agent = self.session.id, self._agent
+        found = self._memories.recall(item, top_k=self._top_k * 2, session=session, agent=agent)
         return [one for one in found if not one.quoted and one.memory.type != "session-init"][: self._top_k]
-
-    def _asks(self) -> dict[str, Any]:
-        return {"session": self.session.id, "agent": self._agent}
 
     def _begin(self) -> None:
         state = self.session.state
@@ -94,14 +92,17 @@ class RecoverableAgent:
                 self.session.add(*texts)
             state = self.session.state
         items = [item.text for item in state.items]
-        self._keep(state.goal, "session-init", "", goal=state.goal, items=items)
+        self._keep(state.goal, "session-init", goal=state.goal, items=items)
 
-    def _keep(self, text: str, type: str, item: str, **more: Any) -> None:
-        about = {"item": item, **more} if item else more
-        self._memories.remember(
-            text, type=type, scope=self._scope, session=self.session.id, agent=self._agent, metadata=about,
-            source=f"session {self.session.id}",
-        )  # fmt: skip
+    def _keep(self, text: str, type: str, **metadata: Any) -> None:
+        self._memories.remember(text, type=type, **self._about(metadata))
+
+    def _about(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What all memories of this work have."""
+        return {
+            "scope": self._scope, "session": self.session.id, "agent": self._agent, "metadata": metadata,
+            "source": f"session {self.session.id}",
+        }  # fmt: skip
 
     def _failed(self, item: str, fault: BaseException) -> None:
         why = f"{type(fault).__name__}: {fault}"
@@ -111,11 +112,7 @@ class RecoverableAgent:
             {"content": f"{item} failed: {why}"[:RESULT_CHARS], "type": "task-failure"},
             {"content": lesson, "type": "reflection", "error_pattern": pattern},
         ]
-        about = {
-            "scope": self._scope, "session": self.session.id, "agent": self._agent,
-            "metadata": {"item": item}, "source": f"session {self.session.id}",
-        }  # fmt: skip
-        self._memories.remember_many([{**wish, **about} for wish in wishes])
+        self._memories.remember_many([{**wish, **self._about({"item": item})} for wish in wishes])
         self.session.error(f"{item}: {pattern}")
 
     def _complete(self, status: SessionStatus) -> SessionStatus:

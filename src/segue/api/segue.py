@@ -12,13 +12,7 @@ from warnings import warn
 from ..core.base.values import Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError
-from ..services.workspace.open_session import (
-    find_session,
-    list_sessions,
-    make_current,
-    resumable_sessions,
-    start_session,
-)
+from ..services.workspace import open_session
 from ..services.workspace.open_workspace import open_workspace
 from ..services.workspace.workspace import Workspace
 from ..stores.base import Journal
@@ -128,7 +122,7 @@ class Segue:
         project: str = "",
     ) -> Session:
         """Begin a session and make it the current one here; with an id that exists, take that one."""
-        started = start_session(
+        started = open_session.start_session(
             self.workspace, goal, items=texts(items), id=id, type=type, organization=organization,
             project=project,
         )  # fmt: skip
@@ -136,11 +130,11 @@ class Segue:
 
     def make_current(self, id: str) -> Session:
         """Make a session the one that commands in this working tree mean."""
-        return Session.of(make_current(self.workspace, id))
+        return Session.of(open_session.make_current(self.workspace, id))
 
     def session(self, id: str = "") -> Session:
         """The session of this id, else of SEGUE_SESSION, else the working tree's current one."""
-        found = find_session(self.workspace, id)
+        found = open_session.find_session(self.workspace, id)
         if self.workspace.home.emergency.is_dir() and not self.workspace.pause_file.in_force():
             from ..services.resume import emergency
 
@@ -151,7 +145,7 @@ class Segue:
 
     def attach(self, id: str, *, merge: bool = False) -> Session:
         """The handle of a session that exists; ``merge`` brings in its emergency files first."""
-        return self.session(id) if merge else Session.of(find_session(self.workspace, id))
+        return self.session(id) if merge else Session.of(open_session.find_session(self.workspace, id))
 
     def switch(self, id: str) -> tuple[Session | None, Session]:
         """Pause the current session, take the other one up: (from, to)."""
@@ -165,13 +159,13 @@ class Segue:
         self, *, everywhere: bool = False, status: str = "", project: str = "", organization: str = ""
     ) -> Cards:
         """Sessions of this project, or of all, the most recently active first."""
-        return list_sessions(
+        return open_session.list_sessions(
             self.workspace, everywhere=everywhere, status=status, project=project, organization=organization
         )
 
     def resumable(self, *, everywhere: bool = False) -> Cards:
         """Paused, or left in the middle by a run that is gone, within the last days."""
-        return resumable_sessions(self.workspace, everywhere=everywhere)
+        return open_session.resumable_sessions(self.workspace, everywhere=everywhere)
 
     # -- runs ----------------------------------------------------------------------------------
 

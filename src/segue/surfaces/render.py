@@ -29,14 +29,11 @@ _MARKS = {
     "blocked": ("■", "#"),
     "dropped": ("✗", "-"),
     "bullet": ("•", "*"),
-    "open": ("?", "?"),
-    "error": ("!", "!"),
     "thread": ("~", "~"),
     "full": ("█", "#"),
     "empty": ("░", "."),
     "more": ("…", "..."),
     "dot": ("·", "-"),
-    "line": ("─", "-"),
 }
 _NO_LIMIT = 1 << 60
 ROOMY = 80
@@ -278,6 +275,20 @@ def table(
     return [*lines, *(_row(row, widths, style) for row in body)]
 
 
+def paint_word(line: str, word: str, colour: str | None, style: Style) -> str:
+    """A line of a table with a word of it in a colour."""
+    return line.replace(f" {word}", f" {style.paint(word, colour)}", 1) if colour else line
+
+
+_FINDINGS = {"ok": "green", "used": "green", "none": "dim", "warn": "yellow", "bad": "red", "damaged": "red"}
+
+
+def finding_line(style: Style, row: Any) -> str:
+    """A finding of a check-up or of a recovery: its status, what it is about, and the details."""
+    word = style.paint(f"{row.status:8}", _FINDINGS.get(row.status, "bold"))
+    return f"{word} {one_line(row.name)}" + (f": {one_line(row.detail)}" if row.detail else "")
+
+
 def _block(row: list[str], style: Style, stretch: int) -> list[str]:
     """A row in several lines: what is short, as many as fit, and below it what is long."""
     long = row[stretch]
@@ -376,16 +387,21 @@ def resumed_object(done: Any) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def feature_object(found: Any, verdict: Any, history: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """A feature with its verdict and everything that speaks for or against it."""
+def evidence_objects(history: Iterable[tuple[Any, Any]]) -> list[dict[str, Any]]:
+    """Everything that was written about a feature."""
     from ..core.features.evidence import TRUSTS
 
-    evidence = [
+    return [
         {"version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
          "trust": TRUSTS.get(type(body), ""), **plain(body)}
         for event, body in history
     ]  # fmt: skip
-    return {**plain(found), "verdict": verdict, "evidence": evidence}
+
+
+def feature_object(features: Any, id: str) -> dict[str, Any]:
+    """A feature with its verdict and everything that speaks for or against it."""
+    evidence = evidence_objects(features.history(id))
+    return {**plain(features.feature(id)), "verdict": features.get(id), "evidence": evidence}
 
 
 def recalled_object(one: Any) -> dict[str, Any]:

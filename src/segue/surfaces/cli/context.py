@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+import msgspec
+
 from ...errors import UsageError, of_os
 from ...settings import environment_now
-from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for
+from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for, table
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -134,6 +136,14 @@ class CommandContext:
             raise UsageError("the session's id is empty", hint="`segue list` shows ids")
         return str(given or flag)
 
+    def needed(self, name: str, what: str) -> str:
+        """An argument that this action cannot do without."""
+        given = getattr(self.args, name)
+        if not given:
+            hint = f"segue {self.command} {self.args.action} {name.upper()}"
+            raise UsageError(f"which {what}?", hint=hint)
+        return str(given)
+
     # -- without a store ---------------------------------------------------------------------
 
     def data_folder(self) -> DataFolder:
@@ -172,6 +182,21 @@ class CommandContext:
         if self.json:
             write(self.out, as_json(value))
 
+    def report(self, value: Any, *lines: str, code: int = 0) -> int:
+        """Give programs a value and people lines; the exit code of the command."""
+        self.say(*lines)
+        self.emit(value)
+        return code
+
+    def listed(
+        self, value: Any, head: Sequence[str], rows: Iterable[Sequence[str]], empty: str, *, stretch: int = -1
+    ) -> int:
+        """Give programs a value and people a table of it, or a sentence if there is nothing in it."""
+        if self.json or not value:
+            return self.report(value, empty)
+        self.say(*table(head, rows, self.style, stretch=stretch))
+        return 0
+
     def warn_all(self, texts: Iterable[str]) -> None:
         """Print several warnings."""
         for text in texts:
@@ -185,19 +210,16 @@ class CommandContext:
 
     def pending(self, saved: Saved, what: str, **more: Any) -> int:
         """Report that a change waits until the server can be reached: it is kept here, not saved there."""
-        self.say(
+        return self.report(
+            saved_object(saved, **more),
             f"pending: {what}",
             "the server cannot be reached; the next command that reaches it will save what is pending",
         )
-        self.emit(saved_object(saved, **more))
-        return 0
 
     def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
         """Report that a change is durable, with its warnings."""
         self.warn_all(saved.warnings)
-        self.say(*lines)
-        self.emit(saved_object(saved, **more))
-        return 0
+        return self.report(saved_object(saved, **more), *lines)
 
 
 def write(stream: TextIO, text: str) -> None:
@@ -213,6 +235,17 @@ def write(stream: TextIO, text: str) -> None:
         from .faults import OutputFailed
 
         raise OutputFailed(fault) from fault
+
+
+def write_bytes(stream: TextIO, body: bytes) -> None:
+    """Print bytes as they are; as text where the stream takes no other."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(body.decode())
+        return
+    stream.flush()
+    buffer.write(body)
+    buffer.flush()
 
 
 def stdin_text() -> str:
@@ -252,6 +285,20 @@ def write_file(name: str, body: bytes) -> None:
             file.write(body)
     except OSError as fault:
         raise of_os(fault, name) from fault
+
+
+def facts(pairs: list[str]) -> dict[str, Any]:
+    """The facts of ``--meta KEY=VALUE``; a value that is JSON is taken as that, all else as text."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not key or not equals:
+            raise UsageError(f"{pair[:60]!r} is not KEY=VALUE", hint="for example --meta area=auth")
+        try:
+            found[key] = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            found[key] = text
+    return found
 
 
 def can_ask() -> bool:

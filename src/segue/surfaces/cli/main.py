@@ -88,7 +88,8 @@ def _dispatch(words: list[str]) -> int:
             return code
     if command not in TABLE:
         raise _unknown(command)
-    options, dashed = _behind_dashes(rest)
+    place = rest.index("--") if "--" in rest else len(rest)
+    options, dashed = rest[:place], rest[place + 1 :]
     if "-h" in options or "--help" in options:
         return _help([command], asked=True)
     from .command import find
@@ -127,12 +128,6 @@ def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
         else:
             return words[:place], word, words[place + 1 :]
     return words, "", []
-
-
-def _behind_dashes(words: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before and after ``--``."""
-    place = words.index("--") if "--" in words else len(words)
-    return words[:place], words[place + 1 :]
 
 
 def _version(json: bool) -> int:

@@ -1,6 +1,6 @@
 """The tools for an agent on this machine.
 
-Calls of one agent run one after the other. Who calls is found out once, as soon as it can be what. Where
+Calls of one agent run one after the other. Who calls is found out once, as soon as that can be told. Where
 Segue is off, tools that look tell nothing of the work, and the others store nothing and say so.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...services.workspace.data_folder import DataFolder
 
 ACTOR = "agent"
-"""Who declares something, where it cannot be what which agent calls."""
+"""Who declares something, where nobody knows which agent calls."""
 NOTHING_KNOWN = "Nothing is known of earlier work here."
 
 
@@ -63,15 +63,7 @@ class Calls:
     def call(self, name: str, arguments: Arguments) -> ToolOutcome:
         """Run a tool; what goes wrong is an outcome too."""
         with self._lock:
-            try:
-                tool = tool_of(name)
-                return self._call(tool, checked(tool, arguments))
-            except SegueError as fault:
-                return failed(fault)
-            except OSError as fault:
-                return failed(of_os(fault))
-            except Exception as fault:
-                return unforeseen(fault)
+            return outcome_of(self._call, name, arguments)
 
     def _call(self, tool: Tool, given: Arguments) -> ToolOutcome:
         looks = stores_nothing(tool, given)
@@ -107,8 +99,6 @@ class Calls:
 
         with workspace_to_look(self._folder, self._environment) as workspace:
             return brief_here(workspace, form=form)
-
-    # -- where, and who ------------------------------------------------------------------------
 
     def _opened(self, actor: str = "", *, looks: bool) -> Segue:
         """Segue for whoever acts; where nothing is stored yet, one who only looks makes no store."""
@@ -163,15 +153,19 @@ def _answer_when_off(off: str, looks: bool) -> ToolOutcome:
     )
 
 
-def failed(fault: SegueError) -> ToolOutcome:
-    """An error that Segue foresaw, as an outcome."""
-    return _failed(fault.code, fault.message, fault.hint, retryable=fault.retryable, **fault.facts())
-
-
-def unforeseen(fault: Exception) -> ToolOutcome:
-    """An unexpected error, as an outcome."""
-    what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    return _failed("unforeseen", f"unexpected error: {what}", "see `segue doctor`")
+def outcome_of(
+    call: Callable[[Tool, Arguments], ToolOutcome], name: str, arguments: Arguments
+) -> ToolOutcome:
+    """What a call of a tool gave; an error is an outcome, too."""
+    try:
+        tool = tool_of(name)
+        return call(tool, checked(tool, arguments))
+    except Exception as fault:
+        known = of_os(fault) if isinstance(fault, OSError) else fault
+        if isinstance(known, SegueError):
+            return _failed(known.code, known.message, known.hint, retryable=known.retryable, **known.facts())
+        what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+        return _failed("unforeseen", f"unexpected error: {what}", "see `segue doctor`")
 
 
 def _failed(code: str, message: str, hint: str, **facts: Any) -> ToolOutcome:

@@ -36,10 +36,7 @@ TEXTS = {"type": "array", "items": TEXT}
 PAIRS = {"type": "object", "additionalProperties": TEXT}
 
 
-def _one_of(*words: str) -> dict[str, Any]:
-    return {"type": "string", "enum": list(words)}
-
-
+ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
 TOOLS = (
     Tool(
         "resume",
@@ -62,8 +59,7 @@ TOOLS = (
     Tool(
         "feature",
         "Success criteria. add: name, text, checks (commands). verify runs them: only that proves passing.",
-        {"action": _one_of("list", "show", "add", "begin", "block", "fail", "verify"), "name": TEXT,
-         "text": TEXT, "steps": TEXTS, "checks": TEXTS, "covers": TEXTS},
+        {"action": ACTIONS, "name": TEXT, "text": TEXT, "steps": TEXTS, "checks": TEXTS, "covers": TEXTS},
         ("action",),
     ),
     Tool(

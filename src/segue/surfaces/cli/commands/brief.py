@@ -1,30 +1,50 @@
-"""The brief: what the next run is message first. Nothing but the brief goes to standard output."""
+"""The brief: what the next run is told first. Nothing but the brief goes to standard output."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from ..command import CliCommand
-from ..context import CommandContext, read_file
+from ..command import argument, command, optional
+from ..context import CommandContext, read_file, write_bytes
 
 if TYPE_CHECKING:
     from ....services.brief.brief import Format
-    from ..parser import Parser
 
 
+@command(
+    "brief",
+    optional(
+        "what", "FILE|RUN",
+        "a transcript, `-` for standard input, or the id of a run; by default the newest run here",
+    ),
+    argument("--max-bytes", "N", "how long it may be in bytes; at least 256", type=int, default=2_048),
+    argument("--format", None, "by default text", choices=("text", "json", "markdown"), default="text"),
+    argument("--agent", "NAME", "the agent that wrote the file; by default it is recognised"),
+    json="the recovery manifest (docs/reference/manifest.md)",
+    examples=(
+        "segue brief",
+        "segue brief path/to/transcript.jsonl",
+        "zcat old.jsonl.gz | segue brief -",
+        "segue brief --max-bytes 4096 --format markdown",
+    ),
+)  # fmt: skip
 def brief(context: CommandContext) -> int:
     """What was wanted, done, under way, next, blocked, decided, learnt and broken."""
     args = context.args
     form: Format = "json" if context.json else args.format
     if args.what == "-":
-        _print(_of_input(args.agent or "", args.max_bytes, form), context.out)
-        return 0
+        return _print(context, _of_input(args.agent or "", args.max_bytes, form))
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
-    _print(_uncollected(lambda: _written(context, path, form)), context.out)
+    return _print(context, _uncollected(lambda: _written(context, path, form)))
+
+
+def _print(context: CommandContext, text: str) -> int:
+    """UTF-8 whatever the terminal says: the bytes were counted."""
+    write_bytes(context.out, text.encode("utf-8", "replace") + b"\n")
     return 0
 
 
@@ -72,45 +92,3 @@ def _uncollected(work: Callable[[], str]) -> str:
 def _names_a_file(what: str) -> bool:
     """Whether it is meant as a file although there is none; ``codex/0193a7c4`` is a run."""
     return what.startswith(("/", ".", "~")) or what.endswith((".json", ".jsonl", ".db"))
-
-
-def _print(text: str, out: TextIO) -> None:
-    """UTF-8 whatever the terminal says: the bytes were counted."""
-    buffer = getattr(out, "buffer", None)
-    if buffer is None:
-        out.write(text + "\n")
-    else:
-        out.flush()
-        buffer.write(text.encode("utf-8", "replace") + b"\n")
-        buffer.flush()
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "what",
-        nargs="?",
-        metavar="FILE|RUN",
-        help="a transcript, `-` for standard input, or the id of a run; by default the newest run here",
-    )
-    parser.add_argument(
-        "--max-bytes", type=int, default=2_048, metavar="N", help="how long it may be in bytes; at least 256"
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json", "markdown"), default="text", help="by default text"
-    )
-    parser.add_argument(
-        "--agent", metavar="NAME", help="the agent that wrote the file; by default it is recognised"
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "brief", brief, _arguments, json="the recovery manifest (docs/reference/manifest.md)",
-        examples=(
-            "segue brief",
-            "segue brief path/to/transcript.jsonl",
-            "zcat old.jsonl.gz | segue brief -",
-            "segue brief --max-bytes 4096 --format markdown",
-        ),
-    ),
-)  # fmt: skip

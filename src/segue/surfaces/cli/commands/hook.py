@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "hook",
+    argument("agent", "AGENT", "the agent that calls, for example claude-code"),
+    argument("event", "EVENT", "what happened, as the agent calls it"),
+    json="what the agent takes as an answer, or nothing",
+    examples=("segue hook claude-code SessionStart < told.json", "segue hook codex Stop < told.json"),
+)  # fmt: skip
 def hook(context: CommandContext) -> int:
     """Answer an agent; whatever happens, the agent goes on."""
     import sys
@@ -29,16 +31,3 @@ def hook(context: CommandContext) -> int:
     except Exception:
         pass  # a hook that fails must not fail the agent; what can be logged is
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help="the agent that calls, for example claude-code")
-    parser.add_argument("event", metavar="EVENT", help="what happened, as the agent calls it")
-
-
-COMMANDS = (
-    CliCommand(
-        "hook", hook, _arguments, json="what the agent takes as an answer, or nothing",
-        examples=("segue hook claude-code SessionStart < told.json", "segue hook codex Stop < told.json"),
-    ),
-)  # fmt: skip

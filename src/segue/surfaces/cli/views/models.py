@@ -19,9 +19,8 @@ def dollars(value: float) -> str:
 
 def show_sent(context: CommandContext, found: list[RequestPreview]) -> int:
     """What would be sent: the first of the ladder to the byte, the others in a line."""
-    context.emit(found)
     if context.json or not found:
-        return 0
+        return context.report(found)
     first, *rest = found
     context.say(f"POST {first.url}", *(f"{name}: {value}" for name, value in first.headers.items()), "")
     context.say(first.body)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.resume.changes import Delta
+from ....core.resume.restoration import Restoration
+from ....core.sessions.state import SessionState
+from ....services.resume.resume import Resumed
+from ....services.resume.working_state import Working
 from ...render import Style, ago, count, one_line
-
-if TYPE_CHECKING:
-    from ....core.resume.changes import Delta
-    from ....core.resume.restoration import Restoration
-    from ....core.sessions.state import SessionState
-    from ....services.resume.resume import Resumed
-    from ....services.resume.working_state import Working
+from ..clipboard import copy
+from .since import since_lines
 
 
 def over_line(state: SessionState) -> str:
@@ -39,8 +37,6 @@ def context_lines(
     """A brief with what changed since, or a restored context, explained if that was asked for."""
     lines = text.split("\n")
     if since is not None:
-        from .since import since_lines
-
         lines += ["", *since_lines(since, style)]
     if restored is not None and explain:
         lines += ["", *_explained(restored)]
@@ -88,6 +84,4 @@ def restored_words(restored: Restoration) -> str:
 
 def copied(text: str) -> str:
     """Copies a text to the clipboard, and says with which program."""
-    from ..clipboard import copy
-
     return f"copied to the clipboard with {copy(text)}"

@@ -11,7 +11,7 @@ from ....services.server.aegis import progress
 from ....services.server.aegis.progress import SessionProgress
 from ..server.route import Caller
 from .base import DEFAULT, Count, aegis_route, agent_of, namespace_label
-from .features import list_features_of
+from .features import list_features
 from .memories import live_memories
 
 _AGENTS_MAX = 10
@@ -49,7 +49,7 @@ def stats(caller: Caller, namespace: str = DEFAULT, agent_id: str = "") -> Stats
         kind = one.type.replace("-", "_")
         by_type[kind] = by_type.get(kind, 0) + 1
         by_agent[one.agent] = by_agent.get(one.agent, 0) + 1
-    features = list_features_of(caller, namespace)
+    features = list_features(caller, namespace)
     open_ones = [
         one for one in caller.index.sessions(caller.segue.workspace).values() if one.status == "active"
     ]

@@ -118,18 +118,10 @@ def update_feature(caller: Caller, id: str, body: FeatureChangeIn, namespace: st
     return _feature(session, id)
 
 
-@aegis_route("GET", "/memories/ace/features", role="reader")
 def list_features(
     caller: Caller, namespace: str = DEFAULT, session_id: str = "", status: str = ""
 ) -> FeatureListOut:
     """Features of a session, or of all of a namespace, and counts over all of them by status."""
-    return list_features_of(caller, namespace, session_id, status)
-
-
-def list_features_of(
-    caller: Caller, namespace: str, session_id: str = "", status: str = ""
-) -> FeatureListOut:
-    """Features and their counts."""
     wanted = _our_status(status or None)
     segue = caller.segue
     sessions = [segue.attach(session_id).id] if session_id else _sessions_with_features(caller, namespace)
@@ -147,6 +139,9 @@ def list_features_of(
         [one for one in shown if theirs in ("", one.status)],
         counts.total, counts.passing, counts.failing, counts.in_progress,
     )  # fmt: skip
+
+
+LIST_FEATURES = aegis_route("GET", "/memories/ace/features", role="reader")(list_features)
 
 
 def _our_status(status: str | None) -> str:

@@ -10,24 +10,15 @@ from msgspec import Meta
 
 from ....errors import SegueError
 from ..server.route import Caller
-from .base import (
-    DEFAULT,
-    Count,
-    Effectiveness,
-    Name,
-    QueryText,
-    Text,
-    aegis_route,
-    agent_of,
-    milliseconds_since,
-)
+from . import base
+from .base import DEFAULT, Name, aegis_route, agent_of, milliseconds_since
 from .memories import change_memory, reader_of, scope_of, their_scope, with_extras
 
 
 class ReflectionIn(msgspec.Struct):
     """What was learnt from how something went."""
 
-    content: Text
+    content: base.Text
     agent_id: Name
     user_id: str | None = None
     namespace: str = DEFAULT
@@ -52,12 +43,12 @@ class PlaybookQueryIn(msgspec.Struct):
     """A task, for which strategies are looked for."""
 
     agent_id: Name
-    query: QueryText = "general task strategies"
+    query: base.QueryText = "general task strategies"
     namespace: str = DEFAULT
     task_type: str | None = None
     include_types: list[str] | None = None
-    top_k: Count = 20
-    min_effectiveness: Effectiveness = -1.0
+    top_k: base.Count = 20
+    min_effectiveness: base.Effectiveness = -1.0
 
 
 class StrategyOut(msgspec.Struct):

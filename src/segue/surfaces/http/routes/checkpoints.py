@@ -3,7 +3,7 @@ name."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -67,12 +67,8 @@ class NewCheckpoint(RequestBody):
 )  # fmt: skip
 def make_checkpoint(caller: Caller, id: str, body: NewCheckpoint) -> Saved:
     """Make any mix of changes in one commit, all or none; with a name, a state to rewind to."""
-    fields: dict[str, Any] = {}
-    for name in checkpoint.Checkpoint.__struct_fields__:
-        value = getattr(body, name)
-        fields[name] = tuple(value) if isinstance(value, list) else value
-    commands = checkpoint.commands(checkpoint.Checkpoint(**fields))
-    return commit(caller, id, commands, since=body.since, fence=body.fence)
+    made = msgspec.convert(msgspec.structs.asdict(body), checkpoint.Checkpoint)
+    return commit(caller, id, checkpoint.commands(made), since=body.since, fence=body.fence)
 
 
 @route(

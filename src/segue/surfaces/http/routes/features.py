@@ -20,7 +20,7 @@ from ....core.features.verdict import STATUSES, Verdict
 from ....errors import UsageError
 from ....services.features.features import FeatureList, Features
 from ....services.sessions.repository import Saved
-from ...render import plain
+from ...render import evidence_objects, feature_object
 from ..server.parameters import SAVED, Id, Name, Reason, RequestBody, Text, with_more
 from ..server.route import Caller, route
 
@@ -106,21 +106,10 @@ class SavedFeature(Saved, kw_only=True):
     feature: Verdict
 
 
-def features_of(caller: Caller, id: str) -> Features:
-    """The features of a session."""
-    return caller.session(id).features
-
-
 def _checks(new: list[NewCheck]) -> list[Check]:
     if any(not one.command[0] for one in new):
         raise UsageError("a check without a command", hint='for example ["pytest", "-q"]')
-    return [
-        Check(
-            tuple(one.command), one.shell, one.folder, one.environment, one.limit_seconds, tuple(one.proves),
-            one.exit_code, one.pattern,
-        )
-        for one in new
-    ]  # fmt: skip
+    return [msgspec.convert(msgspec.structs.asdict(one), Check) for one in new]
 
 
 def _with_feature(features: Features, saved: Saved, id: str) -> SavedFeature:
@@ -132,7 +121,7 @@ def list_features(
     caller: Caller, id: str, status: Literal[("", *STATUSES)] = "",  # type: ignore[valid-type]
 ) -> FeatureList:  # fmt: skip
     """All features with their verdicts, and counts over all of them."""
-    return features_of(caller, id).list(status)
+    return caller.session(id).features.list(status)
 
 
 @route(
@@ -144,31 +133,15 @@ def list_features(
 )  # fmt: skip
 def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
     """Declare a feature. To declare the same again is no error; another one under the same id is 409."""
-    features = features_of(caller, id)
-    saved = features.add(
-        body.id, body.description, category=body.category, steps=body.steps, checks=_checks(body.checks),
-        covers=body.covers,
-    )  # fmt: skip
+    features = caller.session(id).features
+    saved = features.add(**{**msgspec.structs.asdict(body), "checks": _checks(body.checks)})
     return _with_feature(features, saved, body.id)
 
 
 @route("GET", PATH + "/{feature}", role="reader")
 def show_feature(caller: Caller, id: str, feature: Name) -> dict[str, Any]:
     """A feature with its verdict and all evidence: runs of checks, attestations, reports, changes."""
-    features = features_of(caller, id)
-    found = features.feature(feature)
-    return {**plain(found), "verdict": features.get(feature), "evidence": evidence_of(features, feature)}
-
-
-def evidence_of(features: Features, id: str) -> list[dict[str, Any]]:
-    """All that was written about a feature, as `segue feature show --json` prints it."""
-    return [
-        {
-            "version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
-            "trust": TRUSTS.get(type(body), ""), **plain(body),
-        }
-        for event, body in features.history(id)
-    ]  # fmt: skip
+    return feature_object(caller.session(id).features, feature)
 
 
 class EvidenceList(msgspec.Struct):
@@ -180,8 +153,8 @@ def list_evidence(
     caller: Caller, id: str, feature: Name, trust: Literal["", "run", "attested", "reported"] = ""
 ) -> EvidenceList:
     """The evidence records of a feature, the oldest first; also of one that was removed."""
-    features = features_of(caller, id)
-    found = evidence_of(features, feature)
+    features = caller.session(id).features
+    found = evidence_objects(features.history(feature))
     if not found:
         features.feature(feature)
     kinds = {body.KIND for body in TRUSTS} | {ev.ChecksBegun.KIND}
@@ -196,36 +169,34 @@ def list_evidence(
 )  # fmt: skip
 def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature) -> SavedFeature:
     """Change the fields that are given. An agent cannot drop or weaken what a person set: 409."""
-    features = features_of(caller, id)
-    saved = features.change(
-        feature, description=body.description, category=body.category, steps=body.steps,
-        checks=None if body.checks is None else _checks(body.checks), covers=body.covers, reason=body.reason,
-    )  # fmt: skip
+    features = caller.session(id).features
+    checks = None if body.checks is None else _checks(body.checks)
+    saved = features.change(feature, **{**msgspec.structs.asdict(body), "checks": checks})
     return _with_feature(features, saved, feature)
 
 
 @route("DELETE", PATH + "/{feature}", role="writer")
 def remove_feature(caller: Caller, id: str, feature: Name, reason: Name = "") -> Saved:
     """Drop a feature; a completion mentions it. An agent cannot drop what a person set: 409."""
-    return features_of(caller, id).remove(feature, reason)
+    return caller.session(id).features.remove(feature, reason)
 
 
 @route("POST", PATH + "/{feature}/begin", role="writer", body={"by": "codex"})
 def begin_feature(caller: Caller, id: str, feature: Name, body: FeatureStart) -> Saved:
     """Say that work on it is under way."""
-    return features_of(caller, id).begin(feature, implemented_by=body.by)
+    return caller.session(id).features.begin(feature, implemented_by=body.by)
 
 
 @route("POST", PATH + "/{feature}/block", role="writer", body={"reason": "no credentials"})
 def block_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     """Say that it waits for something."""
-    return features_of(caller, id).block(feature, body.reason)
+    return caller.session(id).features.block(feature, body.reason)
 
 
 @route("POST", PATH + "/{feature}/fail", role="writer", body={"reason": "seen to fail"})
 def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     """Say that it fails; only a later proof says otherwise."""
-    return features_of(caller, id).mark_failed(feature, body.reason)
+    return caller.session(id).features.mark_failed(feature, body.reason)
 
 
 @route(
@@ -235,7 +206,7 @@ def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
 def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) -> SavedFeature:
     """Give a name and a note for steps that no check proves. It is somebody's word, shown as such, given
     without a working tree: in one it counts as stale."""
-    features = features_of(caller, id)
+    features = caller.session(id).features
     saved = features.attest(feature, body.note, who=caller.access.act_as(body.by), step=body.step)
     return _with_feature(features, saved, feature)
 
@@ -247,7 +218,4 @@ def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) ->
 def update_feature(caller: Caller, id: str, feature: Name, body: FeatureProgress) -> Verdict:
     """Say how far it is. What claims that it passes is kept as a claim, and proves nothing."""
     caller.access.act_as(body.verified_by)
-    return features_of(caller, id).update(
-        feature, status=body.status, passes=body.passes, failure_reason=body.failure_reason,
-        implemented_by=body.implemented_by, verified_by=body.verified_by, notes=body.notes,
-    )  # fmt: skip
+    return caller.session(id).features.update(feature, **msgspec.structs.asdict(body))

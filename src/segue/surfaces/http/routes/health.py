@@ -19,24 +19,20 @@ from ..server.context import ServerContext
 from ..server.route import JSON, Caller, route
 
 TAG = "operations"
+ROOT = {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
+HEALTH = {"status": "healthy", "version": __version__}
 
 
-@route(
-    "GET", "/", role="", errors=(), tag=TAG, threaded=False,
-    response={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
-)  # fmt: skip
+@route("GET", "/", role="", errors=(), tag=TAG, threaded=False, response=ROOT)
 def root() -> dict[str, str]:
     """The name and version of this server."""
-    return {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
+    return ROOT
 
 
-@route(
-    "GET", "/health", role="", errors=(), tag=TAG, threaded=False,
-    response={"status": "healthy", "version": __version__},
-)  # fmt: skip
+@route("GET", "/health", role="", errors=(), tag=TAG, threaded=False, response=HEALTH)
 def health() -> dict[str, str]:
     """Whether the process answers; nothing is asked of the store."""
-    return {"status": "healthy", "version": __version__}
+    return HEALTH
 
 
 @route("GET", "/ready", role="", errors=(503,), tag=TAG, response={"status": "ready", "store": "sqlite"})

@@ -67,8 +67,12 @@ class HolderList(msgspec.Struct):
 )  # fmt: skip
 def get_hold(caller: Caller, id: str) -> HolderList:
     """Who holds a session."""
-    session, holds = caller.session(id), caller.segue.workspace.holds
-    return HolderList(session.id, list(holds.living(session.id)), list(holds.crashed(session.id)))
+    return _holders(caller, caller.session(id).id)
+
+
+def _holders(caller: Caller, id: str) -> HolderList:
+    holds = caller.segue.workspace.holds
+    return HolderList(id, list(holds.living(id)), list(holds.crashed(id)))
 
 
 @route(
@@ -93,10 +97,14 @@ def take_hold(caller: Caller, id: str, body: NewHold) -> TakenHold:
 )  # fmt: skip
 def renew_hold(caller: Caller, id: str, body: OwnHold) -> TakenHold:
     """Prolong the lease; 409 ``session_held`` if the hold was lost meanwhile."""
-    session = caller.session(id)
-    held = Hold(caller.segue.workspace.holds, session.id, body.run, body.fence, body.lease_seconds, "")
+    held = _own_hold(caller, id, body)
     held.renew()
-    return TakenHold(session.id, held.run, held.fence, held.until)
+    return TakenHold(held.session, held.run, held.fence, held.until)
+
+
+def _own_hold(caller: Caller, id: str, body: OwnHold) -> Hold:
+    session, holds = caller.session(id), caller.segue.workspace.holds
+    return Hold(holds, session.id, body.run, body.fence, body.lease_seconds, "")
 
 
 @route(
@@ -106,6 +114,6 @@ def renew_hold(caller: Caller, id: str, body: OwnHold) -> TakenHold:
 )  # fmt: skip
 def release_hold(caller: Caller, id: str, body: OwnHold) -> HolderList:
     """Let go of a hold; to let go of one that was lost is no error."""
-    session, holds = caller.session(id), caller.segue.workspace.holds
-    Hold(holds, session.id, body.run, body.fence, body.lease_seconds, "").release()
-    return HolderList(session.id, list(holds.living(session.id)), list(holds.crashed(session.id)))
+    held = _own_hold(caller, id, body)
+    held.release()
+    return _holders(caller, held.session)

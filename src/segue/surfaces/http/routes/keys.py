@@ -52,8 +52,7 @@ class KeyList(msgspec.Struct):
 
 
 def _shown(record: KeyRecord) -> ShownKey:
-    fields = {name: getattr(record, name) for name in ShownKey.__struct_fields__ if name != "state"}
-    return ShownKey(**fields, state=record.state(now()))
+    return msgspec.convert({**msgspec.structs.asdict(record), "state": record.state(now())}, ShownKey)
 
 
 def reach_of(caller: Caller) -> str:

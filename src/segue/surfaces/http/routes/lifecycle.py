@@ -11,6 +11,7 @@ import msgspec
 
 from ....core.sessions.commands import PAUSE_CAUSES
 from ....errors import UsageError
+from ....services.features.complete import complete
 from ....services.handoff.undo import undone_of
 from ....services.resume.interruptions import Interruption
 from ....services.sessions.repository import Saved
@@ -88,14 +89,11 @@ def complete_session(caller: Caller, id: str, body: Completion) -> CompletedSess
     session = caller.session(id)
     if body.force and not body.force.strip():
         raise UsageError("force needs a reason", hint="say why it is completed although it is not proven")
-    gate = session.features.gate()
-    saved = session.complete(body.summary, force=body.force)
-    status = session.status()
-    left = [*status.active, *status.next, *(blocked.item for blocked in status.blocked)]
+    done = complete(session, body.summary, force=body.force)
+    unproven = [UnprovenFeature(one.id, one.status, one.reason) for one in done.gate.unproven]
     return with_more(
-        CompletedSession, saved, left_open=left, proven=gate.ok and bool(gate.counts.total),
-        unproven=[UnprovenFeature(one.id, one.status, one.reason) for one in gate.unproven],
-        changes=list(gate.changes),
+        CompletedSession, done.saved, left_open=list(done.left_open), proven=done.proven, unproven=unproven,
+        changes=list(done.gate.changes),
     )  # fmt: skip
 
 

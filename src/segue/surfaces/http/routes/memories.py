@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from ....core.memories import model as mem
 from ....core.memories.curation import Junk
@@ -228,18 +229,16 @@ def _found(found: list[Recalled]) -> Any:
 
 def _fields(caller: Caller, one: msgspec.Struct) -> dict[str, Any]:
     """The fields of a memory that were given, as the library takes them; the agent is the key's own."""
-    given = {name: getattr(one, name) for name in one.__struct_fields__}
+    given = asdict(one)
     given["agent"] = caller.access.act_as(given.get("agent") or "")
     return {
         name: value for name, value in given.items() if name == "content" or value not in ("", None, [], {})
     }
 
 
-def _reader(caller: Caller, one: ReaderFields) -> dict[str, Any]:
-    return {
-        "agent": caller.access.act_as(one.agent), "session": one.session, "user": one.user,
-        "namespace": one.namespace,
-    }  # fmt: skip
+def _asked(caller: Caller, one: ReaderFields) -> dict[str, Any]:
+    """The fields of a query, as the library takes them; the agent is the key's own."""
+    return {**asdict(one), "agent": caller.access.act_as(one.agent)}
 
 
 @route(
@@ -270,12 +269,7 @@ def add_memories(caller: Caller, body: NewMemories) -> RememberedList:
 )  # fmt: skip
 def query_memories(caller: Caller, body: MemoryQuery) -> FoundMemories:
     """What answers a query, the best first; `*` lists the newest. Nothing that the caller may not read."""
-    found = caller.segue.memories.recall(
-        body.query, top_k=body.top_k, types=body.types, scopes=body.scopes, agents=body.agents,
-        sessions=body.sessions, metadata=body.metadata, since=body.since, until=body.until,
-        min_score=body.min_score, **_reader(caller, body),
-    )  # fmt: skip
-    return _found(found)  # type: ignore[no-any-return]
+    return _found(caller.segue.memories.recall(**_asked(caller, body)))  # type: ignore[no-any-return]
 
 
 @route(
@@ -295,11 +289,8 @@ def query_across(caller: Caller, body: CrossAgentQuery) -> FoundMemories:
 @route("POST", "/v1/memories/playbook", role="reader", errors=(), body={"query": "flaky tests"})
 def playbook(caller: Caller, body: PlaybookQuery) -> FoundMemories:
     """Strategies and reflections that bear on a task, those that worked first."""
-    found = caller.segue.memories.playbook(
-        body.query, top_k=body.top_k, types=body.types or None, min_effectiveness=body.min_effectiveness,
-        **_reader(caller, body),
-    )  # fmt: skip
-    return _found(found)  # type: ignore[no-any-return]
+    asked = {**_asked(caller, body), "types": body.types or None}
+    return _found(caller.segue.memories.playbook(**asked))  # type: ignore[no-any-return]
 
 
 @route(
@@ -324,7 +315,7 @@ def reflect(caller: Caller, body: Reflection) -> Remembered:
 def delta(caller: Caller, body: Delta) -> MemoryIds:
     """Add, update and deprecate, all or none; the ids, in order."""
     operations = [
-        {name: value for name in one.__struct_fields__ if (value := getattr(one, name)) not in (None, "")}
+        {name: value for name, value in asdict(one).items() if value not in (None, "")}
         for one in body.operations
     ]
     return MemoryIds(caller.segue.memories.delta(operations))
@@ -380,7 +371,7 @@ def get_memory(caller: Caller, memory: Name, agent: Name = "", session: Name = "
 @route("PATCH", "/v1/memories/{memory}", role="writer", body={"metadata": {"area": "login"}})
 def update_memory(caller: Caller, memory: Name, body: ChangedMemory) -> Memory:
     """Change a memory's content, metadata, type, scope or times."""
-    given = {name: value for name in body.__struct_fields__ if (value := getattr(body, name)) is not None}
+    given = {name: value for name, value in asdict(body).items() if value is not None}
     if given.get("scope") == "":
         raise UsageError("the scope is empty", hint="one of " + ", ".join(mem.SCOPES))
     return caller.segue.memories.update(memory, **given)

@@ -128,7 +128,7 @@ def get_digest(caller: Caller, key: Name) -> dict[str, Any]:
 def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
     """Keep a run in place of what is kept under its key: a hash of its agent, id and transcript, which
     must be right. All texts are cleaned and masked; a digest has at most 4 MB."""
-    facts = {name: getattr(body, name) for name in body.__struct_fields__}
+    facts = msgspec.structs.asdict(body)
     session, digest = facts.pop("session"), facts.pop("digest")
     for name in _TEXTS:
         facts[name] = clean_text(facts[name], what=name, mask=caller.segue.workspace.repository.mask)

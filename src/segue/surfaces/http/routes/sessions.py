@@ -134,10 +134,7 @@ def create_session(caller: Caller, body: NewSession) -> StartedSession:
         clean_text(getattr(body, name), what=name, limit=256)
     exists = bool(body.id) and segue.workspace.repository.exists(body.id)
     try:
-        session = segue.start(
-            body.goal, items=body.items, id=body.id, type=body.type, organization=body.organization,
-            project=body.project,
-        )  # fmt: skip
+        session = segue.start(**msgspec.structs.asdict(body))
     except AlreadyDone as again:  # the same request, whose response was lost: it is this session
         left = left_by(caller.server.projects.store(caller.access.project), again.stream)
         session, exists = segue.attach(left[0][0].removeprefix("session/")), True

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ....core.base.values import parse_digits
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
-from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
+from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError, of_os
 from ....services.server import idempotency
 from . import problems
 from .body import TooLarge, limited, replayed, unpacked
@@ -125,7 +125,8 @@ class _Exchange:
             fault = UsageError("the request ended before its body did", hint="send all of it")
         if not isinstance(fault, SegueError):
             self._server.log_fault(fault)
-            fault = (isinstance(fault, OSError) and problems.of_machine(fault)) or fault
+            if isinstance(fault, OSError) and fault.errno is not None:
+                fault = of_os(OSError(fault.errno, fault.strerror))  # as of a full disk, without its paths
         if isinstance(fault, SegueError):
             operation: Operation | None = self._scope.get(OPERATION)
             return problems.of_error(fault, invalid=operation.invalid if operation else 400)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from ....errors import SegueError, of_os
+from ....errors import SegueError
 
 MEDIA_TYPE = "application/problem+json"
 _STATUSES: dict[int, tuple[str, str]] = {
@@ -70,8 +70,3 @@ def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
     if found.status == 400:
         found.status = invalid
     return response(found, headers, **fault.facts())
-
-
-def of_machine(fault: OSError) -> SegueError | None:
-    """An error of the server's machine, as of a full disk, without its paths; None if it is none."""
-    return None if fault.errno is None else of_os(OSError(fault.errno, fault.strerror))
