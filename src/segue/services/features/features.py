@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -30,10 +30,9 @@ from ...effects.files.check_outputs import Outputs
 from ...effects.git.trees import Tree, look, no_tree
 from ...errors import RefusedError, UnknownFeature, UnverifiedFeatures, UsageError
 from ..sessions.repository import Saved, stream_of
+from ..workspace.session_handle import SessionHandle
+from ..workspace.working_tree import tree_stream
 from .trust import trusted_checks
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
 
 
 def declarer(actor: str, environment: Mapping[str, str]) -> str:
@@ -412,8 +411,6 @@ def _id_of(body: ev.Body | None) -> str:
 
 def stream_of_tree(root: Path) -> str:
     """A file name for what is cached about a working tree."""
-    from ..workspace.working_tree import tree_stream
-
     return tree_stream(str(root)).rpartition("/")[2]
 
 

@@ -7,7 +7,6 @@ accepted it. Features that exist already stay as they are, so importing is idemp
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from ...core import event_kinds as ev
 from ...core.base import canonical
@@ -20,10 +19,8 @@ from ...core.sessions import commands as do
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import key
 from ...errors import BadImport, UsageError
+from ..workspace.session_handle import SessionHandle
 from .features import Features, as_check, feature_id
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
 
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 STEPS_MAX = 200

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,10 +21,8 @@ from ...core.features.verdict import had_passed
 from ...core.sessions.state import SessionState
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.redaction.redact import redact_bytes
+from .features import Features
 from .verify import first_failure
-
-if TYPE_CHECKING:
-    from .features import Features
 
 JOBS = 2
 

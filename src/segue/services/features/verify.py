@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
@@ -21,7 +20,7 @@ from ...core.base.text import clean_text
 from ...core.base.values import Value
 from ...core.features.checks import PERSON, Check
 from ...core.features.model import Feature
-from ...core.features.verdict import Verdict, counted, definition_of
+from ...core.features.verdict import Counts, Verdict, counted, definition_of
 from ...core.runs.sentences import reason
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import SessionState
@@ -33,9 +32,6 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import UnknownFeature
 from .features import Features, patterns_of
 from .trust import trust_checks
-
-if TYPE_CHECKING:
-    from ...core.features.verdict import Counts
 
 TAIL_BYTES = 2_000
 FIRST_BYTES = 300

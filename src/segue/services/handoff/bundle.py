@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import gzip
 import zlib
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,12 +28,10 @@ from ...stores.memory.store import VolatileStore
 from ..memories import curation
 from ..memories.service import memories_of
 from ..sessions.repository import stream_of
+from ..workspace.workspace import Workspace
 from .export import import_session
 from .export import pack as export_events
 from .offers import ANYONE, HOURS, Handoffs
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 FORMAT = 1
 BYTES_MAX = 512_000_000

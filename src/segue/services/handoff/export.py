@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -30,9 +30,7 @@ from ...errors import BadImport, BadName, ConflictError, StaleVersion, UnknownSe
 from ...stores.base import Append, Journal
 from ..sessions.repository import fold_all, stream_of
 from ..workspace.session_handle import SessionHandle
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 FORMATS = ("json", "yaml")
 FORMAT_VERSION = 1

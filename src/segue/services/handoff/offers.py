@@ -12,7 +12,6 @@ import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...agents import agent as agent_of
@@ -22,23 +21,21 @@ from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.handover.events import Offer, offers_of
+from ...core.memories.model import Memory, MemoryFilter
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
-from ...errors import HandoffSettled, SegueError, UnknownAgent, UnknownHandoff, UsageError
+from ...errors import HandoffSettled, SegueError, StaleVersion, UnknownAgent, UnknownHandoff, UsageError
 from ...stores.base import Append
 from ...stores.memory_changes import MemoryChange
 from ..brief.brief import render_brief
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
+from ..sessions.repository import Saved
 from ..workspace.open_session import list_sessions, make_current
-
-if TYPE_CHECKING:
-    from ...core.memories.model import Memory
-    from ..sessions.repository import Saved
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 HOURS = 72.0
 HOURS_MAX = 24.0 * 365
@@ -182,8 +179,6 @@ class Handoffs:
         return self._append(offer.session, ev.HandoffWithdrawn(offer.id, reason))
 
     def _settle(self, offer: Offer, body: ev.Body) -> Offer:
-        from ...errors import StaleVersion
-
         self._workspace.pause_file.check()
         while True:
             self._open(offer)
@@ -277,8 +272,6 @@ class Handoffs:
         return clean_text("\n".join(lines), what="restoration", mask=workspace.repository.mask) + "\n"
 
     def _memories(self, offer: Offer) -> list[str]:
-        from ...core.memories.model import MemoryFilter
-
         try:
             service = memories_of(self._workspace)
             reader = service.reader(agent=offer.to if offer.to != ANYONE else "")

@@ -9,26 +9,24 @@ withdrawn, both in the commit of the undo. An offer that was taken stays taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from ...core import event_kinds as ev
 from ...core.event_words import event_words
+from ...core.handover.events import Offer
+from ...core.memories.model import MemoryFilter
 from ...core.sessions import commands as do
 from ...core.sessions.rewind import STAYS
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import NothingToUndo
+from ...stores.memory_changes import MemoryChange, StoredMemory
 from ..memories.service import memories_of
-from ..sessions.repository import fold_all
+from ..sessions.repository import Saved, fold_all
+from ..workspace.session_handle import SessionHandle
 from .offers import Handoffs
-
-if TYPE_CHECKING:
-    from ...core.handover.events import Offer
-    from ...stores.memory_changes import MemoryChange
-    from ..sessions.repository import Saved
-    from ..workspace.session_handle import SessionHandle
 
 REASON = "taken back by an undo"
 _SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckReported, ev.EvidenceVoided}
@@ -128,8 +126,6 @@ def _forgotten(
     shared = offer.memories if offer is not None else ()
     if not (texts or shared) or session.workspace.repository.learnt is None:
         return None
-    from ...core.memories.model import MemoryFilter
-    from ...stores.memory_changes import MemoryChange, StoredMemory
 
     service, at = memories_of(session.workspace), now()
     reader = service.reader(session=session.id)

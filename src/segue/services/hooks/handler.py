@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -24,6 +23,7 @@ from ...agents import traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev
+from ...core.runs.model import RunDigest
 from ...core.runs.window_pressure import BEFORE_EXIT, WINDOW_FULL, Marks, Pressure, marks_of, triggered
 from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
@@ -35,15 +35,14 @@ from ..brief import delivered
 from ..brief.for_hooks import FRESH_STARTS, STEER, HookBrief, brief_for_hook, own_run, session_state
 from ..resume.window_pressure import pressure_of_digest, remember_window
 from ..runs.observed import runs_of
+from ..runs.read_transcript import final
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import is_off
 from ..workspace.open_session import find_session
-from .spool_drain import GIVEN, drain, spool_of
-
-if TYPE_CHECKING:
-    from ...core.runs.model import RunDigest
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
+from ..workspace.open_workspace import open_workspace, without_store
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
+from .spool_drain import GIVEN, drain, session_of_run, spool_of, store
 
 PATIENCE_MS = 60
 """How long a hook waits for a busy store, each time; after the first time it asks no more."""
@@ -186,8 +185,6 @@ class Handler:
         return HookReply()
 
     def _open(self) -> Workspace:
-        from ..workspace.open_workspace import open_workspace
-
         folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
         return open_workspace(folder=folder, environment=self.environment, actor=self.event.agent)
 
@@ -199,7 +196,6 @@ class Handler:
         if self.event.kind not in ("start", "compact"):
             return HookReply()
         from ..workspace.last_seen import last_here
-        from ..workspace.open_workspace import without_store
 
         folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
         self.writes = False
@@ -226,8 +222,6 @@ class Handler:
 
     def _session(self, workspace: Workspace) -> SessionHandle | None:
         """The session of the run, or the one that is current here."""
-        from .spool_drain import session_of_run
-
         id = session_of_run(workspace, self.event.agent, self.event.native)
         try:
             return find_session(workspace, id)
@@ -297,8 +291,6 @@ class Handler:
         return False
 
     def _record(self, workspace: Workspace) -> None:
-        from .spool_drain import store
-
         at = time.time_ns()
         store(
             workspace,
@@ -328,8 +320,6 @@ class Handler:
 
     def _take_in(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
         """The run as it is now, kept with its digest."""
-        from ...agents import agent as agent_of
-        from ..runs.read_transcript import final
         from ..runs.sync import sync
 
         finder = runs_of(workspace).finder()

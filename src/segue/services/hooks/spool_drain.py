@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,15 +19,13 @@ from ...core.base.text import clean_text
 from ...core.base.values import iso, seconds_of
 from ...core.journal.event import Draft
 from ...effects.files.atomic import file_lock
-from ...effects.files.spool import Spool, SpoolRecord
+from ...effects.files.spool import Spool, SpoolRecord, checksum
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
 from ..brief.delivered import stream_of_run
 from ..runs.observed import runs_of
 from ..workspace.on_off import is_off
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 UNREADABLE = "ledger/hooks"
 SAME_SECONDS = 5.0
@@ -125,8 +122,6 @@ def _seconds_between(one: str, other: str) -> float:
 
 def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | None]:
     """Where a record goes and what is kept of it; None if nothing is."""
-    from ...effects.files.spool import checksum
-
     total = f"{checksum(b'', record.payload):016x}"
     if record.event == GIVEN:
         return _given(record)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
 from ...core.models.spending import Caps
 from ...errors import ModelFailed, OverBudget
+from ..workspace.workspace import Workspace
 from . import ask as models
 from . import config
+from .ask import Announce, ModelReply
 from .config import ModelChoice, ModelConfig
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
-    from .ask import Announce, ModelReply
 
 
 class Trial(Value):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -21,9 +20,7 @@ from ...core.models.spending import Caps, Price
 from ...effects.files.atomic import write_whole
 from ...effects.models import ModelEndpoint, check_url, key_from_keyring
 from ...errors import BadSettings, NoModel, UsageError
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 FILE = "models.json"
 WINDOW_DEFAULT, WINDOW_MIN = 8_192, 2_048

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
@@ -20,9 +19,7 @@ from ...core.models.spending import Caps, DayLedger, ModelCall
 from ...effects.clock import now
 from ...errors import OverBudget, StaleVersion, UsageError
 from ...stores.base import Append
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 PREFIX = "spend/"
 

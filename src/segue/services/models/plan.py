@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -29,13 +29,11 @@ from ..brief.gather import summary_of_session
 from ..features.features import Features, as_check, feature_id
 from ..memories.service import memories_of
 from ..workspace.open_session import find_session, start_session
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import ask as models
 from .ask import Announce, ModelReply, RequestPreview
 from .config import load_required
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 STRATEGIES_MAX = 5
 COMMANDS_MAX = 12

@@ -12,11 +12,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...agents import agent as agent_of
+from ...agents.base import Found
 from ...core.base.values import Value
 from ...core.brief.facts import Claim
 from ...core.models import prompt
 from ...core.models.grounding import ClaimSource, ObservedFacts, gives_orders, observed
 from ...core.models.prompt import Excerpts, ModelQuestion
+from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
@@ -27,16 +30,14 @@ from ..resume.scenes import state_of
 from ..runs.observed import runs_of
 from ..runs.read_transcript import read
 from ..runs.select import find_run, newest_other_run
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import ask as models
 from .ask import Announce, Refined, RequestPreview
 from .config import load_required
 
 if TYPE_CHECKING:
-    from ...agents.base import Found
     from ...core.memories.model import Memory
-    from ...core.sessions.state import SessionState
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 
 class Refinement(Value):
@@ -92,8 +93,6 @@ def material_of(
 
 def _excerpts(runs: RunsSummary, path: Path | None) -> Excerpts:
     """Excerpts of the whole transcript or, if that cannot be read, of its digest."""
-    from ...agents import agent as agent_of
-
     excerpts = Excerpts()
     if path is not None and runs.agent:
         try:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
@@ -23,10 +23,8 @@ from ...core.sessions import commands as do
 from ...effects.clock import now
 from ...effects.git import scene as effect
 from ...errors import SegueError, UsageError
+from ..workspace.session_handle import SessionHandle
 from . import prepare
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
 
 EVERY_SECONDS, LOOK_SECONDS, NOTICE_SECONDS = 900.0, 60.0, 3600.0
 CHANGES_MAX = 50

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.base.text import clean_text
 from ...core.base.values import Value, count, iso, seconds_of
@@ -31,10 +31,8 @@ from ..features.features import Features
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
 from ..workspace.open_session import find_session
+from ..workspace.workspace import Workspace
 from . import prepare, scenes
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 SECONDS_MAX = 30.0
 MARGIN_SECONDS = 2.0

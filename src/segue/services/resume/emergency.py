@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -34,10 +34,8 @@ from ...effects.files.atomic import write_whole
 from ...effects.processes.identity import start_of
 from ...errors import ConflictError, RefusedError, SegueError, StoreError, UsageError
 from ..workspace.open_session import find_session
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 _COMMANDS: tuple[type[Command], ...] = tuple(

@@ -12,7 +12,7 @@ import threading
 import time
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._failpoints import trip
 from ...core.base.values import Value, iso, seconds_of
@@ -27,12 +27,10 @@ from ...effects.processes import identity
 from ...errors import SegueError, StoreError, UsageError
 from ..runs.observed import runs_of
 from ..sessions.repository import Saved
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import prepare, scenes
 from .emergency import Guard
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 STOP_SECONDS = 3.0
 """How long the process of an agent may take to end."""

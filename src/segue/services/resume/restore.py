@@ -15,14 +15,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core import event_kinds as ev
 from ...core.base.token_estimate import Counter, estimate
 from ...core.brief.compose import compose
 from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.passages import Passage, passages
 from ...core.brief.relevance import words
+from ...core.features.events import CheckRan
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration, pieces_of
 from ...core.runs.model import RunDigest
+from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...effects.git import repository
 from ...effects.git.probe import start_probe
@@ -39,12 +42,13 @@ from ..brief.gather import (
 from ..brief.relevant_memories import as_line, memory_service, query_of, relevant_memories
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
+from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...effects.git.hunks import Changes, HunkQuery
     from ...effects.notes import Library, ProjectNote
-    from ..workspace.workspace import Workspace
 
 BRIEF_BYTES = (600, 1_024, 2_048)
 DECISIONS_MAX, DECISION_DAYS = 5, 30
@@ -156,8 +160,6 @@ def _record(
     library: Library,
 ) -> None:  # fmt: skip
     """Record in the session what was loaded: ids, paths and hashes."""
-    from ...core.sessions import commands as do
-
     notes = library.all()
     kinds = {candidate.note: candidate.kind for candidate in candidates if candidate.note}
     used = [id for id in restored.notes_restored if kinds.get(id) != "index notes"]
@@ -269,10 +271,7 @@ def _relative(path: str, cwd: str, root: Path) -> str:
 
 def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
     """Failing checks with their output."""
-    from ...core import event_kinds as ev
-    from ...core.features.events import CheckRan
     from ...effects.files.check_outputs import Outputs
-    from ..sessions.repository import stream_of
 
     outputs = Outputs(workspace.home.evidence)
     for id, feature in state.features.items():

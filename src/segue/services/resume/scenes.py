@@ -23,11 +23,11 @@ from ...effects.git import scene as effect
 from ...errors import UnknownSession
 from ..features.features import stream_of_tree
 from ..workspace.open_session import find_session
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...core.runs.model import RunDigest
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 TOUCHED_MAX = 400
 OWNER = "project"

@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.lazy import regex
 from ...core.base.values import iso
@@ -46,17 +46,14 @@ from ...errors import SegueError, UnknownRun, UnknownSession, UsageError
 from ..brief.gather import digest_of
 from ..features.features import Features, patterns_of
 from ..memories.reader import reader_of
+from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import run_in
 from ..runs.select import newest_run, runs_meant
 from ..workspace.open_session import find_session
+from ..workspace.workspace import Workspace
 from . import scenes
 from .notes import library_of
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ..runs.discovery import RunFinder
-    from ..workspace.workspace import Workspace
 
 SLACK_SECONDS = 60.0
 """An agent may write its last lines a little after its hook reported the end of the run."""

@@ -8,15 +8,12 @@ moved since, and only those are read again.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from ...core.base.text import slug
 from ...core.base.values import Value
 from ...errors import BadName, UnknownSession
+from ..workspace.workspace import Workspace
 from .aegis.progress import Label, label_of
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 _PREFIX = "session/"
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...agents import agents
 from ...errors import NotInstalled, UsageError
 from ..runs.listing import list_runs
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 
 def launchable() -> dict[str, str]:

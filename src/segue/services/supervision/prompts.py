@@ -12,11 +12,11 @@ from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.brief import brief_here
 from ..features.features import session_status
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...effects.processes.launch import LeftoverProcess
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 ITEMS_MAX = 20
 NOT_PROVEN = "not proven"

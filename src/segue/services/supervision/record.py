@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...core.base.values import Value
 from ...core.supervision.decide import Policy, Tally, Waiting
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
+from ..workspace.session_handle import SessionHandle
 
 NAME = "supervisor"
 LAUNCHES_MAX = 50

@@ -19,7 +19,7 @@ import msgspec
 
 from ...agents import agent as agent_of
 from ...agents import traits_of
-from ...agents.base import AgentOutput
+from ...agents.base import AgentOutput, Launcher
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
@@ -51,7 +51,10 @@ from ...errors import NotInstalled, SegueError, UsageError
 from ..features.features import Features, complete_session, session_status
 from ..features.verify import verify
 from ..resume.interruptions import interrupt
+from ..resume.prepare import prepare
 from ..runs.sync import sync
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import record
 from .follow import Following, Look, known_runs
 from .prompts import first_prompt, next_prompt, resume_prompt
@@ -60,9 +63,6 @@ from .record import Launched, Options, Supervision, new_mark
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...agents.base import AgentOutput, Launcher
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 TICK_SECONDS = 0.1
 TELL_SECONDS = 1.0
@@ -420,8 +420,6 @@ class Supervisor:
     def _take_in(self, launch: Launched, look: Look) -> None:
         """Digest, copy and manifest of what it left; none of it is worth losing the work for."""
         from pathlib import Path
-
-        from ..resume.prepare import prepare
 
         with suppress(SegueError, OSError):
             if look.path and agent_of(launch.agent).form != "database":

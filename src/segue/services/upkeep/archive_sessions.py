@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...core.base.values import Value
@@ -42,9 +41,7 @@ from ..runs.shared_copies import archived_with
 from ..sessions.holds import Hold, hold_stream, new_run
 from ..sessions.repository import fold_all, stream_of
 from ..workspace.session_handle import SessionHandle
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 Progress = Callable[[int, int, str], None]
 Cards = list[Card]

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ...core.journal.chain import linked
 from ...core.journal.event import Event
 from ...errors import DamagedError
 from ..base import Append, Head, Memories, Rewrite, Runs, Snapshot
+from ..memory_changes import MemoryChange
 from ..proofs import proven_event, proven_piece
 from . import wire
 from .address import Address
 from .client import BUSY_TIMEOUT_MS, Client
 from .memories import RemoteMemories
 from .ports import About, RemotePort
-
-if TYPE_CHECKING:
-    from ..memory_changes import MemoryChange
 
 
 class RemoteStore:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ....core.base.values import Value
+from ....core.features.verdict import gate
 from ....core.journal import pieces
 from ....core.sessions import commands as do
 from ....core.sessions.checkpoint import Checkpoint, commands
@@ -23,9 +24,8 @@ from ....core.sessions.commands import Command
 from ....core.sessions.state import OPEN, SessionState, key
 from ....errors import SessionOver, UnknownSession, UsageError
 from ...workspace.open_session import start_session
-
-if TYPE_CHECKING:
-    from ...workspace.workspace import Workspace
+from ...workspace.session_handle import SessionHandle
+from ...workspace.workspace import Workspace
 
 LABEL = "aegis"
 """The agent state that holds what those clients say beyond what Segue knows: a `Label`."""
@@ -217,9 +217,7 @@ def _move(workspace: Workspace, state: SessionState, wanted: str, summary: str) 
         return []
     if not state.features:
         return [do.Complete(summary)]
-    from ....core.features.verdict import gate
     from ...features.features import Features, unverified
-    from ...workspace.session_handle import SessionHandle
 
     features = Features(SessionHandle(workspace, state.id))
     covered, attest = features.covered(state), features.attest_allowed

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ....errors import SegueError
 from ....settings import Settings
+from ....stores.base import Journal
 from ....stores.postgres import PostgresStore
 from ....stores.postgres.upkeep import Facts, facts
 from ...workspace.data_folder import DataFolder
 from .finding import Diagnosis, further, proven
-
-if TYPE_CHECKING:
-    from ....stores.base import Journal
 
 CONNECTIONS_SHARE_MAX = 0.9
 

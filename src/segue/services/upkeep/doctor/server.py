@@ -9,12 +9,12 @@ from ....core.base.values import count
 from ....effects.files.spool import Spool
 from ....errors import SegueError
 from ....settings import Settings, own_version
+from ....stores.base import Journal
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_store import open_store
 from .finding import Diagnosis, further, proven
 
 if TYPE_CHECKING:
-    from ....stores.base import Journal
     from ....stores.remote.ports import About
 
 _MAY = {

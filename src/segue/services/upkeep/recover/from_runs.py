@@ -7,7 +7,6 @@ decisions come back as the agents wrote them down, in a session that says so. No
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
 from ....agents import agent as agent_of
 from ....agents.base import Found
@@ -25,7 +24,7 @@ from ....effects.files.archive import Archive, Copy, CopyOwner
 from ....effects.redaction.redact import redact
 from ....errors import SegueError, StaleVersion
 from ....settings import resolve
-from ....stores.base import Append
+from ....stores.base import Append, Journal, Store
 from ...runs.discovery import RunFinder
 from ...runs.read_transcript import final
 from ...runs.run import goal_of, run_in
@@ -33,9 +32,6 @@ from ...runs.shared_copies import SharedCopies
 from ...sessions.repository import stream_of as session_stream
 from ...workspace.data_folder import DataFolder
 from .result import ACTOR
-
-if TYPE_CHECKING:
-    from ....stores.base import Journal, Store
 
 TEXT_CHARS = 300
 DECISIONS_MAX = 12
