@@ -23,15 +23,12 @@ class WordIndex(Protocol):
 
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         """For each (word, others): the newest that hold the word and, if there are any, one of the others."""
-        ...
 
     def newest(self) -> int:
         """The highest number of any memory."""
-        ...
 
     def lengths(self, numbers: Sequence[int]) -> dict[int, int]:
         """How many words these have."""
-        ...
 
 
 def matched(index: WordIndex, words: Sequence[str], limit: int, total: int, length: int) -> Texts:

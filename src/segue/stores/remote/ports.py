@@ -54,7 +54,6 @@ class ServerJournal(base.Journal, Protocol):
 
     def about(self) -> About:
         """What the server says of itself, and of the key."""
-        ...
 
 
 PORTS: dict[str, type] = {"journal": ServerJournal, "runs": base.Runs, "memories": base.Memories}

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -39,7 +39,6 @@ from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
 from ..recover.ladder import inspect, recover
-from ..recover.result import Recovery
 from .finding import Diagnosis, proven
 
 FREE_BYTES_MIN = 100 << 20
@@ -51,7 +50,7 @@ def examine(
 ) -> list[Diagnosis]:
     """Everything worth a look; opens the store only to read. ``folder``: of the project."""
     home = home.for_store(settings.text("store"))
-    there = _server(home, settings) if home.shared_store else (*_store(home, settings), *_backups(home))
+    there = _server(home, settings) if home.shared_store else (*_store(home), *_backups(home))
     return [
         _versions(),
         *_git(),
@@ -109,7 +108,7 @@ def _more(count: int) -> str:
     return f" and {count} more" if count else ""
 
 
-def _store(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
+def _store(home: DataFolder) -> Iterator[Diagnosis]:
     path = home.database
     if not path.exists():
         if any(home.backups.glob("segue-*.db")):
@@ -137,13 +136,10 @@ def _store(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _whole_store(path: Path) -> Diagnosis:
-    journal = SqliteStore(path)
-    try:
+    with closing(SqliteStore(path)) as journal:
         journal.streams()  # opens it
         size, mode = path.stat().st_size / 1e6, journal.database.journal_mode
         return proven(journal, f"{size:.1f} MB, {mode}")
-    finally:
-        journal.close()
 
 
 def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
@@ -200,13 +196,9 @@ def _runs(home: DataFolder) -> Sequence[RunRow]:
     """The runs that were taken in here; none if the store cannot tell."""
     if not home.database.exists():
         return []
-    journal = SqliteStore(home.database)
-    try:
+    with closing(SqliteStore(home.database)) as journal, suppress(SegueError):
         return journal.runs.rows()
-    except SegueError:
-        return []
-    finally:
-        journal.close()
+    return []
 
 
 def _without_source(home: DataFolder, archived: set[str]) -> list[str]:
@@ -306,46 +298,30 @@ def _variables(environment: Mapping[str, str]) -> Diagnosis:
 
 # -- the proof -------------------------------------------------------------------------------------
 
-Damage = Callable[[Path], str]
+_HEADER = "a broken header"
+_DAMAGES = ("a flipped byte", _HEADER, "a truncated file", "a lost file")
+"""What is lost is in the file nowhere else, and needs a backup; only a broken header costs nothing."""
 
 
-def _flip_a_byte(path: Path) -> str:
+def _damage(path: Path, name: str) -> str:
+    """Do one of the damages to a file; says what was done."""
     body = bytearray(path.read_bytes())
-    place = body.rfind(b'"text":"') + 9
-    body[place] ^= 0xFF
+    size, keep = len(body), len(body) * 2 // 3
+    if name == "a lost file":
+        path.unlink()
+        return "removed the store"
+    if name == "a truncated file":
+        del body[keep:]
+        done = f"cut the file off after {keep:,} of {size:,} bytes"
+    elif name == _HEADER:
+        body[:64] = bytes(64)
+        done = "overwrote the first 64 bytes with zeros"
+    else:
+        place = body.rfind(b'"text":"') + 9
+        body[place] ^= 0xFF
+        done = f"flipped a byte in an event's body, at offset {place:,}"
     path.write_bytes(bytes(body))
-    return f"flipped a byte in an event's body, at offset {place:,}"
-
-
-def _break_the_header(path: Path) -> str:
-    body = bytearray(path.read_bytes())
-    body[:64] = bytes(64)
-    path.write_bytes(bytes(body))
-    return "overwrote the first 64 bytes with zeros"
-
-
-def _cut_the_end(path: Path) -> str:
-    body = path.read_bytes()
-    keep = len(body) * 2 // 3
-    path.write_bytes(body[:keep])
-    return f"cut the file off after {keep:,} of {len(body):,} bytes"
-
-
-def _remove(path: Path) -> str:
-    path.unlink()
-    return "removed the store"
-
-
-_DAMAGES: tuple[tuple[str, Damage], ...] = (
-    ("a flipped byte", _flip_a_byte),
-    ("a broken header", _break_the_header),
-    ("a truncated file", _cut_the_end),
-    ("a lost file", _remove),
-)
-
-
-_NEED_A_BACKUP = (_flip_a_byte, _cut_the_end, _remove)
-"""What is lost in these cases is in the file nowhere else; a broken header costs nothing."""
+    return done
 
 
 def prove(
@@ -362,46 +338,38 @@ def prove(
             hint="`segue doctor` without --prove looks whether it is whole",
         )
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
-        for done, (name, damage) in enumerate(_DAMAGES):
+        for done, name in enumerate(_DAMAGES):
             if progress:
                 progress(done, len(_DAMAGES), name)
-            findings.append(_prove_one(home, Path(folder) / str(done), name, damage))
+            findings.append(_prove_one(home, Path(folder) / str(done), name))
     return findings
 
 
-def _prove_one(home: DataFolder, folder: Path, name: str, damage: Damage) -> Diagnosis:
-
+def _prove_one(home: DataFolder, folder: Path, name: str) -> Diagnosis:
     copy = DataFolder(folder)
+    nothing = Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
     if not home.database.exists():
-        return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
+        return nothing
     with open_workspace(home=home.path, folder=home.path, store=f"sqlite://{home.database}") as workspace:
         if not workspace.store.streams("session/"):
-            return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
+            return nothing
         before = dict(workspace.store.streams())
         assert isinstance(workspace.store, SqliteStore)
         private_folder(copy.path)
         back_up(workspace.store.database, copy.database)
-        if damage in _NEED_A_BACKUP:
+        if name != _HEADER:
             private_folder(copy.backups)
             file = f"segue-20000101T000000Z-{sum(before.values()):09d}.db"
             shutil.copy2(copy.database, copy.backups / file)
-    what = damage(copy.database)
+    what = _damage(copy.database, name)
     started = time.perf_counter()
     outcome = recover(copy, resolve(flags={}))
-    return _judge(copy, name, what, before, outcome, time.perf_counter() - started)
-
-
-def _judge(
-    copy: DataFolder, name: str, what: str, before: dict[str, int], outcome: Recovery, seconds: float
-) -> Diagnosis:
-    journal = SqliteStore(copy.database)
-    try:
+    took_ms = (time.perf_counter() - started) * 1000
+    with closing(SqliteStore(copy.database)) as journal:
         after = dict(journal.streams())
-    finally:
-        journal.close()
     lost = {stream for stream, version in before.items() if after.get(stream, 0) < version}
     events = sum(before.values())
     if lost or outcome.missing:
         detail = f"{what}: {len(lost)} of {len(before)} streams came back incomplete"
         return Diagnosis(name, "bad", detail, "report this as a bug")
-    return Diagnosis(name, "ok", f"{what}: all {events} events back, in {seconds * 1000:.0f} ms")
+    return Diagnosis(name, "ok", f"{what}: all {events} events back, in {took_ms:.0f} ms")
