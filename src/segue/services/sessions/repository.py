@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
 
@@ -91,6 +91,16 @@ Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes] | N
 """What a state gives rise to: commands, and pieces that they name."""
 Learnt = Callable[[str, Sequence[str]], "MemoryChange"]
 """What a session learnt, as memories."""
+
+
+class CommitOptions(TypedDict, total=False):
+    """What may go into a commit with its commands; see ``SessionRepository.commit``."""
+
+    pieces: Mapping[str, bytes] | None
+    guards: Guards | None
+    since: int | None
+    actor: str
+    memories: MemoryChange | None
 
 
 class SessionRepository:

@@ -45,7 +45,6 @@ class Backups:
         self._journal = journal
         self._settings = settings
         self._written = 0
-        self._total = 0
         self.on_write = True
         """Whether writes check if a backup is due. A server checks from time to time instead."""
 
@@ -61,7 +60,6 @@ class Backups:
 
     def written(self, count: int) -> None:
         """Count writes, and from time to time check whether a backup is due."""
-        self._total += count
         self._written += count
         if self._written >= _CHECK_EVERY_WRITES and self.on_write:
             self.if_due()

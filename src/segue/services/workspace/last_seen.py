@@ -130,16 +130,13 @@ class LastSeen:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _read_tree(self, path: str) -> TreeSeen | None:
-        return _read(self._tree_file(path), TreeSeen)
-
     def tree_seen(self, path: str) -> TreeRecord | None:
         """A working tree as it was last seen; None if it never was."""
-        seen = self._read_tree(path)
+        seen = _read(self._tree_file(path), TreeSeen)
         return seen.tree if seen is not None else None
 
     def _trusted(self, path: str) -> str:
-        seen = self._read_tree(path)
+        seen = _read(self._tree_file(path), TreeSeen)
         return seen.trusted if seen is not None else ""
 
     def trusted(self, path: str, hash: str) -> bool:
@@ -204,13 +201,13 @@ def _decided(state: SessionState, pending: PendingRecord) -> Any:
     return None
 
 
-def last_here(home: DataFolder, folder: Path, session: str = "") -> LastSeenSession | None:
-    """A session, by default the current one of a folder, as it was last seen; None if it never was."""
+def last_here(home: DataFolder, folder: Path) -> LastSeenSession | None:
+    """The current session of a folder as it was last seen; None if it never was."""
     if not home.shared_store:
         return None
     cache = LastSeen(home, this_machine())
     repository = git.find(folder)
     tops = (repository.root,) if repository is not None else (folder, *folder.parents)
     trees = (tree for top in tops if (tree := cache.tree_seen(str(top))) is not None)
-    wanted = session or next((tree.current for tree in trees), "")
+    wanted = next((tree.current for tree in trees), "")
     return cache.last(wanted) if wanted else None

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from ...core import event_kinds as ev
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
 from ...errors import UsageError
 from ..sessions.holds import Hold, new_run
-from ..sessions.repository import Guards, Saved, stream_of
+from ..sessions.repository import CommitOptions, Saved, stream_of
 from .workspace import Workspace
-
-if TYPE_CHECKING:
-    from ...stores.memory_changes import MemoryChange
 
 
 class UnsavedKeeper(Protocol):
@@ -66,26 +63,18 @@ class SessionHandle:
                 )
         return self.commit_trusted(commands, pieces=pieces, since=since)
 
-    def commit_trusted(
-        self, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        since: int | None = None, actor: str = "", guards: Guards | None = None,
-        memories: MemoryChange | None = None,
-    ) -> Saved:  # fmt: skip
+    def commit_trusted(self, commands: Sequence[Command], **options: Unpack[CommitOptions]) -> Saved:
         """Make commands durable, all or none, fenced by the hold if there is one. For services: unlike
         ``apply``, it accepts commands that only Segue itself may issue."""
         hold, workspace = self.held, self.workspace
         if hold is None and self.keeper is None:
-            return workspace.commit(
-                self.id, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
-            )
+            return workspace.commit(self.id, commands, **options)
         if hold is not None:
             hold.renew_if_due()
+            fence, guards = hold.guard, options.get("guards")
+            options["guards"] = lambda: [*fence(), *(guards() if guards is not None else ())]
         try:
-            sources = [guard for guard in (hold.guard if hold else None, guards) if guard is not None]
-            both = (lambda: [append for guard in sources for append in guard()]) if sources else None
-            saved = workspace.repository.commit(
-                self.id, commands, pieces=pieces, guards=both, since=since, actor=actor, memories=memories
-            )
+            saved = workspace.repository.commit(self.id, commands, **options)
         except BaseException as fault:
             if self.keeper is not None:
                 self.keeper.keep_unsaved(commands, fault)
@@ -94,13 +83,10 @@ class SessionHandle:
             self.keeper.now_saved(commands)
         return saved if hold is not None else workspace.with_warnings(saved)
 
-    def go_back(
-        self, command: Command, *, since: int | None = None, guards: Guards | None = None,
-        memories: MemoryChange | None = None,
-    ) -> Saved:  # fmt: skip
+    def go_back(self, command: Command, **options: Unpack[CommitOptions]) -> Saved:
         """Commit a command that may change agents' saved states, such as a rewind, and drop the cached
         ones."""
-        saved = self.commit_trusted((command,), since=since, guards=guards, memories=memories)
+        saved = self.commit_trusted((command,), **options)
         self.workspace.agent_states.forget(self.id)
         return saved
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from ...core.base.text import clean_text
 from ...core.sessions.commands import Command, Create
@@ -21,14 +21,13 @@ from ...settings import Settings
 from ...stores.base import Store
 from ..sessions.agent_states import AgentStates
 from ..sessions.holds import Holds
-from ..sessions.repository import Guards, Saved, SessionRepository
+from ..sessions.repository import CommitOptions, Saved, SessionRepository
 from .backups import Backups
 from .data_folder import DataFolder
 from .working_tree import WorkingTree
 
 if TYPE_CHECKING:
     from ...effects.vectors.embedder import Embedder
-    from ...stores.memory_changes import MemoryChange
     from .last_seen import DrainResult, LastSeenSession
 
 _HOLD_CHECK_SECONDS = 1.0
@@ -87,16 +86,9 @@ class Workspace:
         """The id of the session that a command without one means; empty if there is none."""
         return self.named_session or self.working_tree.tree(fresh=True).current
 
-    def commit(
-        self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        since: int | None = None, actor: str = "", guards: Guards | None = None,
-        memories: MemoryChange | None = None,
-    ) -> Saved:  # fmt: skip
+    def commit(self, session: str, commands: Sequence[Command], **options: Unpack[CommitOptions]) -> Saved:
         """Make commands durable, all or none. The result warns of other living runs that hold the session."""
-        saved = self.repository.commit(
-            session, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
-        )
-        return self.with_warnings(saved)
+        return self.with_warnings(self.repository.commit(session, commands, **options))
 
     def start_offline(self, create: Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
         """Begin a session although the store cannot be reached, and return its id. Without an offline queue,
