@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ...core import event_kinds as ev
 from ...core.base import canonical as canon
@@ -109,9 +110,7 @@ def pack(id: str, events: Sequence[ev.Event], journal: Journal) -> bytes:
         missing=[address for address in named if address not in found],
         erased=[address for address, body in found.items() if address_of(body) != address],
     )
-    return canon.encode(
-        msgspec.structs.replace(export, checksum=_checksum(canon.decode(canon.encode(export))))
-    )
+    return canon.encode(replace(export, checksum=_checksum(canon.decode(canon.encode(export)))))
 
 
 def named_pieces(events: Iterable[ev.Event]) -> list[str]:
@@ -420,7 +419,7 @@ def _in_their_words(
         state = fold_body(state, one.body, version=number, at=one.at, actor="")
     last = declared[-1]
     form = session_yaml.differences(session_yaml.document(state), root)
-    return [*declared[:-1], session_yaml.DatedBody(last.at, msgspec.structs.replace(last.body, form=form))]
+    return [*declared[:-1], session_yaml.DatedBody(last.at, replace(last.body, form=form))]
 
 
 def _cleaned(value: Any, path: str, workspace: Workspace) -> Any:

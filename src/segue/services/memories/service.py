@@ -18,18 +18,9 @@ from ...core.base.text import Mask, clean_text
 from ...core.base.values import Value, texts
 from ...core.features.checks import PERSON
 from ...core.memories import model as mem
+from ...core.memories import ranking
 from ...core.memories.dates import days_asked, days_of, moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance, Vote
-from ...core.memories.ranking import (
-    LENDERS_MAX,
-    LENT,
-    ScoredMemory,
-    Texts,
-    by_session,
-    rank,
-    with_neighbours,
-    with_priors,
-)
 from ...core.memories.words import exact_words, query_words, words
 from ...effects.clock import days_between, moment, now
 from ...effects.pause_file import PauseFile
@@ -313,7 +304,7 @@ class MemoryService:
             for scored in part:
                 memory = memories.get(scored.no)
                 if memory is not None and mem.fits(where, memory, at):
-                    score = with_priors(scored.score, memory, days_between(memory.created, at))
+                    score = ranking.with_priors(scored.score, memory, days_between(memory.created, at))
                     results.append(Recalled(memory, round(score, 6), not mem.may_restore(memory)))
             if len(results) >= top_k:
                 break
@@ -322,7 +313,7 @@ class MemoryService:
 
     def _ranked(
         self, reader: MemoryReader, query: str, where: MemoryFilter, limit: int
-    ) -> tuple[list[ScoredMemory], Texts]:
+    ) -> tuple[list[ranking.ScoredMemory], ranking.Texts]:
         text = clean_text(query[:WORDS_CHARS_MAX], what="query")
         wanted = [*days_asked(text, now()), *query_words(text)]
         matches = self.store.match(reader, wanted, where, limit)
@@ -332,12 +323,14 @@ class MemoryService:
             vector = packed(embedder.embed([text[:EMBED_CHARS_MAX]])[0])
             self._catch_up()
             near = dict(self.store.near(reader, embedder.name, vector, where, limit))
-        ranked = rank(wanted, matches, near, semantic=embedder.semantic, embedded=bool(near))
+        ranked = ranking.rank(wanted, matches, near, semantic=embedder.semantic, embedded=bool(near))
         if exact_words(text):  # a query for a name wants memories with that name, not their neighbours
             return ranked, matches
-        best = [scored.no for scored in ranked[:LENDERS_MAX] if scored.score > 0]
+        best = [scored.no for scored in ranked[: ranking.LENDERS_MAX] if scored.score > 0]
         least = min(near.values()) if embedder.semantic and len(near) >= limit else 0.0
-        return with_neighbours(ranked, self.store.places(best, reader, len(LENT)), least), matches
+        return ranking.with_neighbours(
+            ranked, self.store.places(best, reader, len(ranking.LENT)), least
+        ), matches
 
     def _catch_up(self) -> None:
         """Give vectors to a few memories that have none, now that the model is loaded. Never raises."""
@@ -362,7 +355,7 @@ class MemoryService:
         ranked, matches = self._ranked(reader, query, MemoryFilter(), mem.TOP_K_MAX)
         numbers = list(dict.fromkeys([scored.no for scored in ranked] + [hit.no for hit in matches.hits]))
         sessions = {no: place.session for no, place in self.store.places(numbers, reader).items()}
-        return by_session(ranked, sessions, matches, top_k)
+        return ranking.by_session(ranked, sessions, matches, top_k)
 
     def playbook(
         self,

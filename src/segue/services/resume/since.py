@@ -23,17 +23,7 @@ from ...core.base.values import iso
 from ...core.features.checks import glob_regex, is_literal
 from ...core.features.model import Feature
 from ...core.features.verdict import definition_of, had_passed
-from ...core.resume.changes import (
-    Beside,
-    Delta,
-    FeatureDelta,
-    Files,
-    LockChange,
-    Mention,
-    changes,
-    delta,
-    files_of,
-)
+from ...core.resume import changes as core
 from ...core.resume.lock_files import bumps, is_lock, packages
 from ...core.resume.scene import Scene
 from ...core.sessions.state import SessionState
@@ -73,7 +63,7 @@ _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 def since(
     workspace: Workspace, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS,
     begun: effect.SceneQuery | None = None,
-) -> Delta:  # fmt: skip
+) -> core.Delta:  # fmt: skip
     """What changed since the session was left, or since ``start``: a time, an age such as 2h, or a commit.
     Raises UnknownSession if there is nothing to compare with."""
     state = scenes.state_of(workspace, session or None)
@@ -87,9 +77,9 @@ def since(
     then = _with_uncommitted(then, now)
     commits = way.history()
     present = _present(then, now)
-    kinds = changes(then, now, commits, present)
-    changed = _paths(files_of(kinds))
-    beside = Beside(
+    kinds = core.changes(then, now, commits, present)
+    changed = _paths(core.files_of(kinds))
+    beside = core.Beside(
         events=events,
         features=_features(workspace, state, then, changed) if state else (),
         memories=memories,
@@ -99,7 +89,7 @@ def since(
         outside=tuple(_outside(then.notes, scenes.notes_outside(workspace))),
         present=present,
     )
-    return delta(then, now, commits, beside, kinds)
+    return core.delta(then, now, commits, beside, kinds)
 
 
 # -- the scene to compare with ---------------------------------------------------------------------
@@ -234,12 +224,12 @@ def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[
             yield path, "created" if path not in then else "deleted" if path not in now else "modified"
 
 
-def _paths(files: Files) -> list[str]:
+def _paths(files: core.Files) -> list[str]:
     renamed = [path for pair in files.renamed for path in pair]
     return [*files.created, *files.modified, *files.deleted, *renamed]
 
 
-def _runs(workspace: Workspace, finder: RunFinder, then: Scene) -> Iterable[Mention]:
+def _runs(workspace: Workspace, finder: RunFinder, then: Scene) -> Iterable[core.Mention]:
     """Runs that were active since, except the caller's own and sub-agents."""
     seen: set[str] = set()
     for found in runs_meant(finder, but=finder.is_caller):
@@ -250,10 +240,10 @@ def _runs(workspace: Workspace, finder: RunFinder, then: Scene) -> Iterable[Ment
         seen.add(found.native)
         row = finder.row(found)
         run = run_in(row) if row is not None else None
-        yield Mention(found.native, run.goal if run else "", found.agent, iso(found.changed))
+        yield core.Mention(found.native, run.goal if run else "", found.agent, iso(found.changed))
 
 
-def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tuple[Mention, ...]:
+def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tuple[core.Mention, ...]:
     """Events of the session since."""
     if state is None or state.version <= then.version:
         return ()
@@ -263,21 +253,23 @@ def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tu
         if body is None or event.kind in _UNMENTIONED:
             continue
         text = next((v for f in body.__struct_fields__ if isinstance(v := getattr(body, f), str) and v), "")
-        mentions.append(Mention(event.kind, text[:200], event.actor, event.at))
+        mentions.append(core.Mention(event.kind, text[:200], event.actor, event.at))
     return tuple(mentions[-EVENTS_MAX:])
 
 
-def _memories(workspace: Workspace, then: Scene) -> tuple[Mention, ...]:
+def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:
     """Memories that the reader may see and that are new or changed since."""
     store = workspace.store.memories
     try:
         reader, start = reader_of(workspace), iso(then.at)
-        mentions: dict[str, Mention] = {}
+        mentions: dict[str, core.Mention] = {}
         for trace in store.trail(reader, limit=200):
             if trace.at <= start:
                 break
             if trace.act != "vote" and len(mentions) < MEMORIES_MAX:
-                mentions.setdefault(trace.memory, Mention(trace.memory, trace.act, trace.actor, trace.at))
+                mentions.setdefault(
+                    trace.memory, core.Mention(trace.memory, trace.act, trace.actor, trace.at)
+                )
         contents = {memory.id: memory.content for memory in store.get(list(mentions), reader)}
         return tuple(
             replace(mention, text=f"{mention.text}: {contents.get(id, '')[:200]}")
@@ -289,30 +281,30 @@ def _memories(workspace: Workspace, then: Scene) -> tuple[Mention, ...]:
 
 def _features(
     workspace: Workspace, state: SessionState, then: Scene, changed: Sequence[str]
-) -> tuple[FeatureDelta, ...]:
+) -> tuple[core.FeatureDelta, ...]:
     """Features whose definition or verdict changed."""
     before: Mapping[str, Feature] = {}
     if then.version:
         before = workspace.repository.state_at(state.id, then.version).features
     if not before and not state.features:
         return ()
-    deltas: list[FeatureDelta] = []
+    deltas: list[core.FeatureDelta] = []
     listed = Features(find_session(workspace, state.id)).verdicts(state)
     verdicts = {verdict.id: verdict for verdict in listed}
     for id, feature in state.features.items():
         old, verdict = before.get(id), verdicts[id]
         if old is None:
-            deltas.append(FeatureDelta(id, "added", feature.description))
+            deltas.append(core.FeatureDelta(id, "added", feature.description))
         elif definition_of(old) != definition_of(feature):
-            deltas.append(FeatureDelta(id, "changed", "steps, checks or covered paths"))
+            deltas.append(core.FeatureDelta(id, "changed", "steps, checks or covered paths"))
         if verdict.status == "stale" and old is not None and (hit := _covered(feature, changed)):
-            deltas.append(FeatureDelta(id, "stale", f"{', '.join(hit[:3])} changed"))
+            deltas.append(core.FeatureDelta(id, "stale", f"{', '.join(hit[:3])} changed"))
         elif verdict.status == "failing" and old is not None and had_passed(old):
-            deltas.append(FeatureDelta(id, "failing", verdict.reason))
+            deltas.append(core.FeatureDelta(id, "failing", verdict.reason))
         elif verdict.passes and old is not None and not had_passed(old) and old.checks:
-            deltas.append(FeatureDelta(id, "passing", ""))
+            deltas.append(core.FeatureDelta(id, "passing", ""))
     deltas += [
-        FeatureDelta(id, "removed", feature.description)
+        core.FeatureDelta(id, "removed", feature.description)
         for id, feature in before.items()
         if id not in state.features
     ]
@@ -332,7 +324,7 @@ def _covered(feature: Feature, changed: Sequence[str]) -> list[str]:
     return [path for path in changed if covered.fullmatch(path)]
 
 
-def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[LockChange, ...]:
+def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[core.LockChange, ...]:
     """Lock files whose packages changed."""
     names = [path for path in changed if is_lock(path)][:20]
     if not names:
@@ -347,5 +339,5 @@ def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[LockChange,
         old = before.get(name, b"").decode("utf-8", "replace")
         different = tuple(bumps(packages(name, old), packages(name, now))) if old or not then.git else ()
         if different or not then.git or not old:
-            locks.append(LockChange(name, different if then.git else ()))
+            locks.append(core.LockChange(name, different if then.git else ()))
     return tuple(locks)

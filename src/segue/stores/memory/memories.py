@@ -7,18 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ...core.memories.model import (
-    Audience,
-    Memory,
-    MemoryAudit,
-    MemoryFilter,
-    MemoryReader,
-    Vote,
-    audience_of,
-    fits,
-    hash_of,
-    may_read,
-)
+from ...core.memories import model as mem
 from ...core.memories.ranking import Hit, SessionNeighbours, Texts, length_of
 from ...errors import StaleVersion
 from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
@@ -34,9 +23,9 @@ class VolatileMemories:
         self._lock = threading.RLock()
         self._rows: dict[int, StoredMemory] = {}
         self._numbers: dict[str, int] = {}
-        self._votes: dict[tuple[int, str], Vote] = {}
+        self._votes: dict[tuple[int, str], mem.Vote] = {}
         self._recalls: dict[int, tuple[int, str]] = {}
-        self._trail: list[tuple[int, MemoryAudit]] = []
+        self._trail: list[tuple[int, mem.MemoryAudit]] = []
         self._last = 0
 
     # -- writing -------------------------------------------------------------------------------
@@ -69,23 +58,23 @@ class VolatileMemories:
 
     def check(self, change: MemoryChange) -> None:
         """StaleVersion if a put comes too late, or says what another memory says."""
-        said: dict[tuple[Audience, bytes], str] = {}
+        said: dict[tuple[mem.Audience, bytes], str] = {}
         for kept in change.puts:
             memory = kept.memory
             there = self._rows.get(self._numbers.get(memory.id, 0))
             actual = there.memory.revision if there else 0
-            key = audience_of(memory), hash_of(memory)
+            key = mem.audience_of(memory), mem.hash_of(memory)
             other = said.get(key) or self._saying(*key, but=memory.id) if memory.live else ""
             if actual != memory.revision - 1 or other:
                 raise StaleVersion(f"memory {memory.id}", memory.revision - 1, actual)
             if memory.live:
                 said[key] = memory.id
 
-    def _saying(self, audience: Audience, own: bytes, but: str = "") -> str:
+    def _saying(self, audience: mem.Audience, own: bytes, but: str = "") -> str:
         """The id of a live memory that says the same to the same."""
         for kept in self._rows.values():
             there = kept.memory
-            same = there.live and audience_of(there) == audience and hash_of(there) == own
+            same = there.live and mem.audience_of(there) == audience and mem.hash_of(there) == own
             if same and there.id != but:
                 return there.id
         return ""
@@ -94,7 +83,7 @@ class VolatileMemories:
         memory = kept.memory
         if memory.id in self._numbers:
             return memory.id
-        there = self._saying(audience_of(memory), hash_of(memory)) if memory.live else ""
+        there = self._saying(mem.audience_of(memory), mem.hash_of(memory)) if memory.live else ""
         if there:
             return there
         self._last += 1
@@ -104,7 +93,7 @@ class VolatileMemories:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _whole(self, no: int) -> Memory:
+    def _whole(self, no: int) -> mem.Memory:
         votes = [vote.vote for (of, _), vote in self._votes.items() if of == no]
         recalled, at = self._recalls.get(no, (0, ""))
         return replace(
@@ -112,44 +101,50 @@ class VolatileMemories:
             recalled=recalled, recalled_at=at,
         )  # fmt: skip
 
-    def _seen(self, reader: MemoryReader) -> Iterator[tuple[int, StoredMemory]]:
+    def _seen(self, reader: mem.MemoryReader) -> Iterator[tuple[int, StoredMemory]]:
         for no, kept in self._rows.items():
-            if may_read(reader, audience_of(kept.memory)):
+            if mem.may_read(reader, mem.audience_of(kept.memory)):
                 yield no, kept
 
-    def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
+    def get(self, ids: Sequence[str], reader: mem.MemoryReader) -> list[mem.Memory]:
         with self._lock:
             numbers = [self._numbers[id] for id in ids if id in self._numbers]
             return list(self.take(numbers, reader).values())
 
-    def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
+    def meant(self, ids: Sequence[str]) -> dict[str, mem.Audience]:
         with self._lock:
             there = {id: self._rows[self._numbers[id]] for id in ids if id in self._numbers}
-            return {id: audience_of(kept.memory) for id, kept in there.items()}
+            return {id: mem.audience_of(kept.memory) for id, kept in there.items()}
 
-    def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
+    def take(self, numbers: Sequence[int], reader: mem.MemoryReader) -> dict[int, mem.Memory]:
         with self._lock:
             return {
                 no: self._whole(no)
                 for no in numbers
-                if no in self._rows and may_read(reader, audience_of(self._rows[no].memory))
+                if no in self._rows and mem.may_read(reader, mem.audience_of(self._rows[no].memory))
             }
 
-    def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
+    def listing(
+        self, reader: mem.MemoryReader, where: mem.MemoryFilter, now: str, limit: int = 0
+    ) -> list[mem.Memory]:
         with self._lock:
             found = [
-                (kept.memory.created, no) for no, kept in self._seen(reader) if fits(where, kept.memory, now)
+                (kept.memory.created, no)
+                for no, kept in self._seen(reader)
+                if mem.fits(where, kept.memory, now)
             ]
             found.sort(reverse=True)
             return [self._whole(no) for _, no in (found[:limit] if limit else found)]
 
-    def _live(self, reader: MemoryReader, where: MemoryFilter) -> Iterator[tuple[int, StoredMemory]]:
-        narrow = MemoryFilter(types=where.types, agents=where.agents, sessions=where.sessions, dead=True)
+    def _live(self, reader: mem.MemoryReader, where: mem.MemoryFilter) -> Iterator[tuple[int, StoredMemory]]:
+        narrow = mem.MemoryFilter(types=where.types, agents=where.agents, sessions=where.sessions, dead=True)
         for no, kept in self._seen(reader):
-            if kept.memory.live and fits(narrow, kept.memory, _ANYTIME):
+            if kept.memory.live and mem.fits(narrow, kept.memory, _ANYTIME):
                 yield no, kept
 
-    def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
+    def match(
+        self, reader: mem.MemoryReader, words: Sequence[str], where: mem.MemoryFilter, limit: int
+    ) -> Texts:
         with self._lock:
             hits, lengths = [], []
             counts = [0] * len(words)
@@ -167,7 +162,7 @@ class VolatileMemories:
             return Texts(hits, counts, len(lengths), mean)
 
     def near(
-        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
+        self, reader: mem.MemoryReader, model: str, vector: bytes, where: mem.MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
@@ -176,7 +171,7 @@ class VolatileMemories:
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 
     def places(
-        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
+        self, numbers: Sequence[int], reader: mem.MemoryReader, reach: int = 0
     ) -> dict[int, SessionNeighbours]:
         with self._lock:
             rows: dict[str, list[int]] = {}
@@ -195,7 +190,7 @@ class VolatileMemories:
                     found[no] = SessionNeighbours(session, beside)
             return found
 
-    def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
+    def trail(self, reader: mem.MemoryReader, id: str = "", limit: int = 100) -> list[mem.MemoryAudit]:
         with self._lock:
             seen = {no for no, _ in self._seen(reader)}
             found = [trace for no, trace in self._trail if no in seen and id in ("", trace.memory)]
@@ -203,7 +198,7 @@ class VolatileMemories:
 
     # -- upkeep --------------------------------------------------------------------------------
 
-    def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
+    def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, mem.Memory]]:
         with self._lock:
             newest = list(self._rows.items())[-within:] if within else self._rows.items()
             rows = [(no, k.memory) for no, k in newest if k.memory.live and k.model != model]

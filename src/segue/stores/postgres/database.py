@@ -18,20 +18,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
+from ... import errors
 from ...core.base.text import encodable
-from ...errors import (
-    AccessError,
-    BadSettings,
-    DamagedError,
-    NotInstalled,
-    SegueError,
-    StaleVersion,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    extra,
-)
 from ..pool import Pool
 from ..sql import Row
 from . import schema
@@ -112,7 +100,7 @@ class Database:
             )  # fmt: skip
         except psycopg.ProgrammingError as fault:
             text = self.address.masked(str(fault))
-            raise BadSettings(
+            raise errors.BadSettings(
                 f"not an address that Postgres understands: {text}", hint="see SEGUE_STORE"
             ) from None
         try:
@@ -181,7 +169,10 @@ class Database:
                     begun = True
                     try:
                         return work(db)
-                    except (StaleVersion, psycopg.errors.UniqueViolation):  # perhaps by our own first try
+                    except (
+                        errors.StaleVersion,
+                        psycopg.errors.UniqueViolation,
+                    ):  # perhaps by our own first try
                         found = done(db) if doubt and done is not None else None
                         if found is None:
                             raise
@@ -216,35 +207,37 @@ class Database:
 
     # -- faults --------------------------------------------------------------------------------
 
-    def translate(self, fault: Error, *, doubt: bool = False) -> SegueError:
+    def translate(self, fault: Error, *, doubt: bool = False) -> errors.SegueError:
         """Our error for one of the driver's; it never holds the password."""
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
         if doubt:
-            return StoreUnavailable(
+            return errors.StoreUnavailable(
                 f"the connection to {where} was lost during a commit: what was written may be there or not"
                 f" ({text})",
                 hint="look with `segue log` before you do it again",
             )
         if state in _AGAIN or state in _BUSY:
-            return StoreBusy(
+            return errors.StoreBusy(
                 f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}", hint="try again"
             )
         if state.startswith("53"):
-            return StoreFull(f"the server has no room: {text}", hint="free some space there, then try again")
+            return errors.StoreFull(
+                f"the server has no room: {text}", hint="free some space there, then try again"
+            )
         if state.startswith("XX00") and state in ("XX001", "XX002"):
-            return DamagedError("the store", where, text)
+            return errors.DamagedError("the store", where, text)
         if state.startswith(_DENIED) or "authentication failed" in text or "no password supplied" in text:
-            return AccessError(
+            return errors.AccessError(
                 f"{where} does not let us in: {text}",
                 hint="check user, password (PGPASSWORD or ~/.pgpass) and what the role may do",
             )
         if state == "3D000" or ("database" in text and "does not exist" in text):
-            return StoreUnavailable(f"{where}: {text}", hint="create the database with `createdb`")
+            return errors.StoreUnavailable(f"{where}: {text}", hint="create the database with `createdb`")
         if not state or state.startswith(_LOST) or state.startswith("58"):
-            return StoreUnavailable(
+            return errors.StoreUnavailable(
                 f"cannot reach {where}: {text}", hint="is the server up? `segue doctor` looks"
             )
-        return StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
+        return errors.StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
 
 
 def driver() -> Any:
@@ -252,9 +245,9 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError as fault:
-        raise NotInstalled(
+        raise errors.NotInstalled(
             "a Postgres store needs the driver psycopg, which is not installed",
-            hint=extra("postgres"),
+            hint=errors.extra("postgres"),
         ) from fault
     return psycopg
 

@@ -26,15 +26,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from ... import errors
-from ...errors import (
-    AccessError,
-    BadSettings,
-    RateLimited,
-    SegueError,
-    StaleVersion,
-    StoreBusy,
-    StoreUnavailable,
-)
 from ..pool import Pool
 from .address import Address
 
@@ -66,7 +57,7 @@ class Unsent(Exception):
     """The request never left this machine."""
 
 
-class Hopeless(StoreUnavailable):
+class Hopeless(errors.StoreUnavailable):
     """The same request in a moment would be answered the same."""
 
     sent = False
@@ -85,7 +76,7 @@ class Client:
         self.busy_timeout_ms = busy_timeout_ms
         self._key = key.strip()
         if not (self._key.isascii() and self._key.isprintable()):
-            raise BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
+            raise errors.BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
         self._pool: Pool[HTTPConnection] = Pool(
             CONNECTIONS_MAX,
             address.shown,
@@ -123,7 +114,7 @@ class Client:
                 answer = self._once(name, body, deadline)
                 self._now_reached()
                 return answer
-            except StaleVersion:  # perhaps by our own first try
+            except errors.StaleVersion:  # perhaps by our own first try
                 found = self._looked(settle, deadline) if doubt and settle is not None else None
                 if found is None:
                     raise
@@ -131,16 +122,16 @@ class Client:
             except (Unsent, Lost) as fault:
                 reason = str(fault)
                 doubt = doubt or (settle is not None and isinstance(fault, Lost))
-                error: SegueError = self._in_doubt() if doubt else self._unreachable(reason)
-            except (StoreBusy, StoreUnavailable, RateLimited) as fault:
+                error: errors.SegueError = self._in_doubt() if doubt else self._unreachable(reason)
+            except (errors.StoreBusy, errors.StoreUnavailable, errors.RateLimited) as fault:
                 if isinstance(fault, Hopeless):
                     fault.doubt = settle is not None and (doubt or fault.sent)
                     raise
-                doubt = doubt or (settle is not None and isinstance(fault, StoreUnavailable))
-                error = self._in_doubt() if doubt and isinstance(fault, StoreUnavailable) else fault
+                doubt = doubt or (settle is not None and isinstance(fault, errors.StoreUnavailable))
+                error = self._in_doubt() if doubt and isinstance(fault, errors.StoreUnavailable) else fault
                 wait = getattr(fault, "retry_after_seconds", 0.0)
             if time.monotonic() + max(pause, wait) > deadline:
-                if isinstance(error, StoreUnavailable):
+                if isinstance(error, errors.StoreUnavailable):
                     self._not_reached(reason)
                 raise error from None
             time.sleep(max(wait, pause * random.uniform(0.5, 1.0)))
@@ -166,7 +157,7 @@ class Client:
         """The same where it is the last word: if nobody answers, the doubt stays."""
         try:
             return self._settled(settle, deadline)
-        except StoreUnavailable:
+        except errors.StoreUnavailable:
             raise self._in_doubt() from None
 
     def _settled(self, settle: Callable[[], T | None], deadline: float) -> T | None:
@@ -300,12 +291,14 @@ class Client:
         problem = _problem(content) if kind.endswith("json") else {}
         raise self._error(response, problem)
 
-    def _error(self, response: HTTPResponse, problem: dict[str, Any]) -> SegueError:
+    def _error(self, response: HTTPResponse, problem: dict[str, Any]) -> errors.SegueError:
         status, where = response.status, self.address.shown
         detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
         if status == 429:
             seconds = _seconds(response.headers.get("Retry-After", ""))
-            return RateLimited(f"{where}: {detail}", hint="try again later", retry_after_seconds=seconds)
+            return errors.RateLimited(
+                f"{where}: {detail}", hint="try again later", retry_after_seconds=seconds
+            )
         if status == 401:
             named = errors.NotKnown(f"{where} does not know the key: {detail}", hint=_KEY_HINT)
             return named
@@ -313,9 +306,9 @@ class Client:
         if known is not None:
             return known
         if status == 403:
-            return AccessError(f"{where} refuses: {detail}", hint=_KEY_HINT)
+            return errors.AccessError(f"{where} refuses: {detail}", hint=_KEY_HINT)
         if status in _AGAIN:
-            return StoreUnavailable(f"{where} cannot answer now: {detail}", hint="try again")
+            return errors.StoreUnavailable(f"{where} cannot answer now: {detail}", hint="try again")
         if 400 <= status < 500 and status != 404 and problem.get("code"):
             return errors.UsageError(f"{where} refuses: {detail}", hint=str(problem.get("hint", "")))
         if 300 <= status < 400:
@@ -328,16 +321,16 @@ class Client:
         error.sent = sent
         return error
 
-    def _unreachable(self, reason: str) -> StoreUnavailable:
+    def _unreachable(self, reason: str) -> errors.StoreUnavailable:
         if reason == _OVER:
             reason = _unreached.get(self.address.shown, (0.0, ""))[1] or reason
-        return StoreUnavailable(
+        return errors.StoreUnavailable(
             f"cannot reach {self.address.shown}: {' '.join(reason.split())}",
             hint="is the server up? `segue doctor` looks",
         )
 
-    def _in_doubt(self) -> StoreUnavailable:
-        error = StoreUnavailable(
+    def _in_doubt(self) -> errors.StoreUnavailable:
+        error = errors.StoreUnavailable(
             f"{self.address.shown} did not answer a write: what was written may be there or not",
             hint="look with `segue log` before you do it again",
         )
@@ -373,7 +366,7 @@ def _problem(content: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _all_errors(base: type[SegueError]) -> dict[str, type[SegueError]]:
+def _all_errors(base: type[errors.SegueError]) -> dict[str, type[errors.SegueError]]:
     found = {base.code: base}
     for kind in base.__subclasses__():
         if kind.__module__ == base.__module__:
@@ -381,16 +374,18 @@ def _all_errors(base: type[SegueError]) -> dict[str, type[SegueError]]:
     return found
 
 
-def known_error(problem: dict[str, Any]) -> SegueError | None:
+def known_error(problem: dict[str, Any]) -> errors.SegueError | None:
     """The error that a problem describes; None if it is none of ours."""
-    kind = _all_errors(SegueError).get(str(problem.get("code", "")))
+    kind = _all_errors(errors.SegueError).get(str(problem.get("code", "")))
     if kind is None:
         return None
     detail, hint = str(problem.get("detail", "")), str(problem.get("hint", ""))
-    made: SegueError
+    made: errors.SegueError
     try:
-        if kind is StaleVersion:
-            made = StaleVersion(str(problem["stream"]), int(problem["expected"]), int(problem["actual"]))
+        if kind is errors.StaleVersion:
+            made = errors.StaleVersion(
+                str(problem["stream"]), int(problem["expected"]), int(problem["actual"])
+            )
         elif kind is errors.DamagedError:
             made = errors.DamagedError(*(str(problem[name]) for name in ("source", "where", "reason")))
         elif kind is errors.SessionHeld:

@@ -19,15 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import apsw
 
-from ...errors import (
-    AccessError,
-    DamagedError,
-    SegueError,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-)
+from ... import errors
 from .. import forks
 from . import schema
 
@@ -103,7 +95,7 @@ def _locked(path: str, *, alone: bool, timeout_seconds: float) -> Iterator[None]
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise StoreBusy(f"{path} is being opened or recovered", hint="try again") from None
+                    raise errors.StoreBusy(f"{path} is being opened or recovered", hint="try again") from None
                 time.sleep(0.01)
         yield
     finally:
@@ -115,7 +107,7 @@ def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
     """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
     with _locked(str(path), alone=True, timeout_seconds=timeout_seconds):
         if _open_elsewhere(path):
-            raise StoreBusy(
+            raise errors.StoreBusy(
                 f"other processes have {path} open", hint="end those that use Segue here, then try again"
             )
         _alone.add(str(path))
@@ -172,7 +164,7 @@ class SharedCommit:
     def __init__(self) -> None:
         self.appends = 0
         self.begun = False
-        self.fault: SegueError | None = None
+        self.fault: errors.SegueError | None = None
         """Why it cannot be made any more: nothing that was part of it is there."""
 
 
@@ -269,15 +261,15 @@ class Database:
 
     def _no_folder(self, fault: OSError) -> NoReturn:
         if isinstance(fault, PermissionError) or fault.errno == 30:
-            raise AccessError(
+            raise errors.AccessError(
                 f"cannot write in {self.path.parent}: {fault.strerror}",
                 hint="mend the folder's permissions, or choose another with SEGUE_HOME",
             ) from fault
         if fault.errno == 28:
-            raise StoreFull(
+            raise errors.StoreFull(
                 f"no space left for {self.path}", hint="free some space, then try again"
             ) from fault
-        raise StoreUnavailable(
+        raise errors.StoreUnavailable(
             f"cannot open {self.path}: {fault.strerror}", hint="see `segue doctor`"
         ) from fault
 
@@ -313,7 +305,7 @@ class Database:
         log = Path(f"{self._name}-wal")
         torn = os.stat(self._name).st_size % int(db.pragma("page_size"))
         if torn and not (log.exists() and log.stat().st_size):
-            raise DamagedError("the store", self._name, "its end is cut off")
+            raise errors.DamagedError("the store", self._name, "its end is cut off")
 
     def _may_use_wal(self) -> bool:
         return wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())
@@ -337,7 +329,7 @@ class Database:
         try:
             return look(db)
         except UnicodeDecodeError as fault:
-            raise DamagedError("the store", self._name, "a text is not UTF-8") from fault
+            raise errors.DamagedError("the store", self._name, "a text is not UTF-8") from fault
         except apsw.Error as fault:
             raise self.translate(fault) from fault
 
@@ -419,7 +411,7 @@ class Database:
         elif shared.fault is not None:
             raise shared.fault
         elif db.get_autocommit():  # what was written before is gone: this must not be kept alone
-            shared.fault = StoreUnavailable(_LOST, hint="try again")
+            shared.fault = errors.StoreUnavailable(_LOST, hint="try again")
             raise shared.fault
 
     def _undo(self, db: apsw.Connection, fault: BaseException) -> None:
@@ -430,7 +422,7 @@ class Database:
         if shared is not None and shared.fault is None:
             ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
             shared.begun = True
-            shared.fault = ours or StoreUnavailable(_LOST, hint="try again")
+            shared.fault = ours or errors.StoreUnavailable(_LOST, hint="try again")
 
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
@@ -461,33 +453,33 @@ class Database:
             raise self._busy()
         return turn
 
-    def _busy(self) -> StoreBusy:
-        return StoreBusy(
+    def _busy(self) -> errors.StoreBusy:
+        return errors.StoreBusy(
             f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
             hint="try again; `segue doctor` names who holds it",
         )
 
-    def translate(self, fault: apsw.Error) -> SegueError:
+    def translate(self, fault: apsw.Error) -> errors.SegueError:
         """Our error for one of SQLite's."""
         if isinstance(fault, apsw.BusyError | apsw.LockedError):
             return self._busy()
         if isinstance(fault, apsw.FullError):
-            return StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+            return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
-            return DamagedError("the store", str(self.path), str(fault))
+            return errors.DamagedError("the store", str(self.path), str(fault))
         may = os.access(self.path.parent, os.W_OK) and (
             not self.path.exists() or os.access(self.path, os.R_OK)
         )
         read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
-            return AccessError(
+            return errors.AccessError(
                 f"cannot write {self.path}: {fault}",
                 hint="mend the permissions, or choose another folder with SEGUE_HOME",
             )
         if isinstance(fault, apsw.CantOpenError):
-            return StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
+            return errors.StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
         if isinstance(fault, apsw.IOError):
-            return StoreUnavailable(
+            return errors.StoreUnavailable(
                 f"the disk did not take it: {fault}", hint="check space and quotas with `df`, then try again"
             )
-        return StoreError(f"the store failed: {fault}", hint="see `segue doctor`")
+        return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")
