@@ -13,14 +13,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text, slug
 from ...core.base.values import Texts, Value, texts
 from ...core.features.checks import PERSON, Check, covered_patterns
 from ...core.features.model import Feature
-from ...core.features.verdict import Gate, Verdict, counted, gate, steps_of, unchecked_steps, verdict_of
+from ...core.features.verdict import (
+    Counts,
+    Gate,
+    Verdict,
+    counted,
+    gate,
+    steps_of,
+    unchecked_steps,
+    verdict_of,
+)
 from ...core.journal.chain import faults
 from ...core.sessions import commands as do
 from ...core.sessions import feature_commands as fc
@@ -45,15 +54,10 @@ def declarer(actor: str, environment: Mapping[str, str]) -> str:
     return next((name for variable, name in agent_variables().items() if environment.get(variable)), PERSON)
 
 
-class FeatureList(Value):
+class FeatureList(Counts):
     """The features of a session with their verdicts, and counts over all of them."""
 
-    total: int
-    passing: int
-    failing: int
-    in_progress: int
-    stale: int
-    features: tuple[Verdict, ...]
+    features: tuple[Verdict, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -132,11 +136,8 @@ class Features:
         "failing", "complete" for "passing"."""
         wanted = {"failed": "failing", "complete": "passing"}.get(status, status)
         verdicts = self.verdicts()
-        counts = counted(verdicts)
-        return FeatureList(
-            counts.total, counts.passing, counts.failing, counts.in_progress, counts.stale,
-            tuple(verdict for verdict in verdicts if not wanted or verdict.status == wanted),
-        )  # fmt: skip
+        listed = tuple(verdict for verdict in verdicts if not wanted or verdict.status == wanted)
+        return FeatureList(**asdict(counted(verdicts)), features=listed)
 
     def get(self, id: str) -> Verdict:
         """The verdict of a feature as of now. Raises UnknownFeature."""
@@ -154,11 +155,12 @@ class Features:
 
     def history(self, id: str) -> Sequence[tuple[ev.Event, ev.Body]]:
         """Every event about a feature, in order; also about one that was removed."""
+        about = (ev.FeatureAdded, ev.FeatureChanged, ev.FeatureRemoved, ev.FeatureMoved)
         history = []
         for event in self.session.log():
             body = ev.read_body(event)
-            if id and id in (getattr(body, "feature", ""), _id_of(body)):
-                assert body is not None
+            own = body.id if isinstance(body, about) else getattr(body, "feature", "")
+            if id and own == id and body is not None:
                 history.append((event, body))
         return history
 
@@ -346,7 +348,7 @@ def patterns_of(feature: Feature) -> tuple[str, ...]:
 def unverified(decision: Gate) -> UnverifiedFeatures:
     """The error for a session that may not be completed."""
     error = UnverifiedFeatures(decision.text, hint=decision.hint)
-    error.counts = {name: getattr(decision.counts, name) for name in decision.counts.__struct_fields__}
+    error.counts = asdict(decision.counts)
     error.features = tuple(
         {"id": verdict.id, "status": verdict.status, "reason": verdict.reason}
         for verdict in decision.unproven
@@ -402,11 +404,6 @@ def _covers(value: Texts) -> tuple[str, ...]:
             )
         patterns += [path] if path else []
     return tuple(dict.fromkeys(patterns))
-
-
-def _id_of(body: ev.Body | None) -> str:
-    about = (ev.FeatureAdded, ev.FeatureChanged, ev.FeatureRemoved, ev.FeatureMoved)
-    return body.id if isinstance(body, about) else ""
 
 
 def stream_of_tree(root: Path) -> str:

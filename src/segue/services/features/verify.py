@@ -29,7 +29,6 @@ from ...effects.git.trees import Tree
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
-from ...errors import UnknownFeature
 from .features import Features, patterns_of
 from .trust import trust_checks
 
@@ -97,14 +96,11 @@ def verify(
     wanted = tuple(dict.fromkeys(ids))
     state = features.session.state
     for id in wanted:
-        if id not in state.features:
-            raise UnknownFeature(
-                f"there is no feature {id!r}", hint="`segue feature list` shows all features"
-            )
+        features.feature(id)
     with ExitStack() as stack:
         runner = stack.enter_context(Runner()) if _will_run(state, wanted, all) else None
         tree = features.look()  # while the runner starts
-        todo = _jobs(features, state, tree, wanted, all)
+        todo = _jobs(state, tree, wanted, all)
         refused = _accept(features, todo, trust, ask)
         todo = [job for job in todo if job.feature.id not in refused]
         untrusted = tuple({check.hash: check for checks in refused.values() for check in checks}.values())
@@ -126,24 +122,16 @@ def _will_run(state: SessionState, wanted: tuple[str, ...], all: bool) -> bool:
     return any(all or hash not in ran or not ran[hash].ok for hash, ran in checks)
 
 
-def _jobs(
-    features: Features, state: SessionState, tree: Tree, wanted: tuple[str, ...], all: bool
-) -> list[_Job]:
+def _jobs(state: SessionState, tree: Tree, wanted: tuple[str, ...], all: bool) -> list[_Job]:
     """Every check that is not proven for the files as they are now."""
     jobs = []
     for id, feature in state.features.items():
         if wanted and id not in wanted:
             continue
         covered, _ = tree.covered(patterns_of(feature))
-        due = [
-            check
-            for check in feature.checks
-            if all
-            or (ran := feature.ran.get(check.hash)) is None
-            or not ran.ok
-            or ran.covered != covered
-            or feature.status == "failing"
-        ]
+        proven = {hash for hash, ran in feature.ran.items() if ran.ok and ran.covered == covered}
+        every = all or feature.status == "failing"
+        due = [check for check in feature.checks if every or check.hash not in proven]
         hashes = tuple(check.hash for check in due)
         jobs += [_Job(feature, check, index == 0, hashes) for index, check in enumerate(due)]
     return jobs

@@ -94,7 +94,10 @@ def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes
     if not events:
         raise UnknownSession(f"there is no session {id!r}", hint="`segue list --all` names those that exist")
     if format == "yaml":
-        return _yaml_text(_document(events))
+        import yaml
+
+        text: str = yaml.safe_dump(_document(events), sort_keys=False, allow_unicode=True, width=100)
+        return text.encode()
     return pack(id, events, workspace.store)
 
 
@@ -153,13 +156,6 @@ def _document(events: Sequence[ev.Event]) -> session_yaml.Document:
     bodies = (ev.read_body(event) for event in reversed(events) if event.kind == ev.Imported.KIND)
     form = next((body.form for body in bodies if isinstance(body, ev.Imported)), [])
     return session_yaml.written_as(session_yaml.document(fold_all(events)), form)
-
-
-def _yaml_text(document: session_yaml.Document) -> bytes:
-    import yaml
-
-    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
-    return text.encode()
 
 
 # -- in ----------------------------------------------------------------------------------------
@@ -293,7 +289,9 @@ def deliver(
 def append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[ev.Draft] = ()) -> int:
     stream = stream_of(id)
     commits = _commits(parcel.events, id if id != parcel.session else "")
-    chain = _sealed(stream, commits)
+    chain: list[ev.Event] = []  # what these commits become in an empty stream
+    for drafts in commits:
+        chain += ev.seal(stream, len(chain), chain[-1].hash if chain else canon.GENESIS, drafts)
     own = [event.hash for event in parcel.events] if id == parcel.session else []
     there = _agreed(journal, stream, [event.hash for event in chain], own)
     commits += [list(behind)] if behind and there < len(chain) else []
@@ -314,14 +312,6 @@ def _commits(events: Sequence[ev.Event], as_id: str) -> list[list[ev.Draft]]:
             body = canon.encode({**canon.decode(body), "id": as_id})
         commits[-1].append(ev.Draft(event.kind, body, event.at, event.actor, event.run, event.format))
     return commits
-
-
-def _sealed(stream: str, commits: Iterable[Sequence[ev.Draft]]) -> list[ev.Event]:
-    """The events that these commits become in an empty stream."""
-    events: list[ev.Event] = []
-    for drafts in commits:
-        events += ev.seal(stream, len(events), events[-1].hash if events else canon.GENESIS, drafts)
-    return events
 
 
 def _agreed(journal: Journal, stream: str, chain: list[bytes], own: list[bytes]) -> int:

@@ -9,6 +9,7 @@ bundle is the same for another machine: a file that proves itself by its hashes.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -234,7 +235,7 @@ class Handoffs:
         path = self._workspace.home.handoff / f"{offer.id}.md"
         write_whole(path, text.encode())
         known = _traits(offer.to)
-        start = f'{known.start} "$(cat {_quoted(path)})"' if known.start else ""
+        start = f'{known.start} "$(cat {shlex.quote(str(path))})"' if known.start else ""
         told = ""
         if rules and known.rules_file and offer.status == "open":
             target = self._rules(offer.to)
@@ -316,9 +317,3 @@ def _section(title: str, rows: Sequence[str]) -> list[str]:
 def _line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 300 else line[:299] + "…"
-
-
-def _quoted(path: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(path))

@@ -8,7 +8,7 @@ withdrawn, both in the commit of the undo. An offer that was taken stays taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -62,11 +62,6 @@ def undo(session: SessionHandle) -> Saved:
     if offer is not None:
         handoffs.forget_rules(offer)
     return saved
-
-
-def still_taken(session: SessionHandle, notes: Collection[str]) -> list[Offer]:
-    """Offers that were taken with what an undo took back: who has one has it."""
-    return Handoffs(session.workspace).taken_with(session.id, notes)
 
 
 def _last_command(events: Sequence[ev.Event]) -> tuple[int, int]:
@@ -141,7 +136,6 @@ def _forgotten(
 
 def undone_of(session: SessionHandle, saved: Saved) -> dict[str, list[str]]:
     """The facts that an undo took back, and those of the same command that stay, in words."""
-
     found = session.log(after=saved.version - 1, limit=1) if saved.events else []
     body = ev.read_body(found[0]) if found else None
     told: dict[str, list[str]] = {"undone": [], "stays": []}
@@ -152,6 +146,6 @@ def undone_of(session: SessionHandle, saved: Saved) -> dict[str, list[str]]:
         notes |= {noted.text} if isinstance(noted, ev.Noted) else set()
         if not event.left:
             break
-    for one in still_taken(session, notes):
+    for one in Handoffs(session.workspace).taken_with(session.id, notes):  # who has one has it
         told["stays"].append(f"{one.taker} took offer {one.id}; `segue handoff --to NAME` offers anew")
     return told

@@ -108,16 +108,12 @@ def _unknown(
                 hashes.add(new.hash)
             continue
         before = moments.get((new.event, new.sum), "")
-        if new.id in ids or (before and _seconds_between(before, at) < SAME_SECONDS):
+        if new.id in ids or (before and abs(seconds_of(before) - seconds_of(at)) < SAME_SECONDS):
             continue
         ids.add(new.id)
         moments[(new.event, new.sum)] = at
         drafts.append(ev.draft(new, at=at, actor=OBSERVER))
     return len(events), drafts
-
-
-def _seconds_between(one: str, other: str) -> float:
-    return abs(seconds_of(one) - seconds_of(other))
 
 
 def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | None]:

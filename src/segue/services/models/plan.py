@@ -132,7 +132,8 @@ def project_facts(workspace: Workspace) -> ProjectFacts:
     root = workspace.working_tree.root
     repository = workspace.working_tree.repository
     files = git.tracked(repository)[:FILES_MAX] if repository is not None else []
-    commands = [*_makefile(root), *_package(root), *_languages(root, files), *_commands_run(workspace)]
+    made = [f"make {name}" for name in _TARGET.findall(_text(root / "Makefile")) if _CHECKS.search(name)]
+    commands = [*made, *_package(root), *_languages(root, files), *_commands_run(workspace)]
     return ProjectFacts(tuple(files), tuple(dict.fromkeys(commands))[:COMMANDS_MAX])
 
 
@@ -141,10 +142,6 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")[:200_000]
     except OSError:
         return ""
-
-
-def _makefile(root: Path) -> list[str]:
-    return [f"make {name}" for name in _TARGET.findall(_text(root / "Makefile")) if _CHECKS.search(name)]
 
 
 def _package(root: Path) -> list[str]:

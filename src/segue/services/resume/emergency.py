@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 
@@ -156,7 +156,7 @@ def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
     commands: list[Command] = []
     for raw in unsaved:
         with contextlib.suppress(msgspec.ValidationError):
-            commands.append(msgspec.convert(raw, do_union()))
+            commands.append(msgspec.convert(raw, Union[_COMMANDS]))  # noqa: UP007
     if not commands:
         return []
     try:
@@ -168,14 +168,6 @@ def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
             with contextlib.suppress(UsageError, ConflictError, RefusedError):
                 done += session.apply(command).events
     return [count(done, "unsaved change")] if done else []
-
-
-def do_union() -> Any:
-    """The commands that a file may hold, as a tagged union."""
-    union: Any = _COMMANDS[0]
-    for kind in _COMMANDS[1:]:
-        union = union | kind
-    return union
 
 
 class Guard:

@@ -326,7 +326,8 @@ def _notes(sources: RestorationSources, wanted: tuple[str, ...]) -> Iterator[Can
             seen.add(note.id)
             kind = "playbooks" if "playbook" in note.path.lower() else "related notes"
             yield _note(library, note, kind, "recommended", 0.8 / (1 + index / 10))
-    for id in _loaded_before(sources.state):
+    before = sources.state.notes if sources.state else {}
+    for id in sorted(before, key=lambda id: (-before[id].count, id)):
         yield from _note_by_id(library, id, "notes loaded before", "expanded", 1.0, seen)
 
 
@@ -344,10 +345,6 @@ def _recommended(state: SessionState | None) -> list[tuple[str, float]]:
     for index, (id, _) in enumerate(used):
         values.setdefault(id, 0.9 / (1 + index / 20))
     return list(values.items())
-
-
-def _loaded_before(state: SessionState | None) -> list[str]:
-    return sorted(state.notes, key=lambda id: (-state.notes[id].count, id)) if state else []
 
 
 def _note_by_id(

@@ -77,8 +77,12 @@ def resume(
         if state.status in OVER:
             return Resumed(Saved(session.id, state.version, 0), state.status)
         delta = _changes_since(session)
-        if delta is not None and _went_on(session, delta.left):
-            delta = None
+        if (
+            delta is not None
+            and state.status == "active"
+            and seconds_of(state.resumed) > seconds_of(delta.left)
+        ):
+            delta = None  # it was resumed after the moment with which now is compared
         timeout = pause_if_idle(session)
         found = working(session) if look else None
         saved = session.commit_trusted((do.Resume(),))
@@ -133,12 +137,6 @@ def _changes_since(session: SessionHandle) -> Delta | None:
             return since(workspace, session.id, begun=begun)
     except (SegueError, OSError):
         return None
-
-
-def _went_on(session: SessionHandle, left: str) -> bool:
-    """Whether the session was resumed after the moment with which now is compared, and is still active."""
-    state = session.state
-    return state.status == "active" and seconds_of(state.resumed) > seconds_of(left)
 
 
 def _restored(session: SessionHandle, budget: str, notes: Sequence[str], delta: Delta | None) -> Restoration:

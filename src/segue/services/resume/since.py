@@ -70,7 +70,7 @@ def since(
     finder = runs_of(workspace).finder()
     then = _scene_at(workspace, state, start) if start else _scene_when_left(workspace, state, finder)
     way = HistoryQuery(then, workspace.working_tree.root, seconds=seconds)
-    runs = list(_runs(workspace, finder, then))
+    runs = list(_runs(finder, then))
     events = _events(workspace, state, then)
     memories = _memories(workspace, then)
     now = scenes.look(workspace, seconds, begun)
@@ -78,7 +78,9 @@ def since(
     commits = way.history()
     present = _present(then, now)
     kinds = core.changes(then, now, commits, present)
-    changed = _paths(core.files_of(kinds))
+    files = core.files_of(kinds)
+    renamed = [path for pair in files.renamed for path in pair]
+    changed = [*files.created, *files.modified, *files.deleted, *renamed]
     beside = core.Beside(
         events=events,
         features=_features(workspace, state, then, changed) if state else (),
@@ -224,12 +226,7 @@ def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[
             yield path, "created" if path not in then else "deleted" if path not in now else "modified"
 
 
-def _paths(files: core.Files) -> list[str]:
-    renamed = [path for pair in files.renamed for path in pair]
-    return [*files.created, *files.modified, *files.deleted, *renamed]
-
-
-def _runs(workspace: Workspace, finder: RunFinder, then: Scene) -> Iterable[core.Mention]:
+def _runs(finder: RunFinder, then: Scene) -> Iterable[core.Mention]:
     """Runs that were active since, except the caller's own and sub-agents."""
     seen: set[str] = set()
     for found in runs_meant(finder, but=finder.is_caller):

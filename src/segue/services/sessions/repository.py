@@ -244,7 +244,8 @@ class SessionRepository:
         if self.learnt is not None:
             texts = [command.text for command in commands if type(command) is Learn]
             memories = self.learnt(session, texts) if texts else memories
-        cached = None if any(map(_needs_newest, commands)) else self.cached(session)
+        newest = any(command.LOOKS or not command.MERGES for command in commands)  # not an old state
+        cached = None if newest else self.cached(session)
         if cached is not None and since is not None and cached.version < since:
             cached = None  # a thread that was slower put back what it knew: the caller has seen more
         saved, _ = self._commit(
@@ -315,11 +316,6 @@ class SessionRepository:
             self._snap(session, state)
         if self._after_write is not None:
             self._after_write(count)
-
-
-def _needs_newest(command: Command) -> bool:
-    """Whether a command must not be decided in a state that may be an old one."""
-    return command.LOOKS or not command.MERGES
 
 
 def _begun(session: str, state: SessionState) -> SessionState:

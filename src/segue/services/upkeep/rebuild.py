@@ -12,7 +12,7 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, SegueError
 from ...stores.base import Journal, RunRow
 from ..runs import cursor
-from ..runs.discovery import RunFinder, found_of, read_blocks
+from ..runs.discovery import found_of, read_blocks
 from ..runs.observed import runs_of
 from ..runs.read_transcript import Reading, read
 from ..runs.run import facts_of, row_of
@@ -66,7 +66,6 @@ def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | N
 
 def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
     """Read every run from its start; one that cannot be read as it was is left as it is."""
-    finder = runs_of(workspace).finder()
     rows = runs_of(workspace).runs.rows()
     read, different = 0, []
     for done, listed in enumerate(rows):
@@ -74,7 +73,7 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
             progress(done, len(rows), listed.native)
         row = runs_of(workspace).runs.get(listed.key)
         kept = cursor.unpacked(row.reading) if row is not None else None
-        anew = _read_anew(workspace, finder, listed, kept)
+        anew = _read_anew(workspace, listed, kept)
         if row is None or anew is None:
             continue
         read += 1
@@ -88,9 +87,7 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
     return read, different
 
 
-def _read_anew(
-    workspace: Workspace, finder: RunFinder, row: RunRow, kept: cursor.StoredReading | None
-) -> Reading | None:
+def _read_anew(workspace: Workspace, row: RunRow, kept: cursor.StoredReading | None) -> Reading | None:
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)
     copy = runs_of(workspace).archive.find(row.key)

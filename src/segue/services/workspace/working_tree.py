@@ -113,7 +113,8 @@ class WorkingTree:
         """Whether the project file was trusted, with the content that it has now."""
         file_hash = content_hash(self.project_file)
         try:
-            accepted = bool(file_hash) and file_hash in _trusted_hashes(self._store)
+            bodies = map(ev.read_body, self._store.read(trust_stream(self._store)) if file_hash else ())
+            accepted = any(isinstance(body, ev.Trusted) and body.hash == file_hash for body in bodies)
         except StoreUnavailable:
             if self._last is None:
                 raise
@@ -219,11 +220,6 @@ def _is_text(path: str) -> bool:
         return path.isascii() or bool(path.encode())
     except UnicodeEncodeError:
         return False
-
-
-def _trusted_hashes(store: Store) -> set[str]:
-    bodies = (ev.read_body(event) for event in store.read(trust_stream(store)))
-    return {body.hash for body in bodies if isinstance(body, ev.Trusted)}
 
 
 def check_pause(folder: Path, data: Path, pause_file: str = "") -> None:

@@ -9,7 +9,7 @@ and what the driver says goes through ``masked`` first. Nothing here imports the
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from ...errors import BadSettings
 
@@ -48,7 +48,9 @@ class Address:
         account, at, place = rest.rpartition("@")
         user, colon, password = account.partition(":")
         secrets += [password, unquote(password)] if colon else []
-        self._secrets = sorted({s for s in (*secrets, *map(_quoted, secrets)) if s}, key=len, reverse=True)
+        self._secrets = sorted(
+            {s for one in secrets for s in (one, quote(one, safe="")) if s}, key=len, reverse=True
+        )
         self.libpq = f"{scheme}://{rest}" + _query(kept)
         """For the driver alone: it holds the password."""
         shown = [(name, value) for name, value in kept if name not in _SECRET_PARAMETERS]
@@ -77,12 +79,8 @@ def shown(where: str) -> str:
         return "postgresql://"
 
 
-def _quoted(text: str) -> str:
-    return quote(text, safe="")
-
-
 def _query(pairs: list[tuple[str, str]]) -> str:
-    return "?" + "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in pairs) if pairs else ""
+    return f"?{urlencode(pairs, quote_via=quote, safe='')}" if pairs else ""
 
 
 def _namespace(value: str) -> str:

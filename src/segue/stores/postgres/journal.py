@@ -168,7 +168,8 @@ class PostgresJournal(ABC):
         def work(db: Connection[Any], attempt: UUID) -> list[Event]:
             made[:] = self._append_many(db, attempt, appends)
             if pieces:
-                self._share(db)
+                sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE"
+                rows(db, sql, (self.namespace,))
                 found = [(self.namespace, bytes.fromhex(a), False, body) for a, body in pieces.items()]
                 many(db, _INSERT_PIECE, found)
             if memories is not None:
@@ -214,9 +215,6 @@ class PostgresJournal(ABC):
             " ORDER BY name FOR UPDATE"
         )
         return {name: (version, own) for name, version, own in rows(db, sql, (self.namespace, names))}
-
-    def _share(self, db: Connection[Any]) -> None:
-        rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE", (self.namespace,))
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -188,8 +188,10 @@ class RemotePort:
         have given if it has happened, and None if it has not."""
         method = port_method(self._port, name)
         body = wire.encode(method.body(*args, **named))
-        found = self.client.call(f"{method.port}/{name}", body, lambda: _boxed(settle()))
-        if isinstance(found, tuple):
+        found = self.client.call(
+            f"{method.port}/{name}", body, lambda: None if (found := settle()) is None else (found,)
+        )
+        if isinstance(found, tuple):  # which cannot be mistaken for bytes of an answer
             return found[0]
         try:
             return self._read(found, method)
@@ -205,8 +207,3 @@ class RemotePort:
                 f"{self.client.address.shown} answers in a way that this Segue does not understand: {fault}",
                 hint="are both of the same version?",
             ) from None
-
-
-def _boxed(found: T | None) -> tuple[T] | None:
-    """A result that cannot be mistaken for bytes of an answer."""
-    return None if found is None else (found,)

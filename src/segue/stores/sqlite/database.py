@@ -280,7 +280,8 @@ class Database:
             db.pragma("synchronous", "FULL")
             self.writable = schema.may_write(db)
             mode = str(db.pragma("journal_mode"))
-            wanted = "wal" if self._may_use_wal() else "delete"
+            safe = wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())
+            wanted = "wal" if safe else "delete"
             if self.writable and (mode == "wal") != (wanted == "wal"):
                 mode = str(db.pragma("journal_mode", wanted))
             self.journal_mode = mode
@@ -306,9 +307,6 @@ class Database:
         torn = os.stat(self._name).st_size % int(db.pragma("page_size"))
         if torn and not (log.exists() and log.stat().st_size):
             raise errors.DamagedError("the store", self._name, "its end is cut off")
-
-    def _may_use_wal(self) -> bool:
-        return wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""

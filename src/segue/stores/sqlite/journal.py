@@ -89,7 +89,7 @@ class SqliteJournal(ABC):
             for wish in appends:
                 events += self._append_many(db, numbers[wish.stream], wish)
             if pieces:
-                db.executemany(_INSERT_PIECE, _piece_rows(pieces))
+                db.executemany(_INSERT_PIECE, [(bytes.fromhex(a), body) for a, body in pieces.items()])
             if memories is not None:
                 self._learn(db, memories)
             trip("store.append.before_commit")
@@ -292,7 +292,3 @@ class SqliteJournal(ABC):
 
     def close(self) -> None:
         self.database.close()
-
-
-def _piece_rows(pieces: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
-    return [(bytes.fromhex(address), body) for address, body in pieces.items()]

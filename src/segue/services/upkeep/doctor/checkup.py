@@ -129,17 +129,13 @@ def _store(home: DataFolder) -> Iterator[Diagnosis]:
             "`segue recover --dry-run`, then `segue recover`",
         )
         return
-    yield _whole_store(path)
-    if is_network(path.parent, read_mounts()):
-        hint = "move the data folder to a local disk with SEGUE_HOME"
-        yield Diagnosis("file system", "warn", f"{path.parent} is on a network: slower, without WAL", hint)
-
-
-def _whole_store(path: Path) -> Diagnosis:
     with closing(SqliteStore(path)) as journal:
         journal.streams()  # opens it
         size, mode = path.stat().st_size / 1e6, journal.database.journal_mode
-        return proven(journal, f"{size:.1f} MB, {mode}")
+        yield proven(journal, f"{size:.1f} MB, {mode}")
+    if is_network(path.parent, read_mounts()):
+        hint = "move the data folder to a local disk with SEGUE_HOME"
+        yield Diagnosis("file system", "warn", f"{path.parent} is on a network: slower, without WAL", hint)
 
 
 def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
@@ -181,7 +177,8 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     detail = f"{counted} in {archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
     yield Diagnosis("archive", "ok", detail)
     broken = archive.broken()
-    gone = _without_source(home, {copy.about.key for copy in copies})
+    keys = {copy.about.key for copy in copies}
+    gone = [row for row in _runs(home) if row.key not in keys and not Path(row.path).exists()]
     if broken:
         hint = "`segue sync` makes copies anew while the transcripts are there"
         yield Diagnosis("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
@@ -199,11 +196,6 @@ def _runs(home: DataFolder) -> Sequence[RunRow]:
     with closing(SqliteStore(home.database)) as journal, suppress(SegueError):
         return journal.runs.rows()
     return []
-
-
-def _without_source(home: DataFolder, archived: set[str]) -> list[str]:
-    """Runs that can no longer be read: the agent deleted the transcript, and no copy is kept."""
-    return [row.native for row in _runs(home) if row.key not in archived and not Path(row.path).exists()]
 
 
 def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str, str]) -> Iterator[Diagnosis]:
