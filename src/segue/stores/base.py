@@ -125,8 +125,7 @@ class Memories(Protocol):
         side in it that the reader may see, by distance."""
 
     def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
-        """For whom memories are meant, by their ids; nothing of what they say. For whoever may ask as any
-        of these: not for showing."""
+        """For whom memories are meant, by id; not for showing."""
 
     def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
         """The audit trail of what the reader may see, the newest first."""
@@ -147,8 +146,7 @@ class Memories(Protocol):
 
 
 class ServerTables(Protocol):
-    """What a server keeps for itself: its keys, what was done with them, and what it answered.
-    Raises as a journal does."""
+    """A server's own: keys, what was done with them, and what it answered. Raises as a journal does."""
 
     def keys(self) -> list[KeyRecord]:
         """All keys, the oldest first, those that hold no more too."""
@@ -175,8 +173,7 @@ class ServerTables(Protocol):
         """Drop answers that were given before this moment."""
 
     def cut_audit(self, before: str) -> int:
-        """Drop the oldest lines of the audit, some thousands at most, that are from before this moment; how
-        many."""
+        """Drop lines of the audit from before this moment, some thousands at most; how many."""
 
 
 class Journal(Protocol):
@@ -232,8 +229,7 @@ class Store(Journal, Protocol):
     """All that Segue needs of one place: a journal, and in the same place what was observed and learnt."""
 
     machine: str
-    """Part of the names of streams that belong to this machine, where machines share the store; else
-    empty."""
+    """Part of the names of this machine's streams, where machines share the store; else empty."""
 
     @property
     def runs(self) -> Runs:

@@ -22,8 +22,7 @@ def body_of(memory: Memory) -> tuple[bytes, bytes]:
 
 
 def memory_of(row: tuple[Any, ...]) -> Memory:
-    """The memory in (number, body, hash, helpful, harmful, recalled, recalled at, …); DamagedError if the
-    body is not what was stored."""
+    """The memory in a row; DamagedError if the body is not what was stored."""
     no, body, own, helpful, harmful, recalled, at = row[:7]
     try:
         if canonical.digest(body)[:8] == own:

@@ -64,8 +64,7 @@ class SqlMemories(ABC):
     """Memories in the database of a journal."""
 
     WHOLE: ClassVar[str]
-    """Selects number, body, its hash, the four counts and when it was created, of all memories ``m``; ends
-    with a condition."""
+    """Selects number, body, its hash, four counts and creation of all memories ``m``, with a condition."""
     STAMP: ClassVar[str]
     """Selects a number that grows whenever a vector that was there has changed."""
     BITS_TABLE: ClassVar[str]
@@ -95,8 +94,6 @@ class SqlMemories(ABC):
     def _side(column: Any) -> list[int]:
         """The numbers in a column of ``SIDES``."""
         return list(column)
-
-    # -- reading -------------------------------------------------------------------------------
 
     def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         sql = "SELECT id, no FROM segue.memories WHERE namespace = :namespace AND id = ANY(:ids)"
@@ -138,8 +135,7 @@ class SqlMemories(ABC):
         return found
 
     def _newest_first(self, sql: str, values: dict[str, Any], *, whole: bool) -> Iterator[Row]:
-        """Rows by page: whoever has enough stops, and the rest is never asked for. If all are wanted, a page
-        is the whole."""
+        """Rows by page, so that the rest is never asked for; if all are wanted, a page is the whole."""
         order, further = " ORDER BY m.created DESC, m.no DESC", " AND (m.created, m.no) < (:at, :no)"
         if whole:
             yield from self._rows(sql + order, **values)
@@ -169,8 +165,6 @@ class SqlMemories(ABC):
         sql = _TRAIL.format(join=join, one=one)
         rows = self._rows(sql, seen=self._seen(reader), id=id, limit=limit)
         return [MemoryAudit(*row) for row in rows]
-
-    # -- finding -------------------------------------------------------------------------------
 
     def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         seen = self._seen(reader)
@@ -238,8 +232,6 @@ class SqlMemories(ABC):
         sql = "SELECT no, body FROM segue.memory_vectors WHERE namespace = :namespace AND no = ANY(:numbers)"
         return dict(self._rows(sql, numbers=list(numbers)))
 
-    # -- upkeep --------------------------------------------------------------------------------
-
     def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
         sql = self.WHOLE + _UNEMBEDDED.format(newest=_NEWEST if within else "")
         rows = self._rows(sql, model=model, limit=limit, within=within)
@@ -282,8 +274,6 @@ class SqlMemories(ABC):
                 db.change(sql, text=text)
 
         self._sql.repeatable(work)
-
-    # -- inside --------------------------------------------------------------------------------
 
     def _seen(self, reader: MemoryReader) -> list[int]:
         """The audiences that the reader belongs to."""

@@ -77,8 +77,6 @@ class MemoryWriter(ABC):
     def __init__(self, db: Statements) -> None:
         self.db = db
 
-    # -- what each database says in its own way ------------------------------------------------
-
     @abstractmethod
     def begin(self, *, changes: bool) -> None:
         """Be alone with the memories; ``changes``: some that are there will have other vectors."""
@@ -98,8 +96,6 @@ class MemoryWriter(ABC):
     @abstractmethod
     def is_duplicate(self, fault: Exception) -> bool:
         """Whether a statement failed because another live memory says the same to the same."""
-
-    # -- a change ------------------------------------------------------------------------------
 
     def apply(self, change: MemoryChange) -> list[str]:
         """All of it; the ids of what was added."""
@@ -191,8 +187,6 @@ class MemoryWriter(ABC):
             )
             self.db.many(sql, [{"no": known[key], "key": key} for key in new])
         return [known[key] for key in keys]
-
-    # -- what they are found by ----------------------------------------------------------------
 
     def _index(self, live: Sequence[Numbered]) -> None:
         """Words and vectors of what counts."""

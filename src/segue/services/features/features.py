@@ -45,8 +45,7 @@ from .trust import trusted_checks
 
 
 def declarer(actor: str, environment: Mapping[str, str]) -> str:
-    """Who declares something: the actor, but an agent instead of the user if its variables are in the
-    environment."""
+    """Who declares something: the actor, or if that is the user the agent whose variables are set."""
     if actor != PERSON:
         return actor
     from ...agents import agent_variables
@@ -255,8 +254,7 @@ class Features:
     def create(
         self, feature_id: str, description: str, test_steps: Texts = (), status: str = "", category: str = ""
     ) -> Verdict:
-        """``add`` as Aegis Memory's recipe calls it. A status that says more than is proven becomes a
-        claim."""
+        """``add`` as in Aegis Memory's recipe. A status that says more than is proven becomes a claim."""
         self.add(feature_id, description, category=category, steps=test_steps)
         if status and _declared(status) != "not_started":
             self.update(feature_id, status=status)
@@ -283,8 +281,7 @@ class Features:
         return self.get(id)
 
     def mark_complete(self, id: str, verified_by: str, notes: str = "") -> Verdict:
-        """Attest every step that no check proves. Raises UnverifiedFeatures while checks of other steps have
-        not passed."""
+        """Attest every step without a check. Raises UnverifiedFeatures while checks have not passed."""
         feature = self.feature(id)
         if not verified_by.strip():
             raise UsageError("a verification needs a name", hint="say who verified it: verified_by=…")

@@ -171,8 +171,7 @@ def _runs(feature: Feature, file: str) -> bool:
 
 
 def export_features(session: SessionHandle, format: str) -> bytes:
-    """The features as a file in one of ``FORMATS``, in which "passes" says what is proven now. Raises
-    UsageError for another format."""
+    """The features in one of ``FORMATS``; "passes" is what is proven now. Raises UsageError."""
     if format not in FORMATS:
         raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
     state = session.state

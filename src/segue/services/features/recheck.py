@@ -70,8 +70,7 @@ def recheck(features: Features, state: SessionState, until: float, holder: Any =
 def _run(
     features: Features, runner: Runner, todo: list[tuple[str, Check]], until: float, scratch: Path
 ) -> dict[int, str]:
-    """Why each check failed, by its index; empty for one that passed, missing for one that did not end in
-    time."""
+    """Why checks failed, by index; empty for one that passed, missing for one that did not end in time."""
     workspace = features.workspace
     passed_on = workspace.settings.text("check_environment").replace(",", " ").split()
     pending, limits = list(range(len(todo))), dict[int, float]()

@@ -73,8 +73,6 @@ class Handoffs:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    # -- looking -------------------------------------------------------------------------------
-
     def of(self, session: str) -> list[Offer]:
         """Every offer of a session, the oldest first."""
         events = self._workspace.store.read(_stream(session))
@@ -104,8 +102,6 @@ class Handoffs:
                 hint="`segue handoff --list` shows all offers",
             )
         return found
-
-    # -- doing ---------------------------------------------------------------------------------
 
     def offer(
         self, session: str, to: str, note: str = "", *, hours: float = HOURS, rules: bool = False
@@ -213,8 +209,6 @@ class Handoffs:
 
     def _clean(self, text: str) -> str:
         return clean_text(text, what="reason", mask=self._workspace.repository.mask).strip()
-
-    # -- what the taker gets -------------------------------------------------------------------
 
     def _memory(self, session: str, to: str, note: str) -> Memory | None:
         """A memory of the handoff that the taker may read."""

@@ -79,8 +79,7 @@ def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) 
 
 
 def _trust(service: MemoryService, memory: Memory, values: Mapping[str, Any]) -> str:
-    """The trust of a changed memory: an agent cannot raise it, and a text that an agent rewords is the
-    agent's."""
+    """The trust of a changed memory: an agent cannot raise it, and what it rewords is the agent's."""
     wanted = values.get("trust", memory.trust)
     if wanted not in mem.TRUSTS or service.who == PERSON:
         return str(wanted)
@@ -256,8 +255,7 @@ def _superseded(memory: Memory, by: str, reason: str) -> Memory:
 def decay(
     service: MemoryService, *, threshold: float = DECAY_THRESHOLD, dry_run: bool = False, **identity: str
 ) -> list[str]:
-    """Deprecate memories whose worth, by age, votes and use, is below a threshold. What the user declared
-    stays. Returns their ids."""
+    """Deprecate memories of little worth, by age, votes and use, but not the user's. Returns their ids."""
     if not dry_run:
         service.pause_file.check()
     at = now()

@@ -152,8 +152,7 @@ class MemoryService:
         error_pattern: str = "", correct_approach: str = "", file: str = "", commit: str = "",
         run: str = "", source: str = "", created: str = "",
     ) -> Memory:  # fmt: skip
-        """A memory as it would be stored: cleaned, checked, and with every default filled in. Raises
-        UsageError."""
+        """A memory as it would be stored: cleaned, checked, every default filled in. Raises UsageError."""
         reader = self.reader(agent=agent, user=user, namespace=namespace)
         begun = moment_of(created, "created") or now()
         if ttl_seconds is not None and not 0 < ttl_seconds < TTL_SECONDS_MAX:
@@ -386,8 +385,7 @@ class MemoryService:
             self.flush()
 
     def flush(self) -> None:
-        """Write down how often memories were recalled. A failure is ignored: the counts are not worth an
-        error."""
+        """Write down how often memories were recalled; a failure is ignored, it is not worth an error."""
         waiting, self._recalls = self._recalls, {}
         if waiting and not self.pause_file.in_force():
             try:

@@ -124,9 +124,6 @@ def _strategies(workspace: Workspace, task: str) -> list[str]:
     return []
 
 
-# -- the repository
-
-
 def project_facts(workspace: Workspace) -> ProjectFacts:
     """The files of the repository, and commands that check them: from build files and from the newest run."""
     root = workspace.working_tree.root
@@ -171,9 +168,6 @@ def _commands_run(workspace: Workspace) -> list[str]:
         for short, use in digest.commands.items()
         if use.kind in ("test", "check", "build") and use.ok
     ]
-
-
-# -- as a file
 
 
 def written(proposal: Proposal) -> str:

@@ -78,8 +78,7 @@ def material_of(
     path: Path | None,
     purpose: str = "brief",
 ) -> RunMaterial:
-    """The facts and excerpts of the newest run, as many as fit the smallest window of the configured
-    models."""
+    """The facts and excerpts of the newest run, as many as fit the smallest window of the models."""
     known = gather(workspace, state, runs, memories=(), covers=False)
     room = prompt.room_for(load_required(workspace).window, purpose)
     about = redact(prompt.facts_of(known, room // 4))
@@ -134,8 +133,7 @@ def refine(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
     transcript: Path | None = None, agent: str = "", here: bool = False, say: Announce | None = None,
 ) -> Refinement:  # fmt: skip
-    """Prepare without a model, ask one, ground its claims, and prepare again with those that hold. Raises
-    NoModel."""
+    """Prepare, ask a model, and prepare again with those of its claims that hold. Raises NoModel."""
     start = time.monotonic()
     load_required(workspace)
     options: dict[str, Any] = {"reason": reason, "transcript": transcript, "agent": agent, "here": here}
@@ -166,9 +164,6 @@ def masked(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     return tuple(
         Claim(claim.kind, redact(claim.text), claim.evidence, claim.trust, claim.at) for claim in claims
     )
-
-
-# -- other uses
 
 
 def summary(workspace: Workspace, session: SessionHandle, *, say: Announce | None = None) -> Refined:
@@ -222,8 +217,7 @@ def condensed_memories(
 
 
 def condensed_notes(workspace: Workspace, notes: Mapping[str, str], *, say: Announce | None = None) -> str:
-    """The same for notes by name, paragraph by paragraph; paragraphs that instruct their reader are left
-    out."""
+    """The same for notes by name, without paragraphs that instruct their reader."""
     texts = [
         (f"{name}#{number}", "agent", part)
         for name, text in notes.items()
@@ -240,8 +234,7 @@ def _prose(text: str) -> str:
 
 
 def reflections(workspace: Workspace, run: str = "", *, say: Announce | None = None) -> tuple[str, Refined]:
-    """Ask a model for lessons from the failures in a run, by default the newest. Returns the run's id,
-    too."""
+    """A run's id, by default of the newest, and lessons that a model draws from its failures."""
     finder = runs_of(workspace).finder()
     found = find_run(finder, run) if run else newest_other_run(finder)
     runs = summary_of_run(workspace, finder, found)

@@ -92,8 +92,6 @@ class Checkpointer:
         """How many checkpoints were saved."""
         self.last: Checkpointed | None = None
 
-    # -- for the program -----------------------------------------------------------------------
-
     def start(self) -> Checkpointer:
         """Start the thread; calling this again has no effect."""
         if self._thread is None:
@@ -106,8 +104,7 @@ class Checkpointer:
         return self
 
     def change(self, text: str = "") -> None:
-        """Note a change. A text is saved as what was just done. The change number ``changes_max`` saves at
-        once."""
+        """Note a change; a text is saved as what was just done. At ``changes_max`` all are saved at once."""
         with self._lock:
             self._pending.append(text)
             full = len(self._pending) >= self._changes_max
@@ -146,8 +143,6 @@ class Checkpointer:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    # -- the thread ----------------------------------------------------------------------------
 
     def _run(self) -> None:
         while not self._over.is_set():

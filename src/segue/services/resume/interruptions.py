@@ -152,8 +152,7 @@ def _changes(seen: Scene) -> tuple[tuple[str, str], ...]:
 
 
 def _try_prepare(session: SessionHandle, *, reason: str, seen: Scene | None) -> str:
-    """Write scene and manifest, and return the manifest's path; empty if that fails, since the pause is
-    saved."""
+    """Write scene and manifest; the manifest's path, or empty if that fails, since the pause is saved."""
     workspace = session.workspace
     if not workspace.home.path.is_dir():
         return ""  # nothing is stored on this machine
@@ -161,9 +160,6 @@ def _try_prepare(session: SessionHandle, *, reason: str, seen: Scene | None) -> 
         return prepare.prepare(workspace, session, reason=reason, seconds=LEAVE_SECONDS, seen=seen).path
     except (SegueError, OSError):
         return ""
-
-
-# -- processes of agents ---------------------------------------------------------------------------
 
 
 def stop_agents(session: SessionHandle) -> dict[str, str]:
@@ -186,9 +182,6 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
                 with suppress(SegueError, OSError):
                     session.apply(do.NoteAgent(name, {"active": False, "pid": 0, "pid_start": ""}))
     return outcomes
-
-
-# -- budget ----------------------------------------------------------------------------------------
 
 
 def budget_of(session: SessionHandle, state: SessionState | None = None) -> Standing:
@@ -235,9 +228,6 @@ def set_budget(
     return budget_of(session)
 
 
-# -- timeout ---------------------------------------------------------------------------------------
-
-
 def pause_if_idle(session: SessionHandle) -> Interruption | None:
     """Pause a session by timeout if it was inactive for longer than ``idle_minutes``; None if it was not."""
     workspace = session.workspace
@@ -270,9 +260,6 @@ def _last_run(workspace: Workspace, session: str) -> float:
         if found.changed <= newest:
             break
     return newest
-
-
-# -- errors and signals ----------------------------------------------------------------------------
 
 
 class SystemInterrupt(SystemExit):

@@ -34,8 +34,7 @@ OWNER = "project"
 
 
 def folder_of(workspace: Workspace) -> Path:
-    """The folder of this project's manifests: named after the project, and after its key if that name is
-    taken."""
+    """The folder of this project's manifests, named after the project, or its key if that name is taken."""
     import hashlib
 
     key, _ = workspace.working_tree.project_key(workspace.settings)

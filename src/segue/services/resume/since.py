@@ -94,9 +94,6 @@ def since(
     return core.delta(then, now, commits, beside, kinds)
 
 
-# -- the scene to compare with ---------------------------------------------------------------------
-
-
 def _scene_when_left(workspace: Workspace, state: SessionState | None, finder: RunFinder) -> Scene:
     """The scene when the work was left: as it was stored, or derived from the last run or the journal."""
     stored = scenes.stored_scene(workspace, state.id if state else "")
@@ -205,9 +202,6 @@ def _changed_at(path: Path) -> float:
         return os.lstat(path).st_mtime
     except OSError:
         return 0.0
-
-
-# -- what else changed -----------------------------------------------------------------------------
 
 
 def _present(then: Scene, now: Scene) -> dict[str, str]:

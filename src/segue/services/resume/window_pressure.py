@@ -87,9 +87,6 @@ def _threshold(share: float) -> float:
     return share if share else THRESHOLD_DEFAULT
 
 
-# -- sizes of windows ------------------------------------------------------------------------------
-
-
 def _file(home: DataFolder) -> Path:
     return home.path / "windows.json"
 

@@ -95,9 +95,6 @@ def _rule(port: str, method: str) -> Rule:
     return found
 
 
-# -- once ------------------------------------------------------------------------------------------
-
-
 class _Attempt:
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -154,9 +151,6 @@ class Attempts:
 
 
 _attempts = Attempts()
-
-
-# -- the journal -----------------------------------------------------------------------------------
 
 
 def _check_append(store: Store, asked: Any, access: Access) -> None:
@@ -233,9 +227,6 @@ def _snapshots(found: dict[str, Snapshot], asked: Any, _: Access) -> list[Snapsh
 
 def _about(_: Store, asked: Any, access: Access) -> About:
     return About(own_version(), access.project, access.role, access.agent)
-
-
-# -- memories --------------------------------------------------------------------------------------
 
 
 def _check_change(memories: Memories, change: MemoryChange, access: Access) -> None:

@@ -47,8 +47,7 @@ class AgentStates:
     def save(
         self, session: str, agent: str, value: Any, *, commit: Callable[..., Saved], since: int | None = None
     ) -> Saved:
-        """Store what is new of a value by ``commit``; ``since`` is the session's version at which it was last
-        seen."""
+        """Store what is new of a value by ``commit``; ``since`` is the version at which it was last seen."""
         with self._lock:
             kept = self._kept.get((session, agent))
             if kept is None or kept.version != self._repository.known_version(session):

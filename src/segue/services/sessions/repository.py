@@ -124,8 +124,6 @@ class SessionRepository:
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
 
-    # -- reading -------------------------------------------------------------------------------
-
     def state(self, session: str) -> SessionState:
         """The state as of now; raises UnknownSession."""
         return _begun(session, self._refresh(session))
@@ -227,8 +225,6 @@ class SessionRepository:
                 if state.status not in ("active", "created"):
                     self._snap(session, state)
         return sorted(cards, key=lambda card: (card.last_active, card.id), reverse=True)
-
-    # -- writing -------------------------------------------------------------------------------
 
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,

@@ -405,8 +405,7 @@ class Supervisor:
         return self.workspace.home.path / "launches" / f"{mark}.out"
 
     def _spend(self, launch: Launched, look: Look) -> None:
-        """What this run has cost so far, on top of those before it; a conversation that goes on counts
-        once."""
+        """Add what this run has cost so far; a conversation that goes on counts once."""
         before = self._before
         earlier = next((one for one in reversed(self.kept.launches[:-1]) if one.native == look.native), None)
         tokens = look.tokens - (earlier.tokens if earlier and look.native else 0)

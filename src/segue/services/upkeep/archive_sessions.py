@@ -117,8 +117,6 @@ class Cleanup:
             hold.release()
         return session
 
-    # -- one session ---------------------------------------------------------------------------
-
     @contextmanager
     def _held(self, id: str) -> Iterator[Hold]:
         hold = self._workspace.holds.take(id, holder=_HOLDER, run=new_run())
@@ -159,8 +157,7 @@ class Cleanup:
         write_whole(path, gzip.compress(body, mtime=int(datetime.now(UTC).timestamp())))
 
     def _drop(self, parcel: Parcel, ledger: Append) -> None:
-        """Out of the store: the stream, its holds, pieces that no other session names, and the copies of
-        its runs' transcripts."""
+        """Drop the stream, its holds, pieces that no other session names, and copies of its transcripts."""
         journal, stream = self._workspace.store, stream_of(parcel.session)
         whole = Append(stream, parcel.events[-1].version)
         while True:

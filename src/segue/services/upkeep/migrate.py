@@ -131,8 +131,6 @@ class _Move:
             verified, self.conflicts, self.kept, behind,
         )  # fmt: skip
 
-    # -- events --------------------------------------------------------------------------------
-
     def _copy(self, stream: str, version: int) -> None:
         """One stream, behind what the target has of it."""
         head = self.target.head(stream)
@@ -197,8 +195,6 @@ class _Move:
             self.target.append(Append(own, len(there), rest))
         self.events += len(rest)
 
-    # -- beside the journal --------------------------------------------------------------------
-
     def _runs(self, source: Runs, target: Runs) -> int:
         rows = source.rows()
         waiting, count = [], 0
@@ -231,8 +227,6 @@ class _Move:
             trip("migrate.after_memories")
         return count
 
-    # -- proof ---------------------------------------------------------------------------------
-
     def _verify(self, sessions: Sequence[str]) -> tuple[int, list[str]]:
         """How many sessions a refold of the target gives as the source has them; those that moved on."""
         verified, behind = 0, []
@@ -253,9 +247,6 @@ class _Move:
             self.target.keep(made)
             verified += 1
         return verified, behind
-
-
-# -- what belongs to a machine ---------------------------------------------------------------------
 
 
 def _owned(source: Store, theirs: str, ours: str) -> dict[str, str]:

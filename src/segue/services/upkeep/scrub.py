@@ -125,9 +125,6 @@ def _stays(journal: Journal, text: str) -> list[str]:
     return sorted(found)
 
 
-# -- a journal -------------------------------------------------------------------------------------
-
-
 def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
     """Erase a text from one journal: (events rewritten, pieces masked, sessions touched)."""
     rewrites: list[Rewrite] = []
@@ -227,9 +224,6 @@ def _mask_pieces(
         at += len(body)
 
 
-# -- runs ------------------------------------------------------------------------------------------
-
-
 def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     """Erase a text from what is kept of runs; the keys of those that held it. Names stay."""
     changed: list[RunRow] = []
@@ -297,9 +291,6 @@ def _holds(path: str, text: str) -> bool:
     except OSError:
         return False
     return mask_all(body, text) != body
-
-
-# -- files -----------------------------------------------------------------------------------------
 
 
 def _files(workspace: Workspace) -> list[Path]:

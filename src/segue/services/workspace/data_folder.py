@@ -10,8 +10,7 @@ from ...errors import AccessError, StoreUnavailable
 
 
 def is_remote(where: str) -> bool:
-    """Whether the address of a store is that of a Segue server. Every command asks, so nothing is
-    imported."""
+    """Whether an address is that of a Segue server. Every command asks, so nothing is imported."""
     return where[:8].lower().startswith(("https://", "http://"))
 
 
@@ -134,8 +133,7 @@ class DataFolder:
         return self.archive / f"{clean_name(session)}.jsonl.gz"
 
     def make(self) -> None:
-        """Create the folder if it is missing, accessible to its owner only. Raises AccessError or
-        StoreUnavailable."""
+        """Create the folder, accessible to its owner only. Raises AccessError or StoreUnavailable."""
         try:
             private_folder(self.path)
         except OSError as fault:

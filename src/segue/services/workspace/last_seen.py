@@ -33,8 +33,7 @@ _Cached = TypeVar("_Cached")
 
 
 class PendingRecord(Value):
-    """Commands that were declared together while the server could not be reached: the payload of a spool
-    record."""
+    """Commands declared together while the server could not be reached, as a spool record holds them."""
 
     session: str
     at: str
@@ -106,8 +105,6 @@ class LastSeen:
         for path in self._folder.glob("*"):
             path.unlink(missing_ok=True)
 
-    # -- writing -------------------------------------------------------------------------------
-
     def keep_session(self, session: str, state: SessionState) -> None:
         """Cache a session as it is now; the oldest beyond ``SESSIONS_SEEN_MAX`` are dropped."""
         seen = SessionSeen(session, now(), snapshot.FOLD, snapshot.encode(state))
@@ -118,8 +115,7 @@ class LastSeen:
             path.unlink(missing_ok=True)
 
     def keep_tree(self, tree: TreeRecord, trusted: str | None = None) -> None:
-        """Cache a working tree as it is now. ``trusted`` is the hash of its trusted project file; None keeps
-        the one in the cache."""
+        """Cache a working tree; ``trusted`` is the hash of its trusted project file, None: as cached."""
         accepted = self._trusted(tree.path) if trusted is None else trusted
         private_folder(self._folder)
         replace_quickly(self._tree_file(tree.path), msgspec.json.encode(TreeSeen(tree, now(), accepted)))
@@ -127,8 +123,6 @@ class LastSeen:
     def _tree_file(self, path: str) -> Path:
         name = tree_stream(path, self._machine).removeprefix("tree/")
         return self._folder / f"tree-{name}.json"
-
-    # -- reading -------------------------------------------------------------------------------
 
     def tree_seen(self, path: str) -> TreeRecord | None:
         """A working tree as it was last seen; None if it never was."""
@@ -188,8 +182,7 @@ def _read(path: Path, kind: type[_Cached]) -> _Cached | None:
 
 
 def commands_of(pending: PendingRecord) -> list[Command]:
-    """The commands of a record. Raises ``msgspec.ValidationError`` if this version of Segue does not know
-    one."""
+    """The commands of a record. Raises ``msgspec.ValidationError`` for one of a newer Segue."""
     if pending.create is not None:
         return [msgspec.convert(pending.create, do.Create)]
     return [msgspec.convert(command, waiting_union()) for command in pending.commands]

@@ -61,13 +61,10 @@ class OfflineQueue:
         self._unreachable = False
         """Whether the server could not be reached when it was last needed."""
 
-    # -- queueing ------------------------------------------------------------------------------
-
     def keep(
         self, session: str, commands: Sequence[Command], fault: errors.StoreUnavailable, actor: str
     ) -> QueuedCommand:
-        """Queue commands. Raises ``fault`` if they may not wait, or the error of a refusal that is certain
-        already."""
+        """Queue commands. Raises ``fault`` if they may not wait, or the refusal that is certain already."""
         self._unreachable = True
         self._remember(session)
         last = self.last(session)
@@ -118,8 +115,6 @@ class OfflineQueue:
                 raise fault
         except OSError:
             raise fault from None
-
-    # -- sending -------------------------------------------------------------------------------
 
     def drain(self) -> DrainResult:
         """Send everything that is pending. Raises StoreUnavailable if the server still cannot be reached."""
@@ -196,8 +191,7 @@ class _PendingSender:
         self._repositories: dict[tuple[str, str], SessionRepository] = {}
 
     def send(self, record: SpoolRecord) -> str:
-        """Commit a record, or an event that says why it was refused. Returns the refusal, empty if it was
-        saved."""
+        """Commit a record, or why it was refused. Returns the refusal, empty if it was saved."""
         pending = msgspec.json.decode(record.payload, type=PendingRecord)
         try:
             commands = commands_of(pending)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
 
 DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
-"""For a minute after a server could not be reached, other processes give their first attempt only 0.3
-seconds."""
+"""For a minute after a server could not be reached, processes try it for only 0.3 seconds at first."""
 
 
 def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Store:
@@ -83,8 +82,7 @@ def _was_down(home: DataFolder) -> bool:
 
 
 def _note_reached(home: DataFolder, reached: bool) -> None:
-    """Leave or remove the note for other processes. It only saves them time, so failing to write it is no
-    error."""
+    """Leave or remove the note for other processes. It only saves them time, so failing is no error."""
     try:
         if reached:
             home.unreachable_note.unlink(missing_ok=True)

@@ -80,8 +80,7 @@ def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | Non
 def without_store(
     folder: Path, environment: Mapping[str, str], last: LastSeenSession | None = None
 ) -> Workspace:
-    """An empty in-memory workspace, whatever is on disk; ``last`` is what is known of the folder's
-    session."""
+    """An empty in-memory workspace; ``last`` is what is known of the folder's session."""
     from ...stores.memory.store import VolatileStore
 
     opened = open_workspace(VolatileStore(), folder=folder, environment=environment)

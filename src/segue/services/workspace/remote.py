@@ -1,5 +1,4 @@
-"""The workspace whose store is a Segue server. While that cannot be reached, commands that may wait are
-queued."""
+"""The workspace of a Segue server. While that cannot be reached, commands that may wait are queued."""
 
 from __future__ import annotations
 

@@ -54,8 +54,7 @@ class SessionHandle:
     def apply(
         self, *commands: Command, pieces: Mapping[str, bytes] | None = None, since: int | None = None
     ) -> Saved:
-        """Make commands durable, all or none. Raises UsageError for commands that only Segue itself may
-        issue."""
+        """Make commands durable, all or none. Raises UsageError for those that only Segue may issue."""
         for command in commands:
             if command.WITNESSED:
                 raise UsageError(
@@ -84,8 +83,7 @@ class SessionHandle:
         return saved if hold is not None else workspace.with_warnings(saved)
 
     def go_back(self, command: Command, **options: Unpack[CommitOptions]) -> Saved:
-        """Commit a command that may change agents' saved states, such as a rewind, and drop the cached
-        ones."""
+        """Commit what may change agents' saved states, such as a rewind, and drop the cached ones."""
         saved = self.commit_trusted((command,), **options)
         self.workspace.agent_states.forget(self.id)
         return saved
@@ -139,8 +137,7 @@ class SessionHold:
         self._held.renew()
 
     def release(self) -> None:
-        """Release the session. Does nothing for a hold inside a hold of the same run: the outer one releases
-        it."""
+        """Release the session; of a hold inside a hold of the same run, only the outer one does."""
         if not self._nested:
             self._session.held = None
             self._held.release()

@@ -135,8 +135,7 @@ class WorkingTree:
         return file_hash
 
     def tree(self, *, fresh: bool = False) -> TreeRecord:
-        """The tree's record; ``fresh`` reads it again. While the store cannot be reached, it is the cached
-        one."""
+        """The tree's record, read again if ``fresh``; the cached one while the store cannot be reached."""
         if self.seen is None or fresh:
             try:
                 self.seen, self.from_store = self._read(str(self.root)), True
@@ -154,8 +153,7 @@ class WorkingTree:
         return tree
 
     def _root_commit(self) -> str:
-        """The root commit that the tree was bound by; empty if none is recorded or the store is
-        unreachable."""
+        """The root commit that the tree was bound by; empty if it is not recorded or cannot be read."""
         try:
             return self.tree().root_commit
         except StoreUnavailable:

@@ -91,8 +91,7 @@ class Workspace:
         return self.with_warnings(self.repository.commit(session, commands, **options))
 
     def start_offline(self, create: Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
-        """Begin a session although the store cannot be reached, and return its id. Without an offline queue,
-        as here, ``fault`` is raised."""
+        """Begin a session offline, and return its id. Without a queue, as here, ``fault`` is raised."""
         raise fault
 
     def last_seen(self, session: str) -> LastSeenSession | None:
@@ -115,8 +114,7 @@ class Workspace:
         """Drop the local cache of a remote store: it may hold a text that is being erased."""
 
     def with_warnings(self, saved: Saved) -> Saved:
-        """The result with a warning for every other living run that holds the session; checked at most once a
-        second."""
+        """The result, at most once a second with a warning for each other living run that holds it."""
         checked = time.monotonic()
         if checked < self._next_hold_check.get(saved.session, 0.0):
             return saved

@@ -28,8 +28,6 @@ class VolatileMemories:
         self._trail: list[tuple[int, mem.MemoryAudit]] = []
         self._last = 0
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(self, change: MemoryChange) -> list[str]:
         with self._lock:
             self.check(change)
@@ -90,8 +88,6 @@ class VolatileMemories:
         self._rows[self._last] = kept if memory.live else replace(kept, words="", model="", vector=b"")
         self._numbers[memory.id] = self._last
         return memory.id
-
-    # -- reading -------------------------------------------------------------------------------
 
     def _whole(self, no: int) -> mem.Memory:
         votes = [vote.vote for (of, _), vote in self._votes.items() if of == no]
@@ -195,8 +191,6 @@ class VolatileMemories:
             seen = {no for no, _ in self._seen(reader)}
             found = [trace for no, trace in self._trail if no in seen and id in ("", trace.memory)]
             return found[::-1][:limit]
-
-    # -- upkeep --------------------------------------------------------------------------------
 
     def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, mem.Memory]]:
         with self._lock:

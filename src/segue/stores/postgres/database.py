@@ -76,8 +76,6 @@ class Database:
         """The schema of pgvector; empty if this database does not have it."""
         return self.ready.vector if self.ready else ""
 
-    # -- connections ---------------------------------------------------------------------------
-
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[Connection[Any]]:
         """A connection for this block alone; StoreBusy if none is to be had before the deadline."""
@@ -120,8 +118,6 @@ class Database:
             db.close()
             raise
         return db
-
-    # -- work ----------------------------------------------------------------------------------
 
     def fetch(self, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
         """The rows of a statement that only reads."""
@@ -205,8 +201,6 @@ class Database:
         self.ready = None  # a standby when it was opened: perhaps no longer
         raise driver().errors.ReadOnlySqlTransaction("the server is a standby")
 
-    # -- faults --------------------------------------------------------------------------------
-
     def translate(self, fault: Error, *, doubt: bool = False) -> errors.SegueError:
         """Our error for one of the driver's; it never holds the password."""
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
@@ -276,9 +270,6 @@ def plain(text: str) -> str:
     return encodable(text.replace("\0", "\ufffd") if "\0" in text else text)
 
 
-# -- attempts --------------------------------------------------------------------------------------
-
-
 def remember(db: Connection[Any], namespace: str, attempt: UUID) -> None:
     """Note an attempt with what it does; one that is under way is waited for."""
     changed(db, "INSERT INTO segue.attempts (namespace, attempt) VALUES (%s, %s)", (namespace, attempt))
@@ -291,9 +282,6 @@ def tried(db: Connection[Any], namespace: str, attempt: UUID) -> bool:
     """Whether an attempt is there."""
     sql = "SELECT 1 FROM segue.attempts WHERE namespace = %s AND attempt = %s"
     return bool(rows(db, sql, (namespace, attempt)))
-
-
-# -- faults ----------------------------------------------------------------------------------------
 
 
 def _is_lost(fault: Error) -> bool:

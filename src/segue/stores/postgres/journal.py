@@ -89,8 +89,6 @@ class PostgresJournal(ABC):
     def _learn(self, db: Connection[Any], change: MemoryChange, attempt: UUID) -> None:
         """Make what happens to memories a part of an append."""
 
-    # -- writing -------------------------------------------------------------------------------
-
     def append(
         self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
         memories: MemoryChange | None = None,
@@ -216,8 +214,6 @@ class PostgresJournal(ABC):
         )
         return {name: (version, own) for name, version, own in rows(db, sql, (self.namespace, names))}
 
-    # -- reading -------------------------------------------------------------------------------
-
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         sql = (
             "SELECT version, header, body, hash, erased FROM segue.events"
@@ -261,8 +257,6 @@ class PostgresJournal(ABC):
         found = {raw.hex(): proven_piece(raw.hex(), body, erased=erased) for raw, body, erased in fetched}
         return {address: found[address] for address in wanted if address in found}
 
-    # -- the cache -----------------------------------------------------------------------------
-
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         wanted = list(streams)
         if not wanted:
@@ -284,8 +278,6 @@ class PostgresJournal(ABC):
 
         self.database.writing(work, lambda *_: None)  # the same once more does no harm
         trip("postgres.snapshot.after_commit")
-
-    # -- erasing -------------------------------------------------------------------------------
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
         def work(db: Connection[Any], attempt: UUID) -> bool:

@@ -66,8 +66,6 @@ class PostgresMemories(SqlMemories):
         self._database = database
         self._namespace = database.namespace
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(self, change: MemoryChange) -> list[str]:
         made: list[list[str]] = []
 
@@ -91,8 +89,6 @@ class PostgresMemories(SqlMemories):
         """Masks in trail and votes; the rows themselves are rewritten with the rest (``upkeep.compact``)."""
         if text:
             self._mask(text)
-
-    # -- reading -------------------------------------------------------------------------------
 
     def _mark(self, kind: str, name: object) -> str:
         return mark(self._namespace, kind, name)

@@ -1,5 +1,4 @@
-"""Shared SQL on Postgres: the namespace is a value of every statement, and every text is one that it can
-keep."""
+"""Shared SQL on Postgres: every statement has the namespace, and every text can be kept."""
 
 from __future__ import annotations
 

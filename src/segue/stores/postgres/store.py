@@ -1,5 +1,4 @@
-"""The store for teams: a journal, and in its namespace what was observed, what was learnt, and a server's own
-tables."""
+"""The store for teams: journal, runs, memories and a server's own tables, in a namespace."""
 
 from __future__ import annotations
 

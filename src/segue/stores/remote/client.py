@@ -99,8 +99,6 @@ class Client:
         """Close idle connections; the next call opens anew."""
         self._pool.close()
 
-    # -- calling -------------------------------------------------------------------------------
-
     def call(self, name: str, body: bytes, settle: Callable[[], T | None] | None = None) -> bytes | T:
         """The answer to ``port/method``. With ``settle`` it is a write: that says, after a doubt, what the
         answer would have been if the write is there, and None if it is not."""
@@ -275,8 +273,6 @@ class Client:
         if self.address.project:
             headers["Segue-Project"] = self.address.project
         return headers
-
-    # -- answers -------------------------------------------------------------------------------
 
     def _read(self, response: HTTPResponse, content: bytes) -> bytes:
         kind = response.headers.get_content_type()

@@ -22,8 +22,7 @@ _TRAIL_LINES = 50
 
 
 class RemoteMemories(RemotePort):
-    """Memories of a project on a server; who could read what was seen here is remembered, for looking it up
-    again after a doubt."""
+    """Memories on a server; who could read what is remembered, to look it up again after a doubt."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client, "memories")

@@ -90,8 +90,6 @@ class PortMethod:
         """The type of an answer."""
         return _ANSWERS.get((self.port, self.name)) or _received(self._hints["return"])
 
-    # -- the client's side ---------------------------------------------------------------------
-
     def body(self, *args: Any, **named: Any) -> dict[str, Any]:
         """The request for a call with these arguments."""
         bound = self._signature.bind(None, *args, **named)
@@ -101,8 +99,6 @@ class PortMethod:
 
     def _name(self, argument: Parameter) -> str:
         return _NAMES.get((self.port, self.name, argument.name), argument.name)
-
-    # -- the server's side ---------------------------------------------------------------------
 
     @cached_property
     def request(self) -> type[msgspec.Struct]:

@@ -55,8 +55,6 @@ class RemoteStore:
     def close(self) -> None:
         self.client.close()
 
-    # -- writing -------------------------------------------------------------------------------
-
     def append(
         self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
         memories: MemoryChange | None = None,
@@ -103,8 +101,6 @@ class RemoteStore:
             return bool(gone and all(gone)) or None
 
         self._journal.once("drop", settle, *streams, pieces=pieces, beside=beside)
-
-    # -- reading -------------------------------------------------------------------------------
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         events: list[Event] = []

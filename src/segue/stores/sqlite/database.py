@@ -373,8 +373,7 @@ class Database:
         return result
 
     def _renew_writer(self, db: apsw.Connection, cursor: apsw.Cursor) -> None:
-        """Take another cursor after a fault: a look that was not at its end would hold this thread to what
-        the store was then."""
+        """Take another cursor: one that was not at its end would hold this thread to an old state."""
         with suppress(apsw.Error):
             cursor.close(True)
             self._local.writer = db.cursor()

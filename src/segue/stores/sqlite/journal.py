@@ -60,8 +60,6 @@ class SqliteJournal(ABC):
     def _learn(self, db: apsw.Cursor, change: MemoryChange) -> None:
         """Make what happens to memories a part of an append."""
 
-    # -- writing -------------------------------------------------------------------------------
-
     @contextmanager
     def together(self) -> Iterator[None]:
         """What this thread writes within is one commit, made at the end: until then none of it is durable,
@@ -125,8 +123,6 @@ class SqliteJournal(ABC):
             events.append(event)
         return events
 
-    # -- reading -------------------------------------------------------------------------------
-
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         def look(db: apsw.Connection) -> list[tuple[Any, ...]]:
             number = self._known(db, stream)
@@ -170,8 +166,6 @@ class SqliteJournal(ABC):
             for body, erased in self.database.fetch(sql, (bytes.fromhex(address),)):
                 found[address] = proven_piece(address, body, erased=erased)
         return found
-
-    # -- what is known of streams --------------------------------------------------------------
 
     def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
         def in_this_file(db: apsw.Connection) -> T:
@@ -220,8 +214,6 @@ class SqliteJournal(ABC):
             self._numbers, self._seen = {}, {}
         self._seen[stream] = (version, own)
 
-    # -- the cache -----------------------------------------------------------------------------
-
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         state_column = "x''" if cards else "state"
         sql = f"SELECT version, fold, {state_column}, card FROM snapshots WHERE stream = ?"
@@ -247,8 +239,6 @@ class SqliteJournal(ABC):
 
         self.writing(work)
         trip("store.snapshot.after_commit")
-
-    # -- erasing -------------------------------------------------------------------------------
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
         def work(db: apsw.Cursor) -> None:

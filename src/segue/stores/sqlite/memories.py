@@ -58,8 +58,6 @@ class SqliteMemories(SqlMemories):
         self._database = database
         self._generation = database.generation
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(self, change: MemoryChange) -> list[str]:
         if any(kept.memory.forgotten for kept in change.puts):
             self._database.connection().pragma("secure_delete", 1)
@@ -87,8 +85,6 @@ class SqliteMemories(SqlMemories):
         self._database.writing(lambda db: db.execute(optimize))
         if self._database.journal_mode == "wal":
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    # -- reading -------------------------------------------------------------------------------
 
     def _seen(self, reader: MemoryReader) -> list[int]:
         self._database.connection()

@@ -1,5 +1,4 @@
-"""The embedded store: a journal, and in its file what was observed, what was learnt, and a server's own
-tables."""
+"""The embedded store: journal, runs, memories and a server's own tables, in one file."""
 
 from __future__ import annotations
 

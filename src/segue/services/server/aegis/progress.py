@@ -153,9 +153,6 @@ def _word(state: SessionState, label: Label) -> str:
     return "active" if state.status == "created" else state.status
 
 
-# -- what must be done -----------------------------------------------------------------------------
-
-
 def _commands(
     workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
@@ -226,8 +223,6 @@ def _move(workspace: Workspace, state: SessionState, wanted: str, summary: str) 
         raise unverified(found)
     return [do.Complete(summary, "", covered, attest)]
 
-
-# -- labels ----------------------------------------------------------------------------------------
 
 _labels: OrderedDict[tuple[str, ...], Label] = OrderedDict()
 """Labels by the addresses of their pieces: those name what they hold, so it never grows old."""

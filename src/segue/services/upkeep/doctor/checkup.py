@@ -288,8 +288,6 @@ def _variables(environment: Mapping[str, str]) -> Diagnosis:
     )
 
 
-# -- the proof -------------------------------------------------------------------------------------
-
 _HEADER = "a broken header"
 _DAMAGES = ("a flipped byte", _HEADER, "a truncated file", "a lost file")
 """What is lost is in the file nowhere else, and needs a backup; only a broken header costs nothing."""

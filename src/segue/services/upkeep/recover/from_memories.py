@@ -130,9 +130,6 @@ def _cleaned(memory: Memory, clean: Callable[[Any], Any]) -> Memory:
     return replace(changed, revision=memory.revision + 1, content=content)
 
 
-# -- the rung --------------------------------------------------------------------------------------
-
-
 def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[LostSession]:
     """Sessions that memories tell of and that are nowhere else."""
     by_session: dict[str, list[Memory]] = {}

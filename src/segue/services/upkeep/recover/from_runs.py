@@ -39,8 +39,7 @@ WORDS = SourceWords(
 def lost_sessions(
     home: DataFolder, there: Collection[str], journal: Store | None = None
 ) -> list[LostSession]:
-    """Sessions that copies of transcripts name and that are nowhere else; with a ``journal`` that machines
-    share, copies in it too."""
+    """Sessions that only copies of transcripts name; with a ``journal`` that is shared, copies in it too."""
     archive = Archive(home.transcripts)
     found: dict[str, list[Copy]] = {}
     copies = archive.copies()

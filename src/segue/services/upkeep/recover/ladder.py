@@ -174,9 +174,6 @@ def _behind_backup(home: DataFolder) -> list[str]:
     return []
 
 
-# -- building a new store from what is left --------------------------------------------------------
-
-
 class _Built(Value):
     """A new store, not yet in place."""
 
@@ -210,9 +207,6 @@ def _build(home: DataFolder, path: Path, progress: Progress | None) -> _Built:
         raise SegueError(f"the rebuilt store does not verify: {problems[0]}", hint="report this as a bug")
     live = sum(not memory.forgotten for memory in memories)
     return _Built(new, missing, rungs, live, sources.doubt(home, read, memories))
-
-
-# -- putting it in place ---------------------------------------------------------------------------
 
 
 def _swap(home: DataFolder, path: Path, new: Path) -> str:
@@ -256,9 +250,6 @@ def _remove_leftovers(path: Path) -> None:
 def _remove(path: Path) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-# -- the other rungs -------------------------------------------------------------------------------
 
 
 def _lost_sessions(
