@@ -46,14 +46,12 @@ def matched(index: WordIndex, words: Sequence[str], limit: int, total: int, leng
 
 
 def _estimated(newest: int, numbers: Sequence[int], total: int) -> int:
-    """How many hold a word, told from the newest that do."""
     newest = newest or numbers[0]
     density = len(numbers) / max(1, newest - numbers[-1] + 1)
     return max(len(numbers), min(total, round(density * newest)))
 
 
 def _narrow(index: WordIndex, words: Sequence[str], common: list[int], postings: list[list[int]]) -> None:
-    """Of common words, those that hold another word of the query too."""
     rare = [words[place] for place in range(len(words)) if place not in common]
     others = {place: rare or [words[other] for other in common if other != place] for place in common}
     asked = [place for place in common if others[place]]

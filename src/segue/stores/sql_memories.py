@@ -276,7 +276,6 @@ class SqlMemories(ABC):
         self._sql.repeatable(work)
 
     def _seen(self, reader: MemoryReader) -> list[int]:
-        """The audiences that the reader belongs to."""
         sql = "SELECT no, key FROM segue.audiences WHERE namespace = :namespace AND no > :last"
         with self._lock:
             return self._audiences.seen(reader, lambda last: self._rows(sql, last=last))

@@ -189,7 +189,6 @@ class MemoryWriter(ABC):
         return [known[key] for key in keys]
 
     def _index(self, live: Sequence[Numbered]) -> None:
-        """Words and vectors of what counts."""
         words = [{"no": no, "words": self.words_of(audience, kept)} for no, audience, kept in live]
         self.db.many(self.ADD_WORDS, words)
         count: Counter[int] = Counter(audience for _, audience, _ in live)
@@ -239,7 +238,6 @@ def marked(memory: Memory, audience: int) -> tuple[tuple[str, object], ...]:
 
 
 def _row(no: int, audience: int, kept: StoredMemory) -> dict[str, Any]:
-    """A memory as columns."""
     memory = kept.memory
     body, body_hash = body_of(memory)
     return {

@@ -71,8 +71,6 @@ class _Job(Value):
 
 
 class _FinishedCheck(Value):
-    """A check that has run, and the tree as it was before."""
-
     job: _Job
     outcome: CheckOutcome
     before: Tree
@@ -211,7 +209,6 @@ class _Verification:
             self._start(runner, waiting.pop(), jobs)
 
     def _seconds_to_look(self) -> float:
-        """Seconds until the tree may be read again."""
         apart = max(LOOK_SECONDS_MIN, LOOK_SHARE * self.tree.took_seconds)
         return max(0.0, self.looked + apart - time.monotonic())
 

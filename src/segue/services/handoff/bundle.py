@@ -110,7 +110,6 @@ def _no_secrets(workspace: Workspace, session: str) -> None:
 
 
 def _memories(workspace: Workspace, session: str, to: str) -> str:
-    """Those of the session that the taker may read, as an export of memories."""
     service = memories_of(workspace)
     reader = service.reader(agent="" if to == ANYONE else to, session=session)
     found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())

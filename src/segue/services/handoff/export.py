@@ -413,7 +413,6 @@ def _in_their_words(
 
 
 def _cleaned(value: Any, path: str, workspace: Workspace) -> Any:
-    """The value with every text through the door."""
     if isinstance(value, str):
         return clean_text(value, what=path or "document", mask=workspace.repository.mask)
     if isinstance(value, dict):

@@ -187,7 +187,6 @@ class Handoffs:
             return self._settled(offer)
 
     def _open(self, offer: Offer) -> None:
-        """HandoffSettled unless the offer is open now."""
         current = self._settled(offer)
         if current.status != "open":
             who = f" by {current.taker}" if current.taker else ""
@@ -211,7 +210,6 @@ class Handoffs:
         return clean_text(text, what="reason", mask=self._workspace.repository.mask).strip()
 
     def _memory(self, session: str, to: str, note: str) -> Memory | None:
-        """A memory of the handoff that the taker may read."""
         if to == ANYONE:
             return None
         state = self._workspace.repository.state(session)

@@ -54,7 +54,6 @@ def _trusted(where: InstallTarget) -> int:
 
 
 def _hooks(listed: Any) -> list[dict[str, Any]]:
-    """The hooks in an answer, wherever they stand in it."""
     if isinstance(listed, dict):
         if isinstance(listed.get("key"), str) and isinstance(listed.get("currentHash"), str):
             return [listed]

@@ -211,7 +211,6 @@ class Handler:
             return False
 
     def _session(self, workspace: Workspace) -> SessionHandle | None:
-        """The session of the run, or the one that is current here."""
         id = session_of_run(workspace, self.event.agent, self.event.native)
         try:
             return find_session(workspace, id)
@@ -267,7 +266,6 @@ class Handler:
         return self._look(workspace)
 
     def _keep_event(self, workspace: Workspace) -> bool:
-        """Store what happened, or spool it; says whether it is stored."""
         id, at, pid = os.urandom(8).hex(), time.time_ns(), os.getppid()
         record = SpoolRecord(self.event.agent, self.name, self.payload, id, at, pid)
         if self._try(lambda: store(workspace, [record])):
@@ -297,7 +295,6 @@ class Handler:
         return HookReply()
 
     def _take_in(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
-        """The run as it is now, kept with its digest."""
         from ..runs.sync import sync
 
         finder = runs_of(workspace).finder()

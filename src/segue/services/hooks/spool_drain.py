@@ -89,7 +89,6 @@ def store(workspace: Workspace, records: Sequence[SpoolRecord]) -> int:
 def _unknown(
     workspace: Workspace, stream: str, wanted: Iterable[tuple[SpoolRecord, ev.Body]]
 ) -> tuple[int, list[Draft]]:
-    """(version of the stream, what is not in it yet)."""
     events = workspace.store.read(stream)
     ids: set[str] = set()
     moments: dict[tuple[str, str], str] = {}
@@ -140,7 +139,6 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
 
 
 def _given(record: SpoolRecord) -> tuple[str, ev.Body | None]:
-    """A brief that was given, as the hook that gave it spooled it."""
     try:
         told = msgspec.json.decode(record.payload)
         body = msgspec.convert(told["body"], ev.BriefGiven)

@@ -112,7 +112,6 @@ def _task(workspace: Workspace, task: str) -> str:
 
 
 def _session(workspace: Workspace) -> str:
-    """The current session, to whose cap the cost counts."""
     return workspace.named_session or workspace.working_tree.tree().current
 
 
@@ -161,7 +160,6 @@ def _languages(root: Path, files: Sequence[str]) -> list[str]:
 
 
 def _commands_run(workspace: Workspace) -> list[str]:
-    """Successful commands of the newest run that test, check or build."""
     return [
         short
         for digest in summary_of_session(workspace, None).digests[:1]

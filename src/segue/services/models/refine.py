@@ -229,7 +229,6 @@ def condensed_notes(workspace: Workspace, notes: Mapping[str, str], *, say: Anno
 
 
 def _prose(text: str) -> str:
-    """A note without its comments and headings."""
     return "\n".join(line for line in text.split("\n") if not line.startswith(("<!--", "#")))
 
 

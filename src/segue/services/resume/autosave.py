@@ -158,7 +158,6 @@ class Checkpointer:
                 _log.exception("checking for changes failed")
 
     def _due(self) -> str:
-        """The reason to save now; empty if there is none."""
         fired, self._fired = self._fired, ""
         if fired:
             return fired
@@ -173,7 +172,6 @@ class Checkpointer:
         return self._fired_trigger()
 
     def _fired_trigger(self) -> str:
-        """A chosen trigger that fired since the last check; empty if none did."""
         if window_pressure.FILE_MODIFIED in self.triggers:
             seen, self._seen = self._seen, self._files()
             if seen != self._seen:

@@ -78,8 +78,6 @@ class Boot(Value):
 
 
 class _Results:
-    """What the thread has found out so far."""
-
     def __init__(self) -> None:
         self.about: dict[str, Any] = {
             "project": "", "session": "", "goal": "", "phase": "", "environment": "", "done": 0, "pending": 0,
@@ -198,7 +196,6 @@ class _Inspection:
         self._describe(source)
 
     def _is_outdated(self, source: Path | None) -> bool:
-        """Whether work continued after the manifest was written."""
         assert source is not None
         written = source.stat().st_mtime
         slack = 60.0
@@ -323,7 +320,6 @@ class _Inspection:
         )
 
     def _changes(self) -> Readiness | None:
-        """Whether the uncommitted changes of then are still there."""
         from .since import since
 
         session = self.state.id if self.state else ""

@@ -115,7 +115,6 @@ def pending(folder: Path, session: str = "") -> list[Path]:
 
 
 def _being_merged(path: Path) -> bool:
-    """Whether a living process has claimed the file."""
     pid = path.name.rpartition(".json.")[2]
     return path.suffix != ".json" and pid.isdecimal() and int(pid) != os.getpid() and bool(start_of(int(pid)))
 

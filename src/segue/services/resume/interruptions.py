@@ -104,7 +104,6 @@ def interrupt(session: SessionHandle, cause: str, reason: str = "", **facts: Any
 def _emergency(
     session: SessionHandle, cause: str, reason: str, fault: BaseException, facts: dict[str, Any]
 ) -> Interruption:
-    """Write an emergency file, because the store failed."""
     guard = session.keeper or Guard(session, {})
     guard.keep_unsaved([do.Pause(reason, cause)], fault)
     path = guard.save(f"{cause}: {reason}" if reason else cause)
@@ -146,7 +145,6 @@ def _seen(session: SessionHandle) -> Scene | None:
 
 
 def _changes(seen: Scene) -> tuple[tuple[str, str], ...]:
-    """The uncommitted changes as a session records them."""
     kinds = {"renamed": "modified", "conflict": "modified"}
     return tuple((change.path, kinds.get(change.kind, change.kind)) for change in seen.dirty)
 
@@ -250,7 +248,6 @@ def pause_if_idle(session: SessionHandle) -> Interruption | None:
 
 
 def _last_run(workspace: Workspace, session: str) -> float:
-    """When a run of the session was last active."""
     finder = runs_of(workspace).finder()
     newest = max((row.last for row in runs_of(workspace).runs.rows(session=session)), default=0.0)
     for found in finder.found():

@@ -159,7 +159,6 @@ def _record(
     workspace: Workspace, state: SessionState, restored: Restoration, candidates: Sequence[Candidate],
     library: Library,
 ) -> None:  # fmt: skip
-    """Record in the session what was loaded: ids, paths and hashes."""
     notes = library.all()
     kinds = {candidate.note: candidate.kind for candidate in candidates if candidate.note}
     used = [id for id in restored.notes_restored if kinds.get(id) != "index notes"]
@@ -233,7 +232,6 @@ def _candidate(
 
 
 def _changes(sources: RestorationSources) -> Iterator[Candidate]:
-    """Uncommitted changes, those of this work first."""
     if repository.find(sources.root) is None:
         return
     changes = sources.changes()
@@ -270,7 +268,6 @@ def _relative(path: str, cwd: str, root: Path) -> str:
 
 
 def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
-    """Failing checks with their output."""
     from ...effects.files.check_outputs import Outputs
 
     outputs = Outputs(workspace.home.evidence)
@@ -291,12 +288,10 @@ def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
 
 
 def _end(text: str) -> str:
-    """The end of an output, where it says what failed."""
     return text if len(text) <= OUTPUT_CHARS else text[-OUTPUT_CHARS:].partition("\n")[2]
 
 
 def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
-    """The newest decisions of the last ``DECISION_DAYS``."""
     since = (datetime.now(UTC) - timedelta(days=DECISION_DAYS)).isoformat().replace("+00:00", "Z")
     recent = [d for d in reversed(list(state.decisions)) if not d.at or d.at >= since][:limit]
     for index, decision in enumerate(recent):

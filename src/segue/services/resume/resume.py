@@ -130,7 +130,6 @@ def take_up(target: SessionHandle) -> SessionHandle | None:
 
 
 def _changes_since(session: SessionHandle) -> Delta | None:
-    """What changed since the session was left; None if that cannot be delta."""
     workspace = session.workspace
     try:
         with SceneQuery(workspace.working_tree.root) as begun:

@@ -137,7 +137,6 @@ def _derived_scene(
     workspace: Workspace, state: SessionState | None, moment: float, source: str, *, head: str = "",
     touched: Sequence[str] = (),
 ) -> Scene:  # fmt: skip
-    """The scene of a moment at which none was stored."""
     root = workspace.working_tree.root
     repository = git.find(root)
     scene = Scene(
@@ -158,7 +157,6 @@ def _derived_scene(
 
 
 def _version_at(workspace: Workspace, state: SessionState | None, moment: float) -> int:
-    """The version that a session had at a moment."""
     if state is None:
         return 0
     at = iso(moment + 1)
@@ -166,7 +164,6 @@ def _version_at(workspace: Workspace, state: SessionState | None, moment: float)
 
 
 def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> Scene:
-    """The scene at a time, an age or a commit. Raises UsageError if ``start`` is none of them."""
     stored = scenes.stored_scene(workspace, state.id if state else "")
     touched = stored.touched if stored else scenes.touched(workspace.working_tree.root, state, ())
     age = _AGO.fullmatch(start.strip())
@@ -221,7 +218,6 @@ def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[
 
 
 def _runs(finder: RunFinder, then: Scene) -> Iterable[core.Mention]:
-    """Runs that were active since, except the caller's own and sub-agents."""
     seen: set[str] = set()
     for found in runs_meant(finder, but=finder.is_caller):
         if found.changed <= then.at + SLACK_SECONDS or len(seen) >= RUNS_MAX:
@@ -235,7 +231,6 @@ def _runs(finder: RunFinder, then: Scene) -> Iterable[core.Mention]:
 
 
 def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tuple[core.Mention, ...]:
-    """Events of the session since."""
     if state is None or state.version <= then.version:
         return ()
     mentions = []
@@ -249,7 +244,6 @@ def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tu
 
 
 def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:
-    """Memories that the reader may see and that are new or changed since."""
     store = workspace.store.memories
     try:
         reader, start = reader_of(workspace), iso(then.at)
@@ -273,7 +267,6 @@ def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:
 def _features(
     workspace: Workspace, state: SessionState, then: Scene, changed: Sequence[str]
 ) -> tuple[core.FeatureDelta, ...]:
-    """Features whose definition or verdict changed."""
     before: Mapping[str, Feature] = {}
     if then.version:
         before = workspace.repository.state_at(state.id, then.version).features
@@ -303,7 +296,6 @@ def _features(
 
 
 def _covered(feature: Feature, changed: Sequence[str]) -> list[str]:
-    """The paths among these that a feature covers."""
     patterns = patterns_of(feature)
     if not patterns:
         return list(changed)
@@ -316,7 +308,6 @@ def _covered(feature: Feature, changed: Sequence[str]) -> list[str]:
 
 
 def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[core.LockChange, ...]:
-    """Lock files whose packages changed."""
     names = [path for path in changed if is_lock(path)][:20]
     if not names:
         return ()

@@ -151,7 +151,6 @@ def _text(workspace: Workspace, body: bytes, line: int) -> str:
 
 
 def _renamed(scene: Scene, root: Path, file: str) -> str:
-    """The present path of a file that was renamed since; empty if there is none."""
     try:
         changes: tuple[FileChange, ...] = HistoryQuery(scene, root, seconds=2.0).history().changes
     except (SegueError, OSError):

@@ -185,7 +185,6 @@ def _headers(events: list[Event], *_: Any) -> list[tuple[bytes, bytes]]:
 
 
 def _page(store: Store, asked: Any, _: Access) -> wire.StreamPage:
-    """As many events as go into one answer."""
     most = min(asked.limit or PAGE_EVENTS, PAGE_EVENTS)
     kept: list[Event] = []
     size, after = 0, asked.after
@@ -249,7 +248,6 @@ def _check_change(memories: Memories, change: MemoryChange, access: Access) -> N
 
 
 def _may_see(memory: Memory, agent: str) -> bool:
-    """Whether a memory is no other agent's own."""
     return not memory.scope.startswith("agent-") or agent in audience_of(memory).names
 
 

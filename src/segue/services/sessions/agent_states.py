@@ -68,7 +68,6 @@ class AgentStates:
             return saved
 
     def _check_since(self, session: str, agent: str, since: int) -> None:
-        """StaleVersion if somebody changed the agent behind a version."""
         stream = stream_of(session)
         wish = SaveAgent(agent, 0, ())
         version = self._repository.journal.head(stream).version

@@ -254,7 +254,6 @@ class Supervisor:
     def _gone(
         self, launch: Launched, look: Look, cause: str, detail: str, retry_seconds: float = 0.0
     ) -> decide.Gone:
-        """Take in what it left, and say so."""
         heard_native = look.native or (launch.native if launch.how == "resume" else "")
         seconds = time.time() - launch.began
         self._spend(launch, look)
@@ -417,7 +416,6 @@ class Supervisor:
         self.kept = replace(self.kept, tally=tally)
 
     def _count(self, **changes: Any) -> None:
-        """Change numbers of the tally."""
         self.kept = replace(self.kept, tally=replace(self.kept.tally, **changes))
 
     def _keep(self, launch: Launched, *, runs: int = 0) -> None:

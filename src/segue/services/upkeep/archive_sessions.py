@@ -176,14 +176,12 @@ class Cleanup:
 
 
 def _continues(parcel: Parcel, old: Parcel) -> bool:
-    """Whether a session holds everything that an archive of it holds."""
     count = len(old.events)
     same = len(parcel.events) >= count and parcel.events[count - 1].hash == old.head
     return same and old.pieces.keys() <= parcel.pieces.keys()
 
 
 def _read(path: Path) -> Parcel:
-    """The session in an archive, proven."""
     try:
         return unpack(gzip.decompress(path.read_bytes()))
     except (gzip.BadGzipFile, EOFError, zlib.error, errors.BadImport) as fault:
@@ -207,7 +205,6 @@ def _text(moment: datetime) -> str:
 
 @contextmanager
 def _file_faults(path: Path) -> Iterator[None]:
-    """Our error for one of the file system."""
     try:
         yield
     except OSError as fault:

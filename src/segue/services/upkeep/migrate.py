@@ -104,8 +104,6 @@ def migrate(
 
 
 class _Move:
-    """One migration."""
-
     def __init__(self, source: Store, target: Store, dry_run: bool, progress: Progress | None) -> None:
         self.source, self.target = source, target
         self.dry_run = dry_run
@@ -184,7 +182,6 @@ class _Move:
             self.pieces += len(found)
 
     def _write_anew(self, stream: str, own: str) -> None:
-        """A stream of this machine, under its name in the target."""
         events, there = self.source.read(stream), self.target.read(own)
         if [_said(e) for e in there] != [_said(e) for e in events[: len(there)]]:
             self.kept.append(own)

@@ -103,7 +103,6 @@ def scrub(
 
 
 def _compact(workspace: Workspace, found_any: bool) -> None:
-    """What was erased is gone from the store's own files, too."""
     if isinstance(workspace.store, SqliteStore):
         compact(workspace.store.database)
     elif workspace.home.shared_store and found_any:

@@ -57,7 +57,6 @@ def begin_session(
 
 
 def _active_here(workspace: Workspace) -> str:
-    """The current session of the working tree, if it is active."""
     try:
         current = workspace.working_tree.tree().current
         return current if current and workspace.repository.state(current).status == "active" else ""

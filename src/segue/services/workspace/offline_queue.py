@@ -180,8 +180,6 @@ def ledger_of(workspace: Workspace) -> str:
 
 
 class _PendingSender:
-    """Commits pending records in one drain."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._journal = workspace.store

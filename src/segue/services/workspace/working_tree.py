@@ -153,7 +153,6 @@ class WorkingTree:
         return tree
 
     def _root_commit(self) -> str:
-        """The root commit that the tree was bound by; empty if it is not recorded or cannot be read."""
         try:
             return self.tree().root_commit
         except StoreUnavailable:

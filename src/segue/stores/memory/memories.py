@@ -69,7 +69,6 @@ class VolatileMemories:
                 said[key] = memory.id
 
     def _saying(self, audience: mem.Audience, own: bytes, but: str = "") -> str:
-        """The id of a live memory that says the same to the same."""
         for kept in self._rows.values():
             there = kept.memory
             same = there.live and mem.audience_of(there) == audience and mem.hash_of(there) == own

@@ -70,7 +70,6 @@ _HIGHEST = "\U0010ffff"
 
 @cache
 def _appending(count: int, *, new: bool, pieces: bool) -> str:
-    """The statement that appends so many events to a stream."""
     rows = ", ".join(f"({n}, %(h{n})s::bytea, %(b{n})s::bytea, %(d{n})s::bytea)" for n in range(1, count + 1))
     events = f"(VALUES {rows}) AS e (place, header, body, hash)" if count <= _FEW else _MANY
     return "WITH" + (_BEGIN if new else _MOVE) + (_PIECES if pieces else "") + _EVENTS + events

@@ -123,8 +123,6 @@ class PostgresMemories(SqlMemories):
 
 
 class _Words(SqlWords):
-    """An inverted index of lexemes."""
-
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         only = [_either(group) for group in self.marks]
         queries = [
@@ -148,8 +146,6 @@ def _quoted(word: str) -> str:
 
 
 class _Writer(MemoryWriter):
-    """One change of the memories of a namespace."""
-
     INSERT = (
         "INSERT INTO segue.memories (namespace, no, id, audience, live, length, hash, type, agent, session,"
         " created, revision, body_hash, body) VALUES (:namespace, :no, :id, :audience, :live, :length, :hash,"

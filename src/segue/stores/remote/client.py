@@ -181,7 +181,6 @@ class Client:
         return 0.0 if quiet else min(whole, self.first_seconds)
 
     def _once(self, name: str, body: bytes, deadline: float) -> bytes:
-        """One request and its answer."""
         with self._connection(deadline) as connection:
             response, content = self._ask(connection, name, body)
         return self._read(response, content)

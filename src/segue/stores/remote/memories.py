@@ -82,12 +82,10 @@ class RemoteMemories(RemotePort):
 
 
 def _uncounted(memory: Memory) -> Memory:
-    """What a memory says, without what is counted beside it."""
     return replace(memory, helpful=0, harmful=0, recalled=0, recalled_at="")
 
 
 def _reader_of(memory: Memory) -> MemoryReader:
-    """Somebody for whom a memory is meant."""
     return MemoryReader(
         memory.agent, memory.namespace, memory.user, (memory.session,), (memory.project,), memory.organization
     )

@@ -155,7 +155,6 @@ def _received(hint: Any) -> Any:
 
 
 def _sent(value: Any) -> Any:
-    """A value as it can be encoded."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else value

@@ -401,7 +401,6 @@ class Database:
 
     @staticmethod
     def _begin_shared(db: apsw.Connection, shared: SharedCommit) -> None:
-        """Begin the transaction that is shared, or go on with it."""
         if not shared.begun:
             db.execute("BEGIN IMMEDIATE")
             shared.begun = True

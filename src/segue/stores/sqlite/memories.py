@@ -117,8 +117,6 @@ class SqliteMemories(SqlMemories):
 
 
 class _Words(SqlWords):
-    """An index of FTS5."""
-
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         only = "".join(f" AND ({_either(group)})" for group in self.marks)
         found = []

@@ -133,8 +133,6 @@ def _checksum(data: bytes, order: str, start: tuple[int, int]) -> tuple[int, int
 
 
 class _Carver:
-    """Collects rows from pages."""
-
     def __init__(self, pages: dict[int, bytes], size: int) -> None:
         self._pages, self._size = pages, size
         self.names: dict[int, str] = {}

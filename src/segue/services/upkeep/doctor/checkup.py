@@ -190,7 +190,6 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _runs(home: DataFolder) -> Sequence[RunRow]:
-    """The runs that were taken in here; none if the store cannot tell."""
     if not home.database.exists():
         return []
     with closing(SqliteStore(home.database)) as journal, suppress(SegueError):
@@ -294,7 +293,6 @@ _DAMAGES = ("a flipped byte", _HEADER, "a truncated file", "a lost file")
 
 
 def _damage(path: Path, name: str) -> str:
-    """Do one of the damages to a file; says what was done."""
     body = bytearray(path.read_bytes())
     size, keep = len(body), len(body) * 2 // 3
     if name == "a lost file":

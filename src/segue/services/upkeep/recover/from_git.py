@@ -87,7 +87,6 @@ def _git(root: Path, *words: str) -> bytes:
 
 
 def _commands(told: FrontMatter, where: str) -> list[Command]:
-    """The session as commands, and where it all comes from."""
     wishes: list[Command] = [
         do.Create(
             told.session, told.goal or f"session {told.session}", told.organization or "personal",

@@ -71,7 +71,6 @@ def _readable(place: Path) -> list[Memory]:
 
 
 def _carved(place: Path) -> list[Memory]:
-    """From the pages themselves."""
     found = []
     for body in salvage(place).memories:
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):

@@ -112,7 +112,6 @@ def _decisions(digest: RunDigest) -> list[str]:
 
 
 def _plan(digests: list[RunDigest]) -> list[Command]:
-    """The plan that was made last, with its states."""
     planned = next((digest for digest in reversed(digests) if digest.plan), None)
     if planned is not None:
         rows = [(_short(item[0]), item[1]) for item in planned.plan]

@@ -175,8 +175,6 @@ def _behind_backup(home: DataFolder) -> list[str]:
 
 
 class _Built(Value):
-    """A new store, not yet in place."""
-
     path: Path
     missing: list[Missing]
     rungs: list[Rung]

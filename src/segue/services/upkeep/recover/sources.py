@@ -79,7 +79,6 @@ def backups(home: DataFolder) -> list[Path]:
 
 
 def _stamp(name: str) -> str:
-    """The digits of the time in a name."""
     return "".join(filter(str.isdecimal, name))[:_STAMP_DIGITS]
 
 
