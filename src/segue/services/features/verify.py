@@ -24,7 +24,6 @@ from ...core.features.verdict import Counts, Verdict, counted, definition_of
 from ...core.runs.sentences import reason
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import SessionState
-from ...effects.clock import now
 from ...effects.git.trees import Tree
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.processes.identity import host_name
@@ -153,7 +152,7 @@ def _accept(
     }
     if acceptable and (trust or (ask is not None and person and ask(tuple(acceptable.values())))):
         workspace = features.workspace
-        trust_checks(workspace.store, acceptable.values(), workspace.pause_file, at=now(), actor=features.who)
+        trust_checks(workspace.store, acceptable.values(), workspace.pause_file, actor=features.who)
         untrusted = {id: features.untrusted(by_id[id]) if checks else () for id, checks in untrusted.items()}
     return {id: checks for id, checks in untrusted.items() if checks}
 

@@ -15,9 +15,9 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Union
 
 import msgspec
@@ -159,14 +159,31 @@ def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
     if not commands:
         return []
     try:
-        saved = session.apply(*commands)
-        done = saved.events
+        done = session.apply(*commands).events
     except (UsageError, ConflictError, RefusedError):
         done = 0
         for command in commands:
             with contextlib.suppress(UsageError, ConflictError, RefusedError):
                 done += session.apply(command).events
     return [count(done, "unsaved change")] if done else []
+
+
+Handler = Callable[[int, FrameType | None], None]
+
+
+def watch_signals(names: Iterable[str], handler: Handler) -> dict[int, Any]:
+    """Let a handler have these signals, where the main thread asks for it. Returns the handlers of before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return {number: signal.signal(number, handler) for number in numbers}
+
+
+def unwatch_signals(before: Mapping[int, Any], handler: Handler) -> None:
+    """Put the handlers of before back, unless somebody else has the signals by now."""
+    for number, other in before.items():
+        if signal.getsignal(number) == handler:
+            signal.signal(number, other)
 
 
 class Guard:
@@ -184,17 +201,11 @@ class Guard:
     def __enter__(self) -> Guard:
         self._active = True
         self._session.keeper = self
-        if threading.current_thread() is threading.main_thread():
-            for name in SIGNALS:
-                number = getattr(signal, name, None)
-                if number is not None:
-                    self._before[number] = signal.signal(number, self._on_signal)
+        self._before = watch_signals(SIGNALS, self._on_signal)
         atexit.register(self._at_exit)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
         if fault is not None:
             self.save(f"{type(fault).__name__}: {fault}"[:500])
         elif self._unsaved:
@@ -207,9 +218,7 @@ class Guard:
         self._active = False
         self._session.keeper = None
         atexit.unregister(self._at_exit)
-        for number, handler in self._before.items():
-            if signal.getsignal(number) == self._on_signal:
-                signal.signal(number, handler)
+        unwatch_signals(self._before, self._on_signal)
         self._before = {}
 
     def keep_unsaved(self, commands: Sequence[Command], fault: BaseException) -> None:
@@ -231,15 +240,14 @@ class Guard:
         return self._path
 
     def _content(self, reason: str) -> Emergency:
-        state = self._session.workspace.repository.cached(self._session.id) or SessionState(
-            id=self._session.id
-        )
+        id = self._session.id
+        state = self._session.workspace.repository.cached(id) or SessionState(id=id)
         agents: dict[str, str] = {}
         for name, state_of in self._agents.items():
             with contextlib.suppress(Exception):
                 agents[name] = base64.b64encode(pieces.encode(state_of())).decode()
         return Emergency(
-            session_id=self._session.id,
+            session_id=id,
             organization=state.organization,
             project=state.project,
             time=now(),

@@ -8,11 +8,12 @@ the background, a timeout is noticed by the next process that resumes the sessio
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from ..._failpoints import trip
 from ...core.base.values import Value, iso, seconds_of
@@ -30,7 +31,7 @@ from ..sessions.repository import Saved
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import prepare, scenes
-from .emergency import Guard
+from .emergency import Guard, unwatch_signals, watch_signals
 
 STOP_SECONDS = 3.0
 """How long the process of an agent may take to end."""
@@ -93,11 +94,17 @@ def interrupt(session: SessionHandle, cause: str, reason: str = "", **facts: Any
     agents = stop_agents(session) if local else {}
     manifest = _try_prepare(session, reason=reason or cause, seen=seen) if local else ""
     state = session.state
+    return _interruption(
+        replace(saved, version=state.version), state.status, cause, reason, at=state.paused or now(),
+        summary=summary_of(state), manifest=manifest, agents=agents, **facts,
+    )  # fmt: skip
+
+
+def _interruption(saved: Saved, status: str, cause: str, reason: str, **facts: Any) -> Interruption:
+    session = saved.session
     return Interruption(
-        session=session.id, version=state.version, events=saved.events, warnings=saved.warnings,
-        status=state.status, session_id=session.id, cause=cause, reason=reason,
-        resume_command=f"segue resume {session.id}", at=state.paused or now(), summary=summary_of(state),
-        manifest=manifest, agents=agents, **facts,
+        **asdict(saved), status=status, session_id=session, cause=cause, reason=reason,
+        resume_command=f"segue resume {session}", **facts,
     )  # fmt: skip
 
 
@@ -108,11 +115,10 @@ def _emergency(
     guard.keep_unsaved([do.Pause(reason, cause)], fault)
     path = guard.save(f"{cause}: {reason}" if reason else cause)
     cached = session.workspace.repository.cached(session.id)
-    return Interruption(
-        session=session.id, version=cached.version if cached else 0, events=0,
-        status="emergency" if path else "not saved", session_id=session.id, cause=cause, reason=reason,
-        resume_command=f"segue resume {session.id}", at=now(), manifest=str(path or ""),
-        summary=summary_of(cached) if cached else Summary(), **{"error": str(fault), **facts},
+    return _interruption(
+        Saved(session.id, cached.version if cached else 0, 0), "emergency" if path else "not saved", cause,
+        reason, at=now(), manifest=str(path or ""), summary=summary_of(cached) if cached else Summary(),
+        **{"error": str(fault), **facts},
     )  # fmt: skip
 
 
@@ -182,11 +188,11 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
     return outcomes
 
 
-def budget_of(session: SessionHandle, state: SessionState | None = None) -> Standing:
+def budget_of(session: SessionHandle) -> Standing:
     """What was spent, compared with the session's limits or else those of the settings."""
     settings = session.workspace.settings
     return standing(
-        state or session.state, limit_cost=settings.number("budget_usd"),
+        session.state, limit_cost=settings.number("budget_usd"),
         limit_tokens=int(settings.number("budget_tokens")),
     )  # fmt: skip
 
@@ -213,12 +219,9 @@ def _excess(budget: Standing) -> str:
 
 
 def set_budget(
-    session: SessionHandle,
-    *,
-    cost: float | None = None,
-    tokens: int | None = None,
+    session: SessionHandle, *, cost: float | None = None, tokens: int | None = None,
     limited: bool | None = None,
-) -> Standing:
+) -> Standing:  # fmt: skip
     """Set limits (0 for none), or let the session continue in limited mode."""
     if limited is None and (cost is not None or tokens is not None) and session.state.budget.limited:
         limited = False  # a new limit applies again
@@ -239,10 +242,8 @@ def pause_if_idle(session: SessionHandle) -> Interruption | None:
         return None
     reason = f"inactive for {silent / 60:.0f} minutes, since {iso(last)[:16].replace('T', ' ')} UTC"
     saved = session.apply(do.Pause(reason, "timeout"))
-    return Interruption(
-        session=session.id, version=saved.version, events=saved.events, warnings=saved.warnings,
-        status=session.state.status, session_id=session.id, cause="timeout", reason=reason,
-        resume_command=f"segue resume {session.id}", at=now(), summary=summary_of(state),
+    return _interruption(
+        saved, session.state.status, "timeout", reason, at=now(), summary=summary_of(state),
         inactive_seconds=round(silent, 1), last_activity=iso(last),
     )  # fmt: skip
 
@@ -275,22 +276,14 @@ class Watch:
         self.interruption: Interruption | None = None
 
     def __enter__(self) -> Watch:
-        if threading.current_thread() is threading.main_thread():
-            for name in self.SIGNALS:
-                number = getattr(signal, name, None)
-                if number is not None:
-                    self._before[number] = signal.signal(number, self._on_signal)
+        self._before = watch_signals(self.SIGNALS, self._on_signal)
         return self
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         raise SystemInterrupt(128 + number)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            if signal.getsignal(number) == self._on_signal:
-                signal.signal(number, handler)
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
+        unwatch_signals(self._before, self._on_signal)
         if fault is None or (isinstance(fault, SystemExit) and fault.code in (None, 0)):
             return
         cause, reason = cause_of(fault)

@@ -19,7 +19,7 @@ from ... import errors
 from ...core.base.lazy import json_decoder
 from ...core.base.text import clean_name
 from ...core.base.values import Value
-from ...core.journal.event import Erased, Event
+from ...core.journal.event import Body, Erased, Event, draft
 from ...core.sessions import snapshot
 from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Command, Learn, Refusal, decide_all, merges
@@ -328,6 +328,15 @@ def _card_in(kept: Snapshot) -> Card | None:
         with suppress(msgspec.MsgspecError):
             return _cards.decode(snapshot.unsealed(kept.card))
     return None
+
+
+def append_last(journal: Journal, stream: str, *bodies: Body, actor: str, run: str = "") -> None:
+    """Add to a ledger, whatever others add meanwhile."""
+    drafts = [draft(body, at=now(), actor=actor, run=run) for body in bodies]
+    while drafts:
+        with suppress(StaleVersion):
+            journal.append(Append(stream, journal.head(stream).version, drafts))
+            return
 
 
 def fold_all(events: Sequence[Event]) -> SessionState:

@@ -1,4 +1,4 @@
-"""The journal port on Postgres.
+"""The store for teams, and its journal.
 
 A stream has a row with its head, and whoever appends moves it on from the version and the hash that it
 expects: one statement, which finds its predecessor or changes nothing. The row is the lock, too: appends to
@@ -11,10 +11,9 @@ a drop holds it alone, so that nobody names a piece while it is removed.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from ..._failpoints import trip
@@ -24,12 +23,16 @@ from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import Database, changed, many, plain, remember, rows, tried
+from .address import Address
+from .database import BUSY_TIMEOUT_MS, Database, changed, many, plain, remember, rows, tried
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
     from ..memory_changes import MemoryChange
+    from ..sql_runs import SqlRuns
+    from ..sql_server_tables import SqlServerTables
+    from .memories import PostgresMemories
 
 _MOVE = """
     moved AS (UPDATE segue.streams SET version = %(new)s, hash = %(hash)s WHERE namespace = %(namespace)s
@@ -75,18 +78,52 @@ def _appending(count: int, *, new: bool, pieces: bool) -> str:
     return "WITH" + (_BEGIN if new else _MOVE) + (_PIECES if pieces else "") + _EVENTS + events
 
 
-class PostgresJournal(ABC):
-    """A journal in a namespace of a Postgres database."""
+class PostgresStore:
+    """A store in a namespace of a Postgres database: a journal, and what was observed and learnt."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self.namespace = database.namespace
+    def __init__(self, where: Address | str | Database, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        if not isinstance(where, Database):
+            address = Address(where) if isinstance(where, str) else where
+            where = Database(address, busy_timeout_ms=busy_timeout_ms)
+        self.database = where
+        self.namespace = where.namespace
+        self.machine = ""
+        """Set by whoever shares the store with other machines: part of the names of streams of its own."""
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
 
-    @abstractmethod
-    def _learn(self, db: Connection[Any], change: MemoryChange, attempt: UUID) -> None:
-        """Make what happens to memories a part of an append."""
+    def beside(self, namespace: str) -> Self:
+        """The store of another namespace of this database; both share their connections."""
+        store = type(self)(self.database.beside(namespace))
+        store.machine = self.machine
+        return store
+
+    @cached_property
+    def runs(self) -> SqlRuns:
+        """What was observed of runs."""
+        from ..sql_runs import SqlRuns
+        from .sql import PostgresSql
+
+        return SqlRuns(
+            PostgresSql(self.database),
+            lambda: trip("postgres.runs.before_commit"),
+            lambda: trip("postgres.runs.after_commit"),
+        )
+
+    @cached_property
+    def memories(self) -> PostgresMemories:
+        """What was learnt."""
+        from .memories import PostgresMemories
+
+        return PostgresMemories(self.database)
+
+    @cached_property
+    def server_tables(self) -> SqlServerTables:
+        """What a server keeps for itself."""
+        from ..sql_server_tables import SqlServerTables
+        from .sql import PostgresSql
+
+        return SqlServerTables(PostgresSql(self.database))
 
     def append(
         self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
@@ -170,7 +207,7 @@ class PostgresJournal(ABC):
                 found = [(self.namespace, bytes.fromhex(a), False, body) for a, body in pieces.items()]
                 many(db, _INSERT_PIECE, found)
             if memories is not None:
-                self._learn(db, memories, attempt)
+                self.memories.apply(db, memories, attempt)
             trip("postgres.append.before_commit")
             return list(made)
 

@@ -17,8 +17,9 @@ from uuid import UUID
 
 from ..._failpoints import trip
 from ...core.memories.model import MemoryFilter
+from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
-from ..sql_memories import SqlMemories, SqlWords, narrow, narrow_values
+from ..sql_memories import SqlMemories, narrow, narrow_values
 from ..sql_memory_writes import MemoryWriter, marked
 from ..vectors import cosine
 from .database import Database, driver, plain, remember, tried

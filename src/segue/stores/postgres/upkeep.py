@@ -12,7 +12,7 @@ from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...errors import StaleVersion
 from .database import Database, changed, driver, many, rows
-from .journal import PostgresJournal
+from .journal import PostgresStore
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -75,7 +75,7 @@ def compact(database: Database) -> None:
     database.writing(work, lambda *_: None)
 
 
-def copy_in(journal: PostgresJournal, stream: str, after: int, events: Sequence[Event]) -> None:
+def copy_in(journal: PostgresStore, stream: str, after: int, events: Sequence[Event]) -> None:
     """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
     The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
 
@@ -107,7 +107,7 @@ def copy_in(journal: PostgresJournal, stream: str, after: int, events: Sequence[
     trip("postgres.copy.after_commit")
 
 
-def copy_pieces(journal: PostgresJournal, pieces: Mapping[str, bytes]) -> None:
+def copy_pieces(journal: PostgresStore, pieces: Mapping[str, bytes]) -> None:
     """Put pieces of another store in; one that a scrub rewrote stays what it is."""
     found = [
         (journal.namespace, bytes.fromhex(address), address_of(body) != address, body)

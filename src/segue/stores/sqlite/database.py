@@ -422,7 +422,7 @@ class Database:
 
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
-        """What this thread writes within is one transaction; see `SqliteJournal.together`."""
+        """What this thread writes within is one transaction; see `SqliteStore.together`."""
         db, turn = self.connection(), self.turn()
         shared = self._local.shared = SharedCommit()
         try:

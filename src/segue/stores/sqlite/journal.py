@@ -1,4 +1,4 @@
-"""The journal port on SQLite.
+"""The embedded store, and its journal.
 
 An append is one transaction. Events behind the head that this journal saw last need no look at the stream: a
 row is inserted only behind the predecessor that it names and in a place that is empty, or it is stale.
@@ -9,9 +9,10 @@ DamagedError.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
@@ -23,11 +24,14 @@ from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import Database, Executor
+from .database import BUSY_TIMEOUT_MS, Database, Executor
 from .schema import id_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # most commands need the journal alone
     from ..memory_changes import MemoryChange
+    from ..sql_runs import SqlRuns
+    from ..sql_server_tables import SqlServerTables
+    from .memories import SqliteMemories
 
 T = TypeVar("T")
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
@@ -46,19 +50,46 @@ _STREAMS = (
 )
 
 
-class SqliteJournal(ABC):
-    """A journal in one SQLite file."""
+class SqliteStore:
+    """A store in one SQLite file: a journal, and what was observed and learnt."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self._generation = database.generation
+    def __init__(
+        self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
+        lock: bool = False,
+    ) -> None:  # fmt: skip
+        self.database = Database(Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock)
+        self.machine = ""
+        self._generation = self.database.generation
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
 
-    @abstractmethod
-    def _learn(self, db: apsw.Cursor, change: MemoryChange) -> None:
-        """Make what happens to memories a part of an append."""
+    @cached_property
+    def runs(self) -> SqlRuns:
+        """What was observed of runs."""
+        from ..sql_runs import SqlRuns
+        from .sql import SqliteSql
+
+        return SqlRuns(
+            SqliteSql(self.database),
+            lambda: trip("store.runs.before_commit"),
+            lambda: trip("store.runs.after_commit"),
+        )
+
+    @cached_property
+    def memories(self) -> SqliteMemories:
+        """What was learnt."""
+        from .memories import SqliteMemories
+
+        return SqliteMemories(self.database)
+
+    @cached_property
+    def server_tables(self) -> SqlServerTables:
+        """What a server keeps for itself."""
+        from ..sql_server_tables import SqlServerTables
+        from .sql import SqliteSql
+
+        return SqlServerTables(SqliteSql(self.database))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -89,7 +120,7 @@ class SqliteJournal(ABC):
             if pieces:
                 db.executemany(_INSERT_PIECE, [(bytes.fromhex(a), body) for a, body in pieces.items()])
             if memories is not None:
-                self._learn(db, memories)
+                self.memories.apply(db, memories)
             trip("store.append.before_commit")
             return events
 

@@ -15,9 +15,9 @@ import msgspec
 
 from ..._failpoints import trip
 from ...core.memories.model import MemoryReader
-from ..audiences import Audiences
+from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
-from ..sql_memories import SqlMemories, SqlWords
+from ..sql_memories import Audiences, SqlMemories
 from ..sql_memory_writes import MemoryWriter, marked
 from ..vectors import PLAIN_ROWS_MAX, VectorIndex, asks_once
 from .database import Database
