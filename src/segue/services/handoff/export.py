@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -140,11 +141,10 @@ def _envelope(event: ev.Event) -> Envelope:
 
 def _value_of(body: bytes) -> tuple[Any, bool]:
     """The value of a body, and whether its canonical JSON is the body again."""
-    try:
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
         value = canon.decode(body)
         return (value, True) if canon.encode(value) == body else (None, False)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None, False
+    return None, False
 
 
 def _checksum(export: dict[str, Any]) -> str:
@@ -181,11 +181,10 @@ def import_session(
 
 
 def _recognised(data: bytes) -> str:
-    try:
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
         value = canon.decode(data)
         return "json" if isinstance(value, dict) and "session" in value and "segue" in value else "yaml"
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return "json" if data.lstrip().startswith(b'{"checksum"') else "yaml"
+    return "json" if data.lstrip().startswith(b'{"checksum"') else "yaml"
 
 
 def unpack(data: bytes) -> Parcel:

@@ -48,10 +48,9 @@ BEGIN, END = "<!-- segue:handoff:begin -->", "<!-- segue:handoff:end -->"
 
 
 def _traits(agent: str) -> Traits:
-    try:
+    with suppress(UnknownAgent):
         return traits_of(agent_of(agent))
-    except UnknownAgent:
-        return Traits()
+    return Traits()
 
 
 class HandoffOffer(Value):

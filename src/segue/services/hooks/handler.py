@@ -88,10 +88,9 @@ def _pid(agent: str, environment: Mapping[str, str]) -> int:
 
 def _store(environment: Mapping[str, str]) -> str:
     """The store that is set; empty if the settings cannot be read, which opening it will say."""
-    try:
+    with suppress(SegueError):
         return store_of(environment)
-    except SegueError:
-        return ""
+    return ""
 
 
 def _spool(home: Path, agent: str, name: str, payload: bytes) -> None:
@@ -212,10 +211,9 @@ class Handler:
 
     def _session(self, workspace: Workspace) -> SessionHandle | None:
         id = session_of_run(workspace, self.event.agent, self.event.native)
-        try:
+        with suppress(SegueError):
             return find_session(workspace, id)
-        except SegueError:
-            return None
+        return None
 
     # -- start ---------------------------------------------------------------------------------
 
@@ -402,10 +400,9 @@ class Handler:
 
 
 def _marks(word: Path) -> Marks | None:
-    try:
+    with suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode(word.read_bytes().partition(b"\n")[2], type=Marks)
-    except (OSError, msgspec.DecodeError):
-        return None
+    return None
 
 
 def _forget_words(folder: Path) -> None:

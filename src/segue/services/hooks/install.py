@@ -103,10 +103,9 @@ class InstallReport(Value):
 
 def read(home: DataFolder) -> Installed:
     """What is installed; nothing if that was never written down."""
-    try:
+    with suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
-    except (OSError, msgspec.DecodeError):
-        return Installed()
+    return Installed()
 
 
 def found_agents(where: InstallTarget) -> list[Installer]:
@@ -422,10 +421,9 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
 
 def _same_json(one: bytes, other: bytes) -> bool:
     """Whether both say the same: then the older text, with its layout, is the right one."""
-    try:
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
         return bool(msgspec.json.decode(one) == msgspec.json.decode(other))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    return False
 
 
 def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:

@@ -9,6 +9,7 @@ What belongs to a place or a session where Segue is off is dropped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -139,12 +140,11 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
 
 
 def _given(record: SpoolRecord) -> tuple[str, ev.Body | None]:
-    try:
+    with suppress(msgspec.MsgspecError, SegueError, KeyError, TypeError):
         told = msgspec.json.decode(record.payload)
         body = msgspec.convert(told["body"], ev.BriefGiven)
         return stream_of_run(record.agent, str(told["native"])), body
-    except (msgspec.MsgspecError, SegueError, KeyError, TypeError):
-        return UNREADABLE, None
+    return UNREADABLE, None
 
 
 def session_of_run(workspace: Workspace, agent: str, native: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -335,10 +336,8 @@ class MemoryService:
         """Give vectors to a few memories that have none, now that the model is loaded. Never raises."""
         if self.pause_file.in_force() or self.embedder.name.startswith("endpoint:"):
             return
-        try:
+        with suppress(StoreError, AccessError, OSError):
             self.embed_some(CATCH_UP_MEMORIES, CATCH_UP_NEWEST)
-        except (StoreError, AccessError, OSError):
-            pass
 
     def embed_some(self, limit: int, within: int = 0) -> list[Memory]:
         """Give vectors of this embedder to at most ``limit`` memories that have none, the newest first, and
@@ -388,11 +387,9 @@ class MemoryService:
         """Write down how often memories were recalled; a failure is ignored, it is not worth an error."""
         waiting, self._recalls = self._recalls, {}
         if waiting and not self.pause_file.in_force():
-            try:
+            with suppress(StoreError, AccessError, OSError):
                 recalls = list(waiting.items())  # copied, because another thread may still be adding
                 self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in recalls]))
-            except (StoreError, AccessError, OSError):
-                pass
 
     # -- one memory ----------------------------------------------------------------------------
 

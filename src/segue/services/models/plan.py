@@ -134,10 +134,9 @@ def project_facts(workspace: Workspace) -> ProjectFacts:
 
 
 def _text(path: Path) -> str:
-    try:
+    with suppress(OSError):
         return path.read_text(encoding="utf-8", errors="replace")[:200_000]
-    except OSError:
-        return ""
+    return ""
 
 
 def _package(root: Path) -> list[str]:

@@ -12,6 +12,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -392,7 +393,6 @@ def _read(path: Path) -> Manifest | None:
 
 
 def _state(workspace: Workspace, session: str) -> SessionState | None:
-    try:
+    with suppress(SegueError):
         return scenes.state_of(workspace, session or None)
-    except SegueError:
-        return None
+    return None

@@ -121,10 +121,9 @@ def _being_merged(path: Path) -> bool:
 
 def state_in(emergency: Emergency) -> SessionState | None:
     """The session's state in a file; None if it cannot be decoded."""
-    try:
+    with contextlib.suppress(ValueError, msgspec.MsgspecError):
         return snapshot.decode(base64.b64decode(emergency.state))
-    except (ValueError, msgspec.MsgspecError):
-        return None
+    return None
 
 
 def merge(workspace: Workspace, path: Path) -> list[str]:

@@ -160,10 +160,9 @@ def _try_prepare(session: SessionHandle, *, reason: str, seen: Scene | None) -> 
     workspace = session.workspace
     if not workspace.home.path.is_dir():
         return ""  # nothing is stored on this machine
-    try:
+    with suppress(SegueError, OSError):
         return prepare.prepare(workspace, session, reason=reason, seconds=LEAVE_SECONDS, seen=seen).path
-    except (SegueError, OSError):
-        return ""
+    return ""
 
 
 def stop_agents(session: SessionHandle) -> dict[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -261,10 +262,9 @@ def _edited(sources: RestorationSources) -> dict[str, int]:
 
 def _relative(path: str, cwd: str, root: Path) -> str:
     full = Path(path) if path.startswith("/") else Path(cwd or root) / path
-    try:
+    with suppress(ValueError):
         return full.relative_to(root).as_posix()
-    except ValueError:
-        return path
+    return path
 
 
 def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:

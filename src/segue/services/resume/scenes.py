@@ -135,10 +135,9 @@ def store_scene(workspace: Workspace, scene: Scene) -> Path:
 
 def stored_scene(workspace: Workspace, session: str) -> Scene | None:
     """The stored scene of a session, or of the working tree; None if there is none that can be read."""
-    try:
+    with suppress(OSError):
         return decode(path_of(workspace, session).read_bytes())
-    except OSError:
-        return None
+    return None
 
 
 def state_of(workspace: Workspace, session: SessionHandle | str | None) -> SessionState | None:

@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -170,11 +171,9 @@ def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> S
     if age:
         moment = max(1.0, time.time() - float(age[1]) * _UNITS[age[2]])  # not before 1970
         return _derived_scene(workspace, state, moment, f"git's reflog, {start} ago", touched=touched)
-    try:
+    with suppress(ValueError):
         moment = datetime.fromisoformat(start).timestamp()
         return _derived_scene(workspace, state, moment, f"git's reflog at {start}", touched=touched)
-    except ValueError:
-        pass
     logged = effect.run(
         workspace.working_tree.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0
     )
@@ -195,10 +194,9 @@ def _with_uncommitted(then: Scene, now: Scene) -> Scene:
 
 
 def _changed_at(path: Path) -> float:
-    try:
+    with suppress(OSError):
         return os.lstat(path).st_mtime
-    except OSError:
-        return 0.0
+    return 0.0
 
 
 def _present(then: Scene, now: Scene) -> dict[str, str]:
@@ -245,7 +243,7 @@ def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tu
 
 def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:
     store = workspace.store.memories
-    try:
+    with suppress(SegueError, OSError):
         reader, start = reader_of(workspace), iso(then.at)
         mentions: dict[str, core.Mention] = {}
         for trace in store.trail(reader, limit=200):
@@ -260,8 +258,7 @@ def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:
             replace(mention, text=f"{mention.text}: {contents.get(id, '')[:200]}")
             for id, mention in mentions.items()
         )
-    except (SegueError, OSError):
-        return ()
+    return ()
 
 
 def _features(

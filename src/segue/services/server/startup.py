@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,10 +51,9 @@ class ListenAddress(Value):
         """Whether only this machine can reach it."""
         if self.host == "localhost":
             return True
-        try:
+        with suppress(ValueError):
             return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return False
 
 
 class ServerReady(Value):
@@ -110,11 +109,9 @@ def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
 def _with_token(projects: Projects, keys: Keys) -> ServerReady:
     """The key of this machine: the one in the file while it holds, else a new one."""
     path = projects.home.path / TOKEN_FILE
-    try:
+    with suppress(OSError, SegueError):
         keys.check(path.read_text().strip())
         return ServerReady(projects, token_file=str(path))
-    except (OSError, SegueError):
-        pass
     made = keys.create(project=ALL_PROJECTS, role="admin", name=LOCAL_NAME)
     private_folder(path.parent)
     new = path.with_name(f".{path.name}.{os.getpid()}")

@@ -6,6 +6,7 @@ The brief stands in its own marks, so that readers know it from the user's words
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...effects.redaction.redact import redact
@@ -69,7 +70,6 @@ def _left(left: Sequence[LeftoverProcess]) -> list[str]:
 
 
 def _brief(workspace: Workspace) -> str:
-    try:
+    with suppress(SegueError):
         return brief_here(workspace)
-    except SegueError:
-        return ""
+    return ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 import msgspec
 
@@ -84,10 +85,9 @@ def load(session: SessionHandle) -> Supervision | None:
     """What is known of a session's supervision; None if there was none, or another version wrote it."""
     if NAME not in session.state.agents:
         return None
-    try:
+    with suppress(msgspec.ValidationError):
         return msgspec.convert(session.load_agent(NAME), Supervision)
-    except msgspec.ValidationError:
-        return None
+    return None
 
 
 def save(session: SessionHandle, kept: Supervision) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ...agents import agent as agent_of
@@ -91,7 +92,7 @@ def _read_anew(workspace: Workspace, row: RunRow, kept: cursor.StoredReading | N
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)
     copy = runs_of(workspace).archive.find(row.key)
-    try:
+    with suppress(SegueError):
         if copy is not None and (kept is None or copy.about.offset == kept.offset):
             blocks = runs_of(workspace).archive.read(row.key)
             reading = read_blocks(blocks, found, agent)
@@ -100,8 +101,7 @@ def _read_anew(workspace: Workspace, row: RunRow, kept: cursor.StoredReading | N
         clean = redact_bytes if workspace.settings["redact"] else None
         reading = read(Path(row.path), agent, row.native, clean)
         return reading if kept is None or reading.offset == kept.offset else None
-    except SegueError:
-        return None
+    return None
 
 
 def stale_snapshots(journal: Journal, *, mend: bool = False) -> list[str]:

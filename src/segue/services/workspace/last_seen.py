@@ -95,10 +95,9 @@ class LastSeen:
 
     def waits(self) -> bool:
         """Whether commands are pending, judged by the names of files alone."""
-        try:
+        with suppress(OSError):
             return any(name.startswith("commands") for name in os.listdir(self.spool.folder))
-        except OSError:
-            return False
+        return False
 
     def clear(self) -> None:
         """Drop the cache. Pending commands stay."""
@@ -175,10 +174,9 @@ class LastSeen:
 
 
 def _read(path: Path, kind: type[_Cached]) -> _Cached | None:
-    try:
+    with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+    return None
 
 
 def commands_of(pending: PendingRecord) -> list[Command]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...effects.files.atomic import private_folder
@@ -75,32 +76,28 @@ def shown(where: str) -> str:
 
 
 def _was_down(home: DataFolder) -> bool:
-    try:
+    with suppress(OSError):
         return time.time() - home.unreachable_note.stat().st_mtime < DOWN_SECONDS
-    except OSError:
-        return False
+    return False
 
 
 def _note_reached(home: DataFolder, reached: bool) -> None:
     """Leave or remove the note for other processes. It only saves them time, so failing is no error."""
-    try:
+    with suppress(OSError):
         if reached:
             home.unreachable_note.unlink(missing_ok=True)
         else:
             private_folder(home.unreachable_note.parent)
             home.unreachable_note.touch(0o600)
-    except OSError:
-        pass
 
 
 def token_here(home: DataFolder, address: Address) -> str:
     """The token that a server on this machine left for its own user; empty if there is none."""
     if not address.loopback:
         return ""
-    try:
+    with suppress(OSError, UnicodeDecodeError):
         return home.token.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    return ""
 
 
 def this_machine() -> str:

@@ -213,10 +213,9 @@ class WorkingTree:
 
 
 def _is_text(path: str) -> bool:
-    try:
+    with suppress(UnicodeEncodeError):
         return path.isascii() or bool(path.encode())
-    except UnicodeEncodeError:
-        return False
+    return False
 
 
 def check_pause(folder: Path, data: Path, pause_file: str = "") -> None:

@@ -9,6 +9,7 @@ and what the driver says goes through ``masked`` first. Nothing here imports the
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from ...errors import BadSettings
@@ -73,10 +74,9 @@ def shown(where: str) -> str:
     """An address as it may be shown: any other kind of store as it is."""
     if not is_postgres(where):
         return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", where)
-    try:
+    with suppress(BadSettings):
         return Address(where).shown
-    except BadSettings:
-        return "postgresql://"
+    return "postgresql://"
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:

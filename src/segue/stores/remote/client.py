@@ -19,7 +19,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -347,10 +347,9 @@ def _hung_up(connection: HTTPConnection) -> bool:
 
 
 def _seconds(text: str) -> float:
-    try:
+    with suppress(ValueError):
         return min(max(float(text), 0.0), 3_600.0)
-    except ValueError:
-        return 1.0
+    return 1.0
 
 
 def _problem(content: bytes) -> dict[str, Any]:

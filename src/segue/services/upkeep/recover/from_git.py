@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ....core.base.text import clean_name
@@ -59,13 +60,11 @@ def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[FrontMatter, str]
     repository = git.find(folder)
     root = repository.root if repository is not None else folder
     path = root / memory_dir / STATE
-    try:
+    with suppress(OSError):
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= FILE_BYTES_MAX:
             told = read_front_matter(path.read_bytes().decode("utf-8", "replace"))
             if told is not None:
                 yield told, path.relative_to(root).as_posix()
-    except OSError:
-        pass
     if repository is None:
         return
     name = path.relative_to(root).as_posix()
