@@ -20,16 +20,7 @@ from ...core.base.text import clean_name, clean_text, slug
 from ...core.base.values import Texts, Value, texts
 from ...core.features.checks import PERSON, Check, covered_patterns
 from ...core.features.model import Feature
-from ...core.features.verdict import (
-    Counts,
-    Gate,
-    Verdict,
-    counted,
-    gate,
-    steps_of,
-    unchecked_steps,
-    verdict_of,
-)
+from ...core.features.verdict import Counts, Gate, Verdict, counted, gate, unchecked_steps, verdict_of
 from ...core.journal.chain import faults
 from ...core.sessions import commands as do
 from ...core.sessions import feature_commands as fc
@@ -416,9 +407,6 @@ def feature_id(description: str, taken: Iterable[str]) -> str:
         number += 1
         name = f"{base}-{number}"
     return name
-
-
-__all__ = ["Audit", "FeatureList", "Features", "declarer", "feature_id", "parsed", "steps_of", "unverified"]
 
 
 def session_status(session: SessionHandle) -> SessionStatus:

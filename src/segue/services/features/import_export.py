@@ -35,7 +35,6 @@ class ImportedFeatures(Value):
     claimed: list[str]
     """The features that pass according to the file: a claim, not a proof."""
     reported: list[str]
-    """The features that a test report is about."""
     notes_taken: int
     notes: list[str]
     """What the user should have a look at."""

@@ -47,7 +47,6 @@ class Verified(Value):
     verdicts: tuple[Verdict, ...]
     counts: Counts
     ran: int
-    """How many checks were run."""
     untrusted: tuple[Check, ...] = ()
     """Checks that were not run because nobody has accepted them."""
     warnings: tuple[str, ...] = ()
@@ -64,7 +63,6 @@ class _Job(Value):
     feature: Feature
     check: Check
     first: bool
-    """Whether it is the first check of its feature."""
     due: tuple[str, ...]
     """The hashes of all checks of the feature that are to be run."""
 

@@ -51,7 +51,6 @@ class Bundle(Value, forbid_unknown_fields=True):
     events: str
     """The export of the session, base64."""
     memories: str
-    """An export of memories."""
     restoration: str
     sha256: str = ""
 

@@ -59,7 +59,6 @@ class HandoffOffer(Value):
     offer: Offer
     saved: Saved
     file: str
-    """The restoration."""
     start: str
     """How the agent is started with it; empty if Segue does not know that agent."""
     rules: str = ""

@@ -77,7 +77,6 @@ class InstalledFile(Value):
     after: str
     """The hash of what was written; empty: others changed the file too, so that only what is ours goes."""
     made: tuple[str, ...] = ()
-    """Folders that did not exist."""
 
 
 class Installed(Value):

@@ -51,7 +51,6 @@ class Checkpointed(Value):
     at: str
     reason: str
     changes: int = 0
-    """How many pending changes it covers."""
     seconds: float = 0.0
     error: str = ""
 
@@ -89,7 +88,6 @@ class Checkpointer:
         self._seen: Any = None
         self._version = 0
         self.number = 0
-        """How many checkpoints were saved."""
         self.last: Checkpointed | None = None
 
     def start(self) -> Checkpointer:

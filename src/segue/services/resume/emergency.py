@@ -61,7 +61,6 @@ class Emergency(Value, forbid_unknown_fields=True):
     state: str
     """The whole state as a snapshot, base64."""
     unsaved: list[Any] = []
-    """Commands that the store did not take."""
     agents: dict[str, str] = {}
     """The states of agents: MessagePack, base64."""
     segue_emergency: int = 1

@@ -28,38 +28,35 @@ from .working_state import Working, working
 OVER = ("completed", "abandoned")
 
 
-class Resumed(Value):
-    """A session that was resumed, with what its next run needs to know."""
+class TakenUp(Value):
+    """A session that work goes on with, unless it is over."""
 
     saved: Saved
     status: str
-    brief: str = ""
-    """Empty where a context was restored instead, and where the session is over."""
     since: Delta | None = None
     restoration: Restoration | None = None
-    timeout: Interruption | None = None
-    working: Working | None = None
 
     @property
     def is_over(self) -> bool:
         return self.status in OVER
 
 
-class Switched(Value):
+class Resumed(TakenUp):
+    """A session that was resumed, with what its next run needs to know."""
+
+    brief: str = ""
+    """Empty where a context was restored instead, and where the session is over."""
+    timeout: Interruption | None = None
+    working: Working | None = None
+
+
+class Switched(TakenUp):
     """A session that was taken up instead of another one."""
 
-    saved: Saved
-    status: str
     before: str = ""
     """The session that was current until now; empty if there was none."""
     paused: str = ""
     """The same, if it is paused now."""
-    since: Delta | None = None
-    restoration: Restoration | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.status in OVER
 
 
 def resume(
@@ -88,11 +85,8 @@ def resume(
         saved = session.commit_trusted((do.Resume(),))
         make_current(workspace, session.id)
         restored = _restored(session, budget, notes, delta) if budget is not None else None
-        return Resumed(
-            saved, session.state.status, brief=brief_of_session(workspace,
-            session.id) if restored is None else "",
-            since=delta, restoration=restored, timeout=timeout, working=found,
-        )  # fmt: skip
+        brief = brief_of_session(workspace, session.id) if restored is None else ""
+        return Resumed(saved, session.state.status, delta, restored, brief, timeout, found)
 
 
 def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> Switched:

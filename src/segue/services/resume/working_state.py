@@ -76,7 +76,6 @@ class AgentNow(Value):
     last_run: str = ""
     last_topic: str = ""
     state_bytes: int = 0
-    """The size of the state that the agent saved."""
 
 
 class Working(Value):

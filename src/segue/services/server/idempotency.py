@@ -35,7 +35,6 @@ class RequestMark:
         self.stream = PREFIX + request
         self.taken = False
         self.found = False
-        """The request took effect before."""
 
 
 current_mark: ContextVar[RequestMark | None] = ContextVar("current_mark", default=None)

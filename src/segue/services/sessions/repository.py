@@ -90,7 +90,6 @@ Guards = Callable[[], Sequence[Append]]
 Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes] | None]]
 """What a state gives rise to: commands, and pieces that they name."""
 Learnt = Callable[[str, Sequence[str]], "MemoryChange"]
-"""What a session learnt, as memories."""
 
 
 class CommitOptions(TypedDict, total=False):
@@ -120,7 +119,6 @@ class SessionRepository:
         self.learnt: Learnt | None = None
         """Set where the store keeps memories: what is learnt is also one, in the same commit."""
         self.sessions_max = _CACHED_SESSIONS
-        """How many sessions are kept as last seen."""
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
 

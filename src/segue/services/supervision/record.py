@@ -28,7 +28,6 @@ class Launched(Value):
     number: int
     agent: str
     how: str
-    """``fresh`` or ``resume``."""
     why: str
     began: float
     native: str = ""

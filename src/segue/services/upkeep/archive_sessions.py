@@ -42,7 +42,6 @@ class Archived(Value):
     goal: str
     path: Path
     size: int
-    """Bytes of the file."""
     events: int
     archived_at: str
     damage: str = ""

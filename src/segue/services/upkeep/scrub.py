@@ -62,7 +62,6 @@ class Scrubbed(Value):
     originals: list[str] = []
     """Transcripts of agents that hold it: not ours to change."""
     memories: int = 0
-    """Memories that held it."""
     beyond: list[str] = []
     """Where it may be that is not ours to reach: of a server."""
 

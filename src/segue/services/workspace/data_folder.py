@@ -30,7 +30,6 @@ class DataFolder:
         if shared_store:  # such a file is never made: notes about the store are named after it
             store = path / "elsewhere" / f"{_hashed(shared_store)[:16]}.db"
         self.database = store or path / "segue.db"
-        """The file of the embedded store."""
         if not shared_store:
             protect_database(self.database)
         self.transcripts = path / "archive" / "transcripts.db"
@@ -42,9 +41,7 @@ class DataFolder:
         self.emergency = path / "emergency"
         self.archive = path / "archive" / "sessions"
         self.evidence = path / "evidence"
-        """Complete outputs of checks."""
         self.manifests = path / "manifests"
-        """Manifests that were prepared for the next run."""
         self.scenes = path / "scenes"
         """Scenes: what the working tree was like when sessions were left."""
         self.handover = path / "handover"

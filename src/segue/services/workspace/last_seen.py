@@ -73,14 +73,12 @@ class LastSeenSession(Value):
     """As last seen, with the pending commands applied."""
     at: str
     pending: int
-    """How many records are pending for it."""
 
 
 class DrainResult(Value):
     """What became of pending commands that were sent to the server."""
 
     saved: int = 0
-    """How many records were saved."""
     refused: tuple[str, ...] = ()
     """A line for each record that was refused: what it was, and why."""
 

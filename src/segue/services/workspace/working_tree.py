@@ -74,7 +74,6 @@ class WorkingTree:
         self._last = last
         self.folder = folder
         self.seen: TreeRecord | None = None
-        """The tree's record, once it was read."""
         self.from_store = False
         """Whether ``seen`` was read from the store, not from the cache."""
         self.trusted_hash = ""

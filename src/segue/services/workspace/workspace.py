@@ -74,7 +74,6 @@ class Workspace:
         self._next_hold_check: dict[str, float] = {}
         self._parts: dict[Any, Any] = {}
         self.at_close: list[Callable[[], None]] = []
-        """Callbacks that run before the store is closed."""
 
     def part(self, make: Callable[[Workspace], _Part]) -> _Part:
         """What ``make`` returns for this workspace: called once, then cached."""

@@ -25,10 +25,9 @@ from ..base import Append, Head, Rewrite, Snapshot
 from ..proofs import check_beside, proven_event, proven_piece
 from .address import Address
 from .database import BUSY_TIMEOUT_MS, Database, changed, many, plain, remember, rows, tried
+from .schema import Db
 
 if TYPE_CHECKING:
-    from psycopg import Connection
-
     from ..memory_changes import MemoryChange
     from ..sql_runs import SqlRuns
     from ..sql_server_tables import SqlServerTables
@@ -163,7 +162,7 @@ class PostgresStore:
             values |= {"headers": [header for _, header in sealed], "bodies": [e.body for e in events]}
             values["hashes"] = [e.hash for e in events]
 
-        def work(db: Connection[Any], attempt: UUID) -> list[Event]:
+        def work(db: Db, attempt: UUID) -> list[Event]:
             trip("postgres.append.before_commit")
             if not changed(db, sql, {**values, "attempt": attempt}):
                 raise StaleVersion(wish.stream, wish.expect, self.head_in(db, wish.stream).version)
@@ -185,7 +184,7 @@ class PostgresStore:
             return head.hash
         return seen[1]
 
-    def is_there(self, db: Connection[Any], event: Event, attempt: UUID) -> bool:
+    def is_there(self, db: Db, event: Event, attempt: UUID) -> bool:
         """Whether an event was written by this attempt."""
         sql = (
             "SELECT 1 FROM segue.events"
@@ -199,7 +198,7 @@ class PostgresStore:
         """The long way: any number of streams, and memories."""
         made: list[Event] = []
 
-        def work(db: Connection[Any], attempt: UUID) -> list[Event]:
+        def work(db: Db, attempt: UUID) -> list[Event]:
             made[:] = self._append_many(db, attempt, appends)
             if pieces:
                 sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE"
@@ -211,14 +210,14 @@ class PostgresStore:
             trip("postgres.append.before_commit")
             return list(made)
 
-        def done(db: Connection[Any], attempt: UUID) -> list[Event] | None:
+        def done(db: Db, attempt: UUID) -> list[Event] | None:
             if made:
                 return list(made) if self.is_there(db, made[0], attempt) else None
             return [] if tried(db, self.namespace, attempt) else None
 
         return self.database.transaction(work, done)
 
-    def _append_many(self, db: Connection[Any], attempt: UUID, appends: Sequence[Append]) -> list[Event]:
+    def _append_many(self, db: Db, attempt: UUID, appends: Sequence[Append]) -> list[Event]:
         heads = self._locked(db, appends)
         events: list[Event] = []
         for wish in appends:
@@ -238,7 +237,7 @@ class PostgresStore:
         many(db, sql, [(*heads[stream], self.namespace, stream) for stream in moved])
         return events
 
-    def _locked(self, db: Connection[Any], appends: Sequence[Append]) -> dict[str, tuple[int, bytes]]:
+    def _locked(self, db: Db, appends: Sequence[Append]) -> dict[str, tuple[int, bytes]]:
         """The heads of all streams, held to the end of the transaction; those that are new, too."""
         names = sorted({wish.stream for wish in appends})
         new = sorted({wish.stream for wish in appends if not wish.expect})
@@ -267,7 +266,7 @@ class PostgresStore:
         self._saw(stream, head.version, head.hash)
         return head
 
-    def head_in(self, db: Connection[Any], stream: str) -> Head:
+    def head_in(self, db: Db, stream: str) -> Head:
         """Where a stream ends, as a transaction sees it."""
         sql = "SELECT version, hash FROM segue.streams WHERE namespace = %s AND name = %s"
         found = rows(db, sql, (self.namespace, plain(stream)))
@@ -276,7 +275,7 @@ class PostgresStore:
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         return self.database.reading(lambda db: self._streams(db, prefix))
 
-    def _streams(self, db: Connection[Any], prefix: str) -> list[tuple[str, int]]:
+    def _streams(self, db: Db, prefix: str) -> list[tuple[str, int]]:
         sql = (
             "SELECT name, version FROM segue.streams WHERE namespace = %(namespace)s AND name >= %(prefix)s"
             " AND name < %(end)s AND version > 0 ORDER BY name"
@@ -309,14 +308,14 @@ class PostgresStore:
         values = {name: getattr(snapshot, name) for name in Snapshot.__struct_fields__}
         values["namespace"] = self.namespace
 
-        def work(db: Connection[Any], _: UUID) -> int:
+        def work(db: Db, _: UUID) -> int:
             return changed(db, _KEEP, values)
 
         self.database.writing(work, lambda *_: None)  # the same once more does no harm
         trip("postgres.snapshot.after_commit")
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
-        def work(db: Connection[Any], attempt: UUID) -> bool:
+        def work(db: Db, attempt: UUID) -> bool:
             remember(db, self.namespace, attempt)
             self._append_many(db, attempt, appends)
             sql = (
@@ -343,7 +342,7 @@ class PostgresStore:
         addresses = [bytes.fromhex(address) for address in pieces]
         names = [wish.stream for wish in streams]
 
-        def work(db: Connection[Any], attempt: UUID) -> bool:
+        def work(db: Db, attempt: UUID) -> bool:
             remember(db, self.namespace, attempt)
             rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR UPDATE", (self.namespace,))
             heads = self._locked(db, [wish for wish in streams if wish.expect])

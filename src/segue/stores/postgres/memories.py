@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from ..._failpoints import trip
@@ -23,11 +23,8 @@ from ..sql_memories import SqlMemories, narrow, narrow_values
 from ..sql_memory_writes import MemoryWriter, marked
 from ..vectors import cosine
 from .database import Database, driver, plain, remember, tried
-from .schema import as_vector
+from .schema import Db, as_vector
 from .sql import PostgresSql, PostgresStatements
-
-if TYPE_CHECKING:
-    from psycopg import Connection
 
 _TIES = 32
 """So many more than asked for are fetched: the server reckons in single precision."""
@@ -70,19 +67,19 @@ class PostgresMemories(SqlMemories):
     def write(self, change: MemoryChange) -> list[str]:
         made: list[list[str]] = []
 
-        def work(db: Connection[Any], attempt: UUID) -> list[str]:
+        def work(db: Db, attempt: UUID) -> list[str]:
             made[:] = [self.apply(db, change, attempt)]
             trip("postgres.memories.before_commit")
             return made[0]
 
-        def done(db: Connection[Any], attempt: UUID) -> list[str] | None:
+        def done(db: Db, attempt: UUID) -> list[str] | None:
             return made[0] if made and tried(db, self._namespace, attempt) else None
 
         ids = self._database.transaction(work, done)
         trip("postgres.memories.after_commit")
         return ids
 
-    def apply(self, db: Connection[Any], change: MemoryChange, attempt: UUID) -> list[str]:
+    def apply(self, db: Db, change: MemoryChange, attempt: UUID) -> list[str]:
         """The change, within a transaction of the caller."""
         return _Writer(db, self._namespace, self._database.vector, attempt).apply(change)
 
@@ -161,7 +158,7 @@ class _Writer(MemoryWriter):
     DROP_WORDS = "DELETE FROM segue.memory_words WHERE namespace = :namespace AND no = :no"
     DROP_VECTORS = ("DELETE FROM segue.memory_vectors WHERE namespace = :namespace AND no = :no",)
 
-    def __init__(self, db: Connection[Any], namespace: str, vector: str, attempt: UUID) -> None:
+    def __init__(self, db: Db, namespace: str, vector: str, attempt: UUID) -> None:
         super().__init__(PostgresStatements(db, namespace))
         self._connection = db
         self._namespace = namespace

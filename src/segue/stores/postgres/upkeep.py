@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ..._failpoints import trip
@@ -13,9 +12,7 @@ from ...core.journal.pieces import address as address_of
 from ...errors import StaleVersion
 from .database import Database, changed, driver, many, rows
 from .journal import PostgresStore
-
-if TYPE_CHECKING:
-    from psycopg import Connection
+from .schema import Db
 
 TABLES = (
     "events", "pieces", "snapshots", "runs", "memories", "memory_words", "memory_vectors", "memory_votes",
@@ -67,7 +64,7 @@ def facts(database: Database) -> Facts:
 def compact(database: Database) -> None:
     """Rewrite the tables: what was deleted is in their files no more. Nobody writes meanwhile."""
 
-    def work(db: Connection[Any], _: UUID) -> bool:
+    def work(db: Db, _: UUID) -> bool:
         for table in TABLES:
             db.execute(f"VACUUM (FULL, ANALYZE) segue.{table}")
         return True
@@ -79,7 +76,7 @@ def copy_in(journal: PostgresStore, stream: str, after: int, events: Sequence[Ev
     """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
     The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
 
-    def work(db: Connection[Any], attempt: UUID) -> bool:
+    def work(db: Db, attempt: UUID) -> bool:
         namespace = journal.namespace
         if not after:
             sql = "INSERT INTO segue.streams VALUES (%s, %s, 0, %s) ON CONFLICT DO NOTHING"
@@ -100,7 +97,7 @@ def copy_in(journal: PostgresStore, stream: str, after: int, events: Sequence[Ev
         trip("postgres.copy.before_commit")
         return True
 
-    def done(db: Connection[Any], attempt: UUID) -> bool | None:
+    def done(db: Db, attempt: UUID) -> bool | None:
         return journal.is_there(db, events[0], attempt) or None
 
     journal.database.transaction(work, done)
@@ -114,7 +111,7 @@ def copy_pieces(journal: PostgresStore, pieces: Mapping[str, bytes]) -> None:
         for address, body in pieces.items()
     ]
 
-    def work(db: Connection[Any], _: UUID) -> bool:
+    def work(db: Db, _: UUID) -> bool:
         sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE"
         rows(db, sql, (journal.namespace,))
         many(db, "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", found)

@@ -234,12 +234,7 @@ class Client:
         headers = {**self._headers(MSGPACK), "Accept-Encoding": "gzip"}
         if len(body) >= GZIP_BYTES_MIN:
             body, headers["Content-Encoding"] = gzip.compress(body, 3, mtime=0), "gzip"
-        try:
-            connection.request("POST", f"{self.address.prefix}/v1/store/{name}", body, headers)
-            response = connection.getresponse()
-            content = response.read()
-        except (http.client.HTTPException, OSError) as fault:
-            raise Lost(str(fault) or type(fault).__name__) from None
+        response, content = self._exchange(connection, "POST", f"/v1/store/{name}", body, headers)
         if response.headers.get("Content-Encoding", "") == "gzip":
             try:
                 content = gzip.decompress(content)
@@ -247,17 +242,25 @@ class Client:
                 raise Lost("the answer is not whole") from None
         return response, content
 
+    def _exchange(
+        self, connection: HTTPConnection, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[HTTPResponse, bytes]:
+        try:
+            connection.request(method, f"{self.address.prefix}{path}", body, headers)
+            response = connection.getresponse()
+            return response, response.read()
+        except (http.client.HTTPException, OSError) as fault:
+            raise Lost(str(fault) or type(fault).__name__) from None
+
     def ask(self, method: str, path: str, value: Any = None) -> Any:
         """The decoded answer of a route of the described API; sent once."""
         headers = self._headers("application/json")
         try:
             with self._connection(time.monotonic() + self._patience_seconds()) as connection:
                 body = msgspec.json.encode(value) if value is not None else None
-                connection.request(method, f"{self.address.prefix}{path}", body, headers)
-                response = connection.getresponse()
-                content = response.read()
-        except (http.client.HTTPException, OSError, Unsent) as fault:
-            raise self._unreachable(str(fault) or type(fault).__name__) from None
+                response, content = self._exchange(connection, method, path, body, headers)
+        except (Lost, Unsent) as fault:
+            raise self._unreachable(str(fault)) from None
         if not 200 <= response.status < 300:
             raise self._error(response, _problem(content))
         try:
@@ -295,8 +298,7 @@ class Client:
                 f"{where}: {detail}", hint="try again later", retry_after_seconds=seconds
             )
         if status == 401:
-            named = errors.NotKnown(f"{where} does not know the key: {detail}", hint=_KEY_HINT)
-            return named
+            return errors.NotKnown(f"{where} does not know the key: {detail}", hint=_KEY_HINT)
         known = known_error(problem)
         if known is not None:
             return known

@@ -43,7 +43,6 @@ class About(Value):
     """What a server says of itself, and of the key that it is asked with."""
 
     segue: str = ""
-    """Its version."""
     project: str = ""
     role: str = ""
     agent: str = ""
@@ -58,7 +57,6 @@ class ServerJournal(base.Journal, Protocol):
 
 PORTS: dict[str, type] = {"journal": ServerJournal, "runs": base.Runs, "memories": base.Memories}
 ONCE = {("journal", "append"), ("journal", "erase"), ("journal", "drop"), ("memories", "write")}
-"""What must not happen twice."""
 _NAMES = {
     ("journal", "head", "stream"): "name", ("journal", "streams", "prefix"): "name",
     ("journal", "pieces", "addresses"): "names", ("runs", "get", "key"): "name",

@@ -21,6 +21,7 @@ import apsw
 
 from ... import errors
 from .. import forks
+from ..proofs import too_new
 from . import schema
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
-"""What runs statements."""
 BUSY_TIMEOUT_MS = 10_000
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of could not be made"
@@ -350,7 +350,7 @@ class Database:
         any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
         db = self.connection()
         if not self.writable:
-            raise schema.too_new(db.pragma("user_version"))
+            raise too_new(db.pragma("user_version"), schema.SCHEMA)
         turn, local = self.turn(), self._local
         shared, cursor = local.shared, local.writer
         try:
