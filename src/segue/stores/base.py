@@ -22,6 +22,10 @@ if TYPE_CHECKING:  # most commands have nothing to do with memories, or with key
     from .memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 
 
+Versions = Mapping[str, int]
+"""The version of each of some streams, by name."""
+
+
 class Append(Value):
     """Drafts for one stream. With none it only demands that the stream is at ``expect``."""
 
@@ -213,9 +217,7 @@ class Journal(Protocol):
         """Put other bodies (marked as erased) and pieces in place, drop the snapshots of the
         streams, append what records it; all or nothing."""
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         """Remove whole streams that are at their ``expect``, and these pieces; all or nothing.
 
         With ``beside``, only if the other sessions are exactly these, at these versions: nobody

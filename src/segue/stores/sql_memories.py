@@ -135,12 +135,8 @@ class SqlMemories(ABC):
         clauses += ["m.created >= :since"] if where.since else []
         clauses += ["m.created <= :until"] if where.until else []
         clauses += [] if where.dead else ["m.live"]
-        values = {
-            "seen": self._seen(reader),
-            "since": where.since,
-            "until": where.until,
-            **narrow_values(where),
-        }
+        values: dict[str, Any] = {"seen": self._seen(reader), "since": where.since, "until": where.until}
+        values |= narrow_values(where)
         found: list[Memory] = []
         for row in self._newest_first(f"{self.WHOLE} AND {' AND '.join(clauses)}", values, whole=not limit):
             memory = memory_of(row)
@@ -186,11 +182,8 @@ class SqlMemories(ABC):
         seen = self._seen(reader)
         if not seen or not words:
             return Texts(counts=[0] * len(words))
-        marks = [
-            [self._mark(kind, name) for name in getattr(where, field)]
-            for kind, field in _MARKS
-            if getattr(where, field)
-        ]
+        named = [(kind, getattr(where, field)) for kind, field in _MARKS]
+        marks = [[self._mark(kind, name) for name in names] for kind, names in named if names]
         sql = (
             "SELECT coalesce(sum(live), 0), coalesce(sum(words), 0) FROM segue.audiences"
             " WHERE namespace = :namespace AND no = ANY(:seen)"

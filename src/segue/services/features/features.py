@@ -98,9 +98,8 @@ class Features:
         if not self.workspace.sees_tree:
             return no_tree(root)
         name = stream_of_tree(root) + ".tree"
-        return look(
-            root, cache=self.workspace.home.evidence / "trees" / name, skip=(self.workspace.home.path,)
-        )
+        home = self.workspace.home
+        return look(root, cache=home.evidence / "trees" / name, skip=(home.path,))
 
     def covered(self, state: SessionState | None = None, tree: Tree | None = None) -> dict[str, str]:
         """For each feature the hash of its covered files; empty if nothing is proven that could be stale."""
@@ -117,9 +116,7 @@ class Features:
         """The verdict of every feature as of now."""
         state = state or self.session.state
         covered, attest = self.covered(state, tree), self.attest_allowed
-        return [
-            verdict_of(feature, covered.get(id, ""), attest=attest) for id, feature in state.features.items()
-        ]
+        return [verdict_of(one, covered.get(id, ""), attest=attest) for id, one in state.features.items()]
 
     def list(self, status: str = "") -> FeatureList:
         """The features with this status (empty: all of them), with counts over all. "failed" stands for

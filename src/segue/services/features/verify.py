@@ -142,12 +142,8 @@ def _accept(
     by_id = {job.feature.id: job.feature for job in jobs if job.first}
     untrusted = {id: features.untrusted(feature) for id, feature in by_id.items()}
     person = features.who == PERSON
-    acceptable = {
-        check.hash: check
-        for id, checks in untrusted.items()
-        for check in checks
-        if person or by_id[id].by != PERSON
-    }
+    ours = [id for id in untrusted if person or by_id[id].by != PERSON]
+    acceptable = {check.hash: check for id in ours for check in untrusted[id]}
     if acceptable and (trust or (ask is not None and person and ask(tuple(acceptable.values())))):
         workspace = features.workspace
         trust_checks(workspace.store, acceptable.values(), workspace.pause_file, actor=features.who)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ...core import event_kinds as ev
 from ...core.base import canonical as canon
@@ -221,21 +221,9 @@ def _event(stream: str, e: Envelope) -> ev.Event:
         body_hash, prev, own = (bytes.fromhex(text) for text in (e.body_hash, e.prev, e.hash))
     except (ValueError, binascii.Error) as fault:
         raise _bad(f"version {e.version}: {fault}") from fault
-    return ev.Event(
-        stream,
-        e.version,
-        e.kind,
-        e.at,
-        e.actor,
-        body,
-        body_hash,
-        prev,
-        own,
-        e.run,
-        e.format,
-        e.left,
-        e.erased,
-    )
+    fields = {name: value for name, value in asdict(e).items() if name != "body64"}
+    fields |= {"body": body, "body_hash": body_hash, "prev": prev, "hash": own}
+    return ev.Event(stream=stream, **fields)
 
 
 def _check_pieces(parcel: Parcel) -> None:

@@ -144,9 +144,8 @@ class Handoffs:
             return [self._append(offer.session, *bodies)]
 
         trip("handoff.take.before")
-        saved = workspace.repository.commit(
-            offer.session, [do.Note(_taking(by, offer.note))], guards=guards, actor=by
-        )
+        note = do.Note(_taking(by, offer.note))
+        saved = workspace.repository.commit(offer.session, [note], guards=guards, actor=by)
         trip("handoff.take.after")
         make_current(workspace, offer.session)
         self.forget_rules(offer)
@@ -266,9 +265,8 @@ class Handoffs:
         try:
             service = memories_of(self._workspace)
             reader = service.reader(agent=offer.to if offer.to != ANYONE else "")
-            found = service.store.listing(
-                reader, MemoryFilter(sessions=(offer.session,)), now(), MEMORIES_MAX
-            )
+            where = MemoryFilter(sessions=(offer.session,))
+            found = service.store.listing(reader, where, now(), MEMORIES_MAX)
         except (SegueError, TypeError):
             return []
         return [_line(memory.content) for memory in found if memory.type != "handoff"]

@@ -127,9 +127,7 @@ def _forgotten(
     where = MemoryFilter(types=("learnt",), sessions=(session.id,))
     found = [one for one in service.store.listing(reader, where, at) if one.content in texts] if texts else []
     found += [one for one in service.store.get(shared, reader) if one.live]
-    puts = [
-        replace(one, deprecated=at, reason=REASON, updated=at, revision=one.revision + 1) for one in found
-    ]
+    puts = [replace(m, deprecated=at, reason=REASON, updated=at, revision=m.revision + 1) for m in found]
     trail = [service.trace(one, "deprecate", REASON) for one in puts]
     return MemoryChange(puts=[StoredMemory(one) for one in puts], trail=trail) if puts else None
 

@@ -241,9 +241,8 @@ class Handler:
         body = delivered.brief_body(
             workspace, text, kind=kind, source=event.source, session=told.session, declared=told.declared
         )
-        kept = stored and self._try(
-            lambda: delivered.append(workspace.store, stream, [body], actor=event.agent)
-        )
+        write = partial(delivered.append, workspace.store, stream, [body], actor=event.agent)
+        kept = stored and self._try(write)
         if not kept and not workspace.pause_file.in_force():
             told_as = {"native": event.native, "body": msgspec.to_builtins(body)}
             _spool(self.home, event.agent, GIVEN, msgspec.json.encode(told_as))
@@ -309,9 +308,8 @@ class Handler:
         word = self.home / "hook" / "looks" / self.event.native
         before = _marks(word)
         features = self._proven(workspace)
-        marks = marks_of(
-            digest, now=time.time(), full=pressure.should_prepare, before=before, features=features
-        )
+        full = pressure.should_prepare
+        marks = marks_of(digest, now=time.time(), full=full, before=before, features=features)
         reasons = ((reason,) if reason else ()) + triggered(before, marks)
         if reasons and self.writes:
             from ..resume.prepare import prepare

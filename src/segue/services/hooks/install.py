@@ -36,6 +36,7 @@ from . import hook_file
 
 NAME = "installed.json"
 KEPT = "before-init"
+Names = Sequence[str]
 
 
 class PlannedWrite(Value):
@@ -114,7 +115,7 @@ def found_agents(where: InstallTarget) -> list[Installer]:
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
-def chosen(names: Sequence[str], where: InstallTarget) -> list[Installer]:
+def chosen(names: Names, where: InstallTarget) -> list[Installer]:
     """The agents that were named, else all that are here."""
     if not names:
         return found_agents(where)
@@ -147,17 +148,8 @@ def where_of(
     """Who installs what for whom, on this machine."""
     server = (hook_file.interpreter(), "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
-    return InstallTarget(
-        scope,
-        user,
-        root,
-        environment,
-        hook_file.interpreter(),
-        hook_file.file_of(home),
-        server,
-        live,
-        status_line,
-    )
+    python, hook = hook_file.interpreter(), hook_file.file_of(home)
+    return InstallTarget(scope, user, root, environment, python, hook, server, live, status_line)
 
 
 # -- in --------------------------------------------------------------------------------------------
@@ -332,12 +324,7 @@ def roots_folder(home: DataFolder, agent: str) -> Path:
 
 
 def take_out(
-    home: DataFolder,
-    where: InstallTarget,
-    names: Sequence[str] = (),
-    *,
-    everywhere: bool = False,
-    dry: bool = False,
+    home: DataFolder, where: InstallTarget, names: Names = (), *, everywhere: bool = False, dry: bool = False
 ) -> InstallReport:
     """Take back what was written: for this project, for the user, or everything."""
     left: list[InstalledFile] = []
@@ -436,7 +423,7 @@ def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
 
 
 def _all_edits(
-    where: InstallTarget, names: Sequence[str], roots: Iterable[str],
+    where: InstallTarget, names: Names, roots: Iterable[str],
     scopes: Sequence[Scope] = ("project", "user", "shared"),
 ) -> list[Edit]:  # fmt: skip
     """Every edit that any init could have made, with everything in it that is optional."""
@@ -448,7 +435,7 @@ def _all_edits(
     return found
 
 
-def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list[PlannedWrite]:
+def _strays(where: InstallTarget, names: Names, known: set[str]) -> list[PlannedWrite]:
     """What is ours in files of this scope although nothing says so: the data folder was lost."""
     changes = []
     for name in names or texts.installers():
@@ -466,12 +453,7 @@ def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list
 
 
 def _tidy(
-    home: DataFolder,
-    left: list[InstalledFile],
-    where: InstallTarget,
-    names: Sequence[str],
-    *,
-    everywhere: bool,
+    home: DataFolder, left: list[InstalledFile], where: InstallTarget, names: Names, *, everywhere: bool
 ) -> None:
     """What init put into the data folder goes with the last thing that needed it."""
     for name in names or texts.installers():

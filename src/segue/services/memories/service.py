@@ -234,17 +234,9 @@ class MemoryService:
                     hint="`segue memories audit` shows which ones could go",
                 )
 
-    def reflect(
-        self, content: str, *, error_pattern: str = "", correct_approach: str = "", **about: Any
-    ) -> Remembered:
-        """Keep a reflection: what was learnt from how something went."""
-        return self.remember(
-            content,
-            type="reflection",
-            error_pattern=error_pattern,
-            correct_approach=correct_approach,
-            **about,
-        )
+    def reflect(self, content: str, **about: Any) -> Remembered:
+        """Keep what was learnt from how something went: its ``error_pattern``, its ``correct_approach``."""
+        return self.remember(content, type="reflection", **about)
 
     # -- recalling -----------------------------------------------------------------------------
 
@@ -279,14 +271,9 @@ class MemoryService:
                 hint=f"it must be between 1 and {mem.TOP_K_MAX:,}",
             )
         reader = self.reader(agent=agent, session=session, user=user, namespace=namespace)
+        begin, end = moment_of(since, "since"), moment_of(until, "until", late=True)
         where = MemoryFilter(
-            texts(types),
-            texts(scopes),
-            texts(agents),
-            texts(sessions),
-            mem.metadata_of(metadata),
-            moment_of(since, "since"),
-            moment_of(until, "until", late=True),
+            texts(types), texts(scopes), texts(agents), texts(sessions), mem.metadata_of(metadata), begin, end
         )
         if query.strip() in ("", EVERYTHING):
             listed = self.store.listing(reader, where, now(), top_k)
@@ -328,9 +315,8 @@ class MemoryService:
             return ranked, matches
         best = [scored.no for scored in ranked[: ranking.LENDERS_MAX] if scored.score > 0]
         least = min(near.values()) if embedder.semantic and len(near) >= limit else 0.0
-        return ranking.with_neighbours(
-            ranked, self.store.places(best, reader, len(ranking.LENT)), least
-        ), matches
+        places = self.store.places(best, reader, len(ranking.LENT))
+        return ranking.with_neighbours(ranked, places, least), matches
 
     def _catch_up(self) -> None:
         """Give vectors to a few memories that have none, now that the model is loaded. Never raises."""
@@ -368,11 +354,7 @@ class MemoryService:
         recalled = self.recall(
             query, top_k=min(mem.TOP_K_MAX, max(50, 4 * top_k)), types=types or mem.PLAYBOOK_TYPES, **identity
         )
-        best = [
-            result
-            for result in recalled
-            if result.memory.effectiveness >= min_effectiveness and not result.quoted
-        ]
+        best = [one for one in recalled if one.memory.effectiveness >= min_effectiveness and not one.quoted]
         best.sort(key=lambda result: -(result.score * (1 + 0.5 * result.memory.effectiveness)))
         return best[:top_k]
 

@@ -133,9 +133,8 @@ def _ask_model(
         value = answers.value_of(answer.text)
         outcome = "answered" if value is not None else "unreadable"
         if value is None:
-            raise ModelFault(
-                "there is no JSON in its answer" if answer.text.strip() else "its answer is empty"
-            )
+            said = bool(answer.text.strip())
+            raise ModelFault("there is no JSON in its answer" if said else "its answer is empty")
     except ModelFault as fault:
         if outcome == "cancelled":
             cost, outcome = (ceiling if fault.sent else 0.0), "failed"

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...core.base.values import Value
@@ -72,11 +74,7 @@ class RunMaterial(Value):
 
 
 def material_of(
-    workspace: Workspace,
-    state: SessionState | None,
-    runs: RunsSummary,
-    path: Path | None,
-    purpose: str = "brief",
+    workspace: Workspace, state: SessionState | None, runs: RunsSummary, path: Path | None, purpose: str
 ) -> RunMaterial:
     """The facts and excerpts of the newest run, as many as fit the smallest window of the models."""
     known = gather(workspace, state, runs, memories=(), covers=False)
@@ -85,9 +83,8 @@ def material_of(
     excerpts = _excerpts(runs, path)
     files = prompt.files_of(known) if room > 4_000 else []
     chosen = [*excerpts.chosen(room - len(about.encode()) - 60), *files]
-    return RunMaterial(
-        runs.run, tuple(models.masked(chosen)), observed(known), about, excerpts.steps, known.chars
-    )
+    sources = tuple(models.masked(chosen))
+    return RunMaterial(runs.run, sources, observed(known), about, excerpts.steps, known.chars)
 
 
 def _excerpts(runs: RunsSummary, path: Path | None) -> Excerpts:
@@ -125,7 +122,7 @@ def _prepared_question(
 ) -> tuple[SessionState | None, RunsSummary, ModelQuestion, RunMaterial]:
     state = state_of(workspace, session or None)
     runs = summary_of_session(workspace, state, transcript=transcript, agent=agent)
-    material = material_of(workspace, state, runs, _path(workspace, runs, transcript))
+    material = material_of(workspace, state, runs, _path(workspace, runs, transcript), "brief")
     return state, runs, models.claims_question(workspace, "brief", material.sources, material.about), material
 
 
@@ -161,9 +158,7 @@ def refine(
 
 def masked(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Claims without secrets."""
-    return tuple(
-        Claim(claim.kind, redact(claim.text), claim.evidence, claim.trust, claim.at) for claim in claims
-    )
+    return tuple(replace(claim, text=redact(claim.text)) for claim in claims)
 
 
 def summary(workspace: Workspace, session: SessionHandle, *, say: Announce | None = None) -> Refined:
@@ -189,11 +184,7 @@ def summary_text(refined: Refined) -> str:
 
 
 def condensed(
-    workspace: Workspace,
-    texts: Sequence[tuple[str, str, str]],
-    *,
-    session: str = "",
-    say: Announce | None = None,
+    workspace: Workspace, texts: Sequence[tuple[str, str, str]], session: str, say: Announce | None
 ) -> Refined:
     """Ask a model what will still matter of texts that are put away; each is an id, a voice and a text."""
     room = prompt.room_for(load_required(workspace).window, "history")
@@ -212,7 +203,7 @@ def condensed_memories(
     """What a model condensed memories to, a line for each claim with the memories that support it."""
     voices = {"user": "user", "agent": "agent"}
     texts = [(memory.id, voices.get(memory.trust, "tool"), memory.content) for memory in group]
-    claims = masked(condensed(workspace, texts, session=session, say=say).grounded.kept)
+    claims = masked(condensed(workspace, texts, session, say).grounded.kept)
     return "\n".join(f"- by a model, of {', '.join(claim.evidence)}: {claim.text}" for claim in claims)
 
 
@@ -224,7 +215,7 @@ def condensed_notes(workspace: Workspace, notes: Mapping[str, str], *, say: Anno
         for number, part in enumerate(_prose(text).split("\n\n"), 1)
         if part.strip() and not gives_orders(part)
     ]
-    claims = masked(condensed(workspace, texts, say=say).grounded.kept)
+    claims = masked(condensed(workspace, texts, "", say).grounded.kept)
     return "\n".join(f"- {claim.text} ({', '.join(claim.evidence)})" for claim in claims)
 
 
@@ -240,7 +231,6 @@ def reflections(workspace: Workspace, run: str = "", *, say: Announce | None = N
     material = material_of(workspace, None, runs, Path(found.path), "reflection")
     if not material.sources:
         return found.native, Refined(fell_back="there is nothing to quote from that run")
-    refined = models.claims(
-        workspace, "reflection", material.sources, material.facts, about=material.about, say=say
-    )
+    sources, facts = material.sources, material.facts
+    refined = models.claims(workspace, "reflection", sources, facts, about=material.about, say=say)
     return found.native, refined

@@ -282,11 +282,8 @@ class _Inspection:
         ahead = effect.run(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
         base = effect.run(self.root, "merge-base", "--is-ancestor", then, head, seconds=min(3.0, self.left))
         if ahead is None:
-            return (
-                False,
-                f"{head[:9]}; {then[:9]} is not in this repository",
-                "fetch it, or see `segue since`",
-            )
+            says = f"{head[:9]}; {then[:9]} is not in this repository"
+            return (False, says, "fetch it, or see `segue since`")
         if base is None:
             return (False, f"{head[:9]} does not include {then[:9]}", "see what happened: `segue since`")
         return (True, f"{head[:9]}, {count(int(ahead), 'commit')} after {then[:9]}: see `segue since`")
@@ -370,11 +367,8 @@ class _Inspection:
 
 def newest_file(workspace: Workspace) -> Path | None:
     """The manifest of this project that was written last, in the data folder or in the project itself."""
-    places = [
-        scenes.folder_of(workspace) / prepare.LATEST,
-        workspace.working_tree.root / prepare.HERE,
-        workspace.folder / prepare.HERE,
-    ]
+    here = (workspace.working_tree.root / prepare.HERE, workspace.folder / prepare.HERE)
+    places = [scenes.folder_of(workspace) / prepare.LATEST, *here]
     found = [path for path in dict.fromkeys(places) if path.is_file()]
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 

@@ -115,12 +115,8 @@ def _preparation(
     checks = [id for id, feature in state.features.items() if had_passed(feature)] if state else []
     names = [word for digest in digests for word in programs(digest)]
     if state is not None:
-        names += [
-            check.command[0]
-            for feature in state.features.values()
-            for check in feature.checks
-            if check.command
-        ]
+        declared = [check for feature in state.features.values() for check in feature.checks]
+        names += [check.command[0] for check in declared if check.command]
     root = workspace.working_tree.root
     return Preparation(
         reason=reason, session=scene.session, key=key, host=scene.host, folder=scene.folder,

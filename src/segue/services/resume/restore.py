@@ -396,9 +396,8 @@ def _strategies(workspace: Workspace, sources: RestorationSources, seen: set[str
     for strategy in strategies:
         if strategy.id not in seen and not strategy.quoted:
             id, title, trust = strategy.id, f"playbook {strategy.id}", _trust(strategy.memory.trust)
-            yield _candidate(
-                f"playbook/{id}", "playbooks", "recommended", title, strategy.content, trust, 0.85
-            )
+            text = strategy.content
+            yield _candidate(f"playbook/{id}", "playbooks", "recommended", title, text, trust, 0.85)
 
 
 # -- related code
@@ -420,6 +419,5 @@ def _related(sources: RestorationSources) -> Iterator[Candidate]:
         text = outline(sources.root, path)
         if text:
             title = f"{path}, which {referrer} refers to: what it declares"
-            yield _candidate(
-                f"file/{path}", "related files", "expanded", title, text, "data", 1 / (1 + index / 10)
-            )
+            value = 1 / (1 + index / 10)
+            yield _candidate(f"file/{path}", "related files", "expanded", title, text, "data", value)

@@ -92,18 +92,9 @@ def notes_outside(workspace: Workspace) -> dict[str, str]:
 
 def look(workspace: Workspace, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:
     """The bare scene of the working tree, ignoring the data folder."""
-    return effect.look(
-        workspace.working_tree.root,
-        seconds=seconds,
-        cache=cache_of(workspace),
-        skip=(workspace.home.path,),
-        begun=begun,
-    )
-
-
-def cache_of(workspace: Workspace) -> Path:
-    """The cache of hashes for a tree without git, which features use as well."""
-    return workspace.home.evidence / "trees" / f"{stream_of_tree(workspace.working_tree.root)}.tree"
+    root, home = workspace.working_tree.root, workspace.home
+    cache = home.evidence / "trees" / f"{stream_of_tree(root)}.tree"  # which features use as well
+    return effect.look(root, seconds=seconds, cache=cache, skip=(home.path,), begun=begun)
 
 
 def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]) -> tuple[str, ...]:

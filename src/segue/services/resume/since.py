@@ -49,14 +49,7 @@ from .notes import library_of
 SLACK_SECONDS = 60.0
 """An agent may write its last lines a little after its hook reported the end of the run."""
 RUNS_MAX, EVENTS_MAX, MEMORIES_MAX = 20, 50, 50
-_UNMENTIONED = (
-    "session.paused",
-    "session.resumed",
-    "session.started",
-    "metrics.counted",
-    "changes.seen",
-    "focus.set",
-)
+_UNMENTIONED = "session.paused session.resumed session.started metrics.counted changes.seen focus.set".split()
 _AGO = regex(r"(\d+(?:\.\d+)?)\s*(m|min|h|d|w)")
 _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -106,9 +99,8 @@ def _scene_when_left(workspace: Workspace, state: SessionState | None, finder: R
     if state is not None:
         moment = datetime.fromisoformat(state.paused or state.updated or state.created).timestamp()
         touched = scenes.touched(workspace.working_tree.root, state, ())
-        return _derived_scene(
-            workspace, state, moment, "the session's journal and git's reflog", touched=touched
-        )
+        source = "the session's journal and git's reflog"
+        return _derived_scene(workspace, state, moment, source, touched=touched)
     raise UnknownSession(
         "there is no session, run or scene in this project to compare with",
         hint="`segue prepare` stores a scene to compare with later",
@@ -250,9 +242,8 @@ def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:
             if trace.at <= start:
                 break
             if trace.act != "vote" and len(mentions) < MEMORIES_MAX:
-                mentions.setdefault(
-                    trace.memory, core.Mention(trace.memory, trace.act, trace.actor, trace.at)
-                )
+                mention = core.Mention(trace.memory, trace.act, trace.actor, trace.at)
+                mentions.setdefault(trace.memory, mention)
         contents = {memory.id: memory.content for memory in store.get(list(mentions), reader)}
         return tuple(
             replace(mention, text=f"{mention.text}: {contents.get(id, '')[:200]}")
@@ -284,11 +275,8 @@ def _features(
             deltas.append(core.FeatureDelta(id, "failing", verdict.reason))
         elif verdict.passes and old is not None and not had_passed(old) and old.checks:
             deltas.append(core.FeatureDelta(id, "passing", ""))
-    deltas += [
-        core.FeatureDelta(id, "removed", feature.description)
-        for id, feature in before.items()
-        if id not in state.features
-    ]
+    gone = [id for id in before if id not in state.features]
+    deltas += [core.FeatureDelta(id, "removed", before[id].description) for id in gone]
     return tuple(deltas)
 
 

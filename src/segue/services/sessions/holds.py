@@ -81,9 +81,8 @@ class Holds:
             taken = core.take(state, wish, now=now(), dead=_dead(state))
             if not isinstance(taken, ev.HoldTaken):
                 first = taken[0]
-                raise SessionHeld(
-                    session, f"{first.holder} ({first.run} on {first.host})", first.since, first.until
-                )
+                by = f"{first.holder} ({first.run} on {first.host})"
+                raise SessionHeld(session, by, first.since, first.until)
             draft = ev.draft(taken, at=now(), actor=name, run=run)
             try:
                 self.journal.append(Append(hold_stream(session), state.version, [draft]))

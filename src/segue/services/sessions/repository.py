@@ -348,6 +348,5 @@ def fold_all(events: Sequence[Event]) -> SessionState:
 def snapshot_of(session: str, state: SessionState) -> Snapshot:
     """The snapshot of a state, as it is stored."""
     card = snapshot.sealed(msgspec.json.encode(card_of(state), order="sorted"))
-    return Snapshot(
-        stream_of(session), state.version, snapshot.FOLD, snapshot.sealed(snapshot.encode(state)), card
-    )
+    sealed = snapshot.sealed(snapshot.encode(state))
+    return Snapshot(stream_of(session), state.version, snapshot.FOLD, sealed, card)

@@ -95,9 +95,8 @@ class Following:
         if time.monotonic() < self._searched:
             return False
         self._searched = time.monotonic() + _LOOK_SECONDS
-        found = next(
-            (one for one in runs_of(self._workspace).finder().found(self._agent.name) if self._is(one)), None
-        )
+        runs = runs_of(self._workspace).finder().found(self._agent.name)
+        found = next(filter(self._is, runs), None)
         if found is None:
             return False
         self.native = found.native

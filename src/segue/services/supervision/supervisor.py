@@ -186,9 +186,8 @@ class Supervisor:
     def _watched(self, launch: Launched, child: processes.Child) -> decide.Gone:
         """Look at a child until it is gone; why it is gone."""
         chosen = launch.how == "resume" or traits_of(agent_of(launch.agent)).id_can_be_chosen
-        native = (
-            launch.native if chosen and not self.kept.options.screen else self._heard(launch, child).native
-        )
+        chosen = chosen and not self.kept.options.screen
+        native = launch.native if chosen else self._heard(launch, child).native
         following = Following(
             self.workspace, launch.agent, native, began=launch.began, known=frozenset(launch.known)
         )
@@ -217,9 +216,8 @@ class Supervisor:
             if isinstance(action, decide.End):
                 child.end()
                 look = following.look(now=True)
-                retry = (
-                    _asked_to_wait(look.fault, self._heard(launch, child)) if action.cause == "rate" else 0.0
-                )
+                heard = self._heard(launch, child)
+                retry = _asked_to_wait(look.fault, heard) if action.cause == "rate" else 0.0
                 return self._gone(launch, look, action.cause, action.why, retry)
             if now - told > TELL_SECONDS:
                 told = now
@@ -273,9 +271,8 @@ class Supervisor:
         )  # fmt: skip
         self._keep(ended)
         self._output(launch.mark).unlink(missing_ok=True)
-        words = {"done": "says it is done", "full": f"{detail}: handed over"}.get(
-            cause, f"{cause} ({detail})"
-        )
+        told = {"done": "says it is done", "full": f"{detail}: handed over"}
+        words = told.get(cause, f"{cause} ({detail})")
         self._say("ended", ended, f"{words} after {_span(seconds)}", seconds, look)
         for one in self._left:
             self._say("left behind", ended, f"pid {one.pid} still runs: {one.command[:120]}")

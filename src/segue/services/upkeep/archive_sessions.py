@@ -62,12 +62,8 @@ class Cleanup:
                 f"{age_days:g} days are no age", hint="0 means all sessions that are over"
             )
         before = _text(datetime.now(UTC) - timedelta(days=age_days))
-        over = ("completed", "abandoned")
-        return [
-            card
-            for card in self._workspace.repository.cards()
-            if card.status in over and "" < card.ended < before
-        ]
+        cards, over = self._workspace.repository.cards(), ("completed", "abandoned")
+        return [card for card in cards if card.status in over and "" < card.ended < before]
 
     def run(self, days: float | None = None, progress: Progress | None = None) -> builtins.list[Archived]:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;

@@ -156,9 +156,8 @@ class _Move:
             after = batch[-1].version
 
     def _differs(self, stream: str) -> None:
-        (self.conflicts if stream.startswith("session/") else self.kept).append(
-            stream.removeprefix("session/")
-        )
+        left = self.conflicts if stream.startswith("session/") else self.kept
+        left.append(stream.removeprefix("session/"))
 
     def _whole_commits(self, stream: str, after: int) -> list[Event]:
         """The next events, up to the end of a commit; of one that a recovery tore, what there is."""

@@ -131,11 +131,7 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
     copies = 0
     for stream, version in journal.streams():
         events = journal.read(stream)
-        mine = [
-            Rewrite(stream, event.version, body)
-            for event in events
-            if (body := _without(event, text)) != event.body
-        ]
+        mine = [Rewrite(stream, e.version, body) for e in events if (body := _without(e, text)) != e.body]
         if stream.startswith("session/"):
             pieces.update(_pieces_with(journal, events, text))
         elif stream.startswith(PREFIX):
@@ -147,9 +143,8 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
             appends.append(Append(stream, version, [ev.draft(record, at=now(), actor=actor)]))
     if not dry_run and (rewrites or pieces):
         journal.erase(rewrites, pieces, *appends)
-    sessions = sorted(
-        {r.stream.removeprefix("session/") for r in rewrites if r.stream.startswith("session/")}
-    )
+    names = {rewrite.stream for rewrite in rewrites}
+    sessions = sorted(name.removeprefix("session/") for name in names if name.startswith("session/"))
     return len(rewrites), len(pieces) + copies, sessions
 
 
@@ -368,6 +363,5 @@ def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
     parcel, journal = unpack(data), VolatileStore()
     append_missing(journal, parcel.session, parcel)
     events, pieces, _ = scrub_journal(journal, text, actor, False)
-    return (
-        pack(parcel.session, journal.read(stream_of(parcel.session)), journal) if events or pieces else data
-    )
+    session = parcel.session
+    return pack(session, journal.read(stream_of(session)), journal) if events or pieces else data

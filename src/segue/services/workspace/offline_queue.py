@@ -225,9 +225,8 @@ class _PendingSender:
                     raise errors.StaleVersion(stream_of(session), pending.since, theirs[-1].version)
         elif not self._journal.head(stream_of(session)).version:
             raise errors.UsageError(f"there is no session {session!r}")
-        saved = self._repository(pending).commit(
-            session, commands, guards=self._ledger_entry(record, pending)
-        )
+        entry = self._ledger_entry(record, pending)
+        saved = self._repository(pending).commit(session, commands, guards=entry)
         self._note(session, saved)
 
     def _begin(self, record: SpoolRecord, pending: PendingRecord, create: Command) -> None:

@@ -90,9 +90,8 @@ class SessionHandle:
 
     def save_agent(self, agent: str, value: Any, *, since: int | None = None) -> Saved:
         """Save an agent's own state; ``since`` is the session version at which the agent last read it."""
-        return self.workspace.agent_states.save(
-            self.id, agent, value, commit=self.commit_trusted, since=since
-        )
+        states = self.workspace.agent_states
+        return states.save(self.id, agent, value, commit=self.commit_trusted, since=since)
 
     def load_agent(self, agent: str) -> Any:
         """The state that the agent saved last."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ...core.memories import model as mem
+from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
 from ...core.memories.ranking import Hit, SessionNeighbours, Texts, length_of
 from ...errors import StaleVersion
 from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
@@ -25,7 +26,7 @@ class VolatileMemories:
         self._numbers: dict[str, int] = {}
         self._votes: dict[tuple[int, str], mem.Vote] = {}
         self._recalls: dict[int, tuple[int, str]] = {}
-        self._trail: list[tuple[int, mem.MemoryAudit]] = []
+        self._trail: list[tuple[int, MemoryAudit]] = []
         self._last = 0
 
     def write(self, change: MemoryChange) -> list[str]:
@@ -56,7 +57,7 @@ class VolatileMemories:
 
     def check(self, change: MemoryChange) -> None:
         """StaleVersion if a put comes too late, or says what another memory says."""
-        said: dict[tuple[mem.Audience, bytes], str] = {}
+        said: dict[tuple[Audience, bytes], str] = {}
         for kept in change.puts:
             memory = kept.memory
             there = self._rows.get(self._numbers.get(memory.id, 0))
@@ -68,7 +69,7 @@ class VolatileMemories:
             if memory.live:
                 said[key] = memory.id
 
-    def _saying(self, audience: mem.Audience, own: bytes, but: str = "") -> str:
+    def _saying(self, audience: Audience, own: bytes, but: str = "") -> str:
         for kept in self._rows.values():
             there = kept.memory
             same = there.live and mem.audience_of(there) == audience and mem.hash_of(there) == own
@@ -88,7 +89,7 @@ class VolatileMemories:
         self._numbers[memory.id] = self._last
         return memory.id
 
-    def _whole(self, no: int) -> mem.Memory:
+    def _whole(self, no: int) -> Memory:
         votes = [vote.vote for (of, _), vote in self._votes.items() if of == no]
         recalled, at = self._recalls.get(no, (0, ""))
         return replace(
@@ -96,22 +97,22 @@ class VolatileMemories:
             recalled=recalled, recalled_at=at,
         )  # fmt: skip
 
-    def _seen(self, reader: mem.MemoryReader) -> Iterator[tuple[int, StoredMemory]]:
+    def _seen(self, reader: MemoryReader) -> Iterator[tuple[int, StoredMemory]]:
         for no, kept in self._rows.items():
             if mem.may_read(reader, mem.audience_of(kept.memory)):
                 yield no, kept
 
-    def get(self, ids: Sequence[str], reader: mem.MemoryReader) -> list[mem.Memory]:
+    def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         with self._lock:
             numbers = [self._numbers[id] for id in ids if id in self._numbers]
             return list(self.take(numbers, reader).values())
 
-    def meant(self, ids: Sequence[str]) -> dict[str, mem.Audience]:
+    def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
         with self._lock:
             there = {id: self._rows[self._numbers[id]] for id in ids if id in self._numbers}
             return {id: mem.audience_of(kept.memory) for id, kept in there.items()}
 
-    def take(self, numbers: Sequence[int], reader: mem.MemoryReader) -> dict[int, mem.Memory]:
+    def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         with self._lock:
             return {
                 no: self._whole(no)
@@ -119,27 +120,20 @@ class VolatileMemories:
                 if no in self._rows and mem.may_read(reader, mem.audience_of(self._rows[no].memory))
             }
 
-    def listing(
-        self, reader: mem.MemoryReader, where: mem.MemoryFilter, now: str, limit: int = 0
-    ) -> list[mem.Memory]:
+    def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         with self._lock:
-            found = [
-                (kept.memory.created, no)
-                for no, kept in self._seen(reader)
-                if mem.fits(where, kept.memory, now)
-            ]
+            seen = [(no, kept.memory) for no, kept in self._seen(reader)]
+            found = [(memory.created, no) for no, memory in seen if mem.fits(where, memory, now)]
             found.sort(reverse=True)
             return [self._whole(no) for _, no in (found[:limit] if limit else found)]
 
-    def _live(self, reader: mem.MemoryReader, where: mem.MemoryFilter) -> Iterator[tuple[int, StoredMemory]]:
-        narrow = mem.MemoryFilter(types=where.types, agents=where.agents, sessions=where.sessions, dead=True)
+    def _live(self, reader: MemoryReader, where: MemoryFilter) -> Iterator[tuple[int, StoredMemory]]:
+        narrow = MemoryFilter(types=where.types, agents=where.agents, sessions=where.sessions, dead=True)
         for no, kept in self._seen(reader):
             if kept.memory.live and mem.fits(narrow, kept.memory, _ANYTIME):
                 yield no, kept
 
-    def match(
-        self, reader: mem.MemoryReader, words: Sequence[str], where: mem.MemoryFilter, limit: int
-    ) -> Texts:
+    def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         with self._lock:
             hits, lengths = [], []
             counts = [0] * len(words)
@@ -157,7 +151,7 @@ class VolatileMemories:
             return Texts(hits, counts, len(lengths), mean)
 
     def near(
-        self, reader: mem.MemoryReader, model: str, vector: bytes, where: mem.MemoryFilter, limit: int
+        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
@@ -166,7 +160,7 @@ class VolatileMemories:
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 
     def places(
-        self, numbers: Sequence[int], reader: mem.MemoryReader, reach: int = 0
+        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
     ) -> dict[int, SessionNeighbours]:
         with self._lock:
             rows: dict[str, list[int]] = {}
@@ -185,13 +179,13 @@ class VolatileMemories:
                     found[no] = SessionNeighbours(session, beside)
             return found
 
-    def trail(self, reader: mem.MemoryReader, id: str = "", limit: int = 100) -> list[mem.MemoryAudit]:
+    def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
         with self._lock:
             seen = {no for no, _ in self._seen(reader)}
             found = [trace for no, trace in self._trail if no in seen and id in ("", trace.memory)]
             return found[::-1][:limit]
 
-    def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, mem.Memory]]:
+    def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
         with self._lock:
             newest = list(self._rows.items())[-within:] if within else self._rows.items()
             rows = [(no, k.memory) for no, k in newest if k.memory.live and k.model != model]

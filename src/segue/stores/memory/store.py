@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ...core.base import canonical
 from ...core.journal.event import Event, seal
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, RunRow, Snapshot
+from ..base import Append, Head, Rewrite, RunRow, Snapshot, Versions
 from ..memory_changes import MemoryChange
 from ..proofs import check_beside
 from .memories import VolatileMemories
@@ -68,9 +68,8 @@ class VolatileStore:
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         with self._lock:
-            return sorted(
-                (name, len(rows)) for name, rows in self._streams.items() if name.startswith(prefix)
-            )
+            found = ((name, len(rows)) for name, rows in self._streams.items())
+            return sorted(one for one in found if one[0].startswith(prefix))
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
         with self._lock:
@@ -96,9 +95,7 @@ class VolatileStore:
             for stream in {r.stream for r in rewrites} | {a.stream for a in appends}:
                 self._snapshots.pop(stream, None)
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         with self._lock:
             check_beside(self.streams("session/"), [wish.stream for wish in streams], beside)
             for wish in streams:

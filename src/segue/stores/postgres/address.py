@@ -49,9 +49,8 @@ class Address:
         account, at, place = rest.rpartition("@")
         user, colon, password = account.partition(":")
         secrets += [password, unquote(password)] if colon else []
-        self._secrets = sorted(
-            {s for one in secrets for s in (one, quote(one, safe="")) if s}, key=len, reverse=True
-        )
+        forms = {form for one in secrets for form in (one, quote(one, safe="")) if form}
+        self._secrets = sorted(forms, key=len, reverse=True)
         self.libpq = f"{scheme}://{rest}" + _query(kept)
         """For the driver alone: it holds the password."""
         shown = [(name, value) for name, value in kept if name not in _SECRET_PARAMETERS]

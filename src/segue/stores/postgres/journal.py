@@ -21,7 +21,7 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot
+from ..base import Append, Head, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
 from .address import Address
 from .database import BUSY_TIMEOUT_MS, Database, changed, many, plain, remember, rows, tried
@@ -336,9 +336,7 @@ class PostgresStore:
         for wish in appends:
             self._seen.pop(wish.stream, None)
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         addresses = [bytes.fromhex(address) for address in pieces]
         names = [wish.stream for wish in streams]
 
@@ -348,9 +346,8 @@ class PostgresStore:
             heads = self._locked(db, [wish for wish in streams if wish.expect])
             check_beside(self._streams(db, "session/"), names, beside)
             for wish in streams:
-                version = (
-                    heads[wish.stream][0] if wish.stream in heads else self.head_in(db, wish.stream).version
-                )
+                known = heads.get(wish.stream)
+                version = known[0] if known else self.head_in(db, wish.stream).version
                 if version != wish.expect:
                     raise StaleVersion(wish.stream, wish.expect, version)
             for table, column in (("events", "stream"), ("snapshots", "stream"), ("streams", "name")):

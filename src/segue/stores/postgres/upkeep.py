@@ -53,9 +53,8 @@ _FACTS = """
 def facts(database: Database) -> Facts:
     """Look at a server; raises as every read does."""
     [(version, vector, available, fsync, pages, standby, size, used, most)] = database.fetch(_FACTS)
-    off = [
-        f"{name} is off" for name, value in (("fsync", fsync), ("full_page_writes", pages)) if value == "off"
-    ]
+    settings = {"fsync": fsync, "full_page_writes": pages}
+    off = [f"{name} is off" for name, value in settings.items() if value == "off"]
     schema = database.ready.schema if database.ready else 0
     own = f"psycopg {driver().__version__}"
     return Facts(version, schema, vector, available, ", ".join(off), standby, size, used, most, own)

@@ -51,6 +51,7 @@ _unreached: dict[str, tuple[float, str]] = {}
 
 
 _OVER = "the time for it is over"
+_NO_SEGUE = "what answers there is no Segue server"
 
 
 class Unsent(Exception):
@@ -78,10 +79,7 @@ class Client:
         if not (self._key.isascii() and self._key.isprintable()):
             raise errors.BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
         self._pool: Pool[HTTPConnection] = Pool(
-            CONNECTIONS_MAX,
-            address.shown,
-            idle_seconds_max=IDLE_SECONDS_MAX,
-            alive=lambda one: not _hung_up(one),
+            CONNECTIONS_MAX, address.shown, idle_seconds_max=IDLE_SECONDS_MAX, alive=_is_open
         )
         self._tls: ssl.SSLContext | None = None
         self._reached = False
@@ -266,7 +264,7 @@ class Client:
         try:
             return msgspec.json.decode(content)
         except msgspec.MsgspecError:
-            raise self._hopeless("what answers there is no Segue server", "check the address") from None
+            raise self._hopeless(_NO_SEGUE, "check the address") from None
 
     def _headers(self, kind: str) -> dict[str, str]:
         headers = {"Content-Type": kind, "Accept": kind}
@@ -281,11 +279,7 @@ class Client:
         if 200 <= response.status < 300 and kind == MSGPACK:
             return content
         if 200 <= response.status < 300:
-            raise self._hopeless(
-                "what answers there is no Segue server",
-                "check the address; a portal of the network?",
-                sent=True,
-            )
+            raise self._hopeless(_NO_SEGUE, "check the address; a portal of the network?", sent=True)
         problem = _problem(content) if kind.endswith("json") else {}
         raise self._error(response, problem)
 
@@ -338,14 +332,14 @@ class Client:
 _KEY_HINT = "check SEGUE_API_KEY"
 
 
-def _hung_up(connection: HTTPConnection) -> bool:
-    """Whether the other side has closed it: nothing is expected, so whatever can be read is its end."""
+def _is_open(connection: HTTPConnection) -> bool:
+    """Whether the other side has not closed it: nothing is expected, so whatever can be read is its end."""
     try:
         waiting = select.poll()
         waiting.register(connection.sock, select.POLLIN | select.POLLHUP)
-        return bool(waiting.poll(0))
+        return not waiting.poll(0)
     except (AttributeError, OSError, ValueError, TypeError):  # no poll on this platform: asking will tell
-        return False
+        return True
 
 
 def _seconds(text: str) -> float:

@@ -14,7 +14,7 @@ from typing import cast
 from ...core.journal.chain import linked
 from ...core.journal.event import Event
 from ...errors import DamagedError
-from ..base import Append, Head, Memories, Rewrite, Runs, Snapshot
+from ..base import Append, Head, Memories, Rewrite, Runs, Snapshot, Versions
 from ..memory_changes import MemoryChange
 from ..proofs import proven_event, proven_piece
 from . import wire
@@ -90,9 +90,7 @@ class RemoteStore:
 
         self._journal.once("erase", settle, rewrites, pieces, *appends)
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         there = {wish.stream: self.head(wish.stream) for wish in streams if wish.expect}
 
         def settle() -> bool | None:

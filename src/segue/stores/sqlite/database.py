@@ -463,9 +463,8 @@ class Database:
             return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
             return errors.DamagedError("the store", str(self.path), str(fault))
-        may = os.access(self.path.parent, os.W_OK) and (
-            not self.path.exists() or os.access(self.path, os.R_OK)
-        )
+        readable = not self.path.exists() or os.access(self.path, os.R_OK)
+        may = readable and os.access(self.path.parent, os.W_OK)
         read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
             return errors.AccessError(

@@ -22,7 +22,7 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot
+from ..base import Append, Head, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
 from .database import BUSY_TIMEOUT_MS, Database, Executor
 from .schema import id_of
@@ -177,9 +177,8 @@ class SqliteStore:
     def head_in(db: Executor, number: int) -> tuple[int, bytes]:
         """Version and hash of the last event of a stream, by its number."""
         sql = "SELECT id & 0xffffffff, hash FROM events WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
-        found: list[Any] = (
-            db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchall() if number else []
-        )
+        span = (id_of(number, 0), id_of(number + 1, 0))
+        found: list[Any] = db.execute(sql, span).fetchall() if number else []
         return found[0] if found else (0, canonical.GENESIS)
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
@@ -290,9 +289,7 @@ class SqliteStore:
         self.writing(work)
         trip("store.erase.after_commit")
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         def work(db: apsw.Cursor) -> None:
             check_beside(self._streams(db, "session/"), [wish.stream for wish in streams], beside)
             for wish in streams:

@@ -168,9 +168,8 @@ class _Carver:
             local = local if local <= most else least
         payload = page[at : at + local]
         if length > local:
-            payload += self._overflow(
-                struct.unpack(">I", page[at + local : at + local + 4])[0], length - local
-            )
+            first = struct.unpack(">I", page[at + local : at + local + 4])[0]
+            payload += self._overflow(first, length - local)
         if len(payload) != length or length > 1 << 30:
             raise ValueError("a row that ends early")
         return rowid, list(_record(payload))

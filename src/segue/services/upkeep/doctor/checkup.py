@@ -122,12 +122,8 @@ def _store(home: DataFolder) -> Iterator[Diagnosis]:
         yield Diagnosis("store", "bad", fault.message, fault.hint)
         return
     if trouble:
-        yield Diagnosis(
-            "store",
-            "bad",
-            trouble[0] + _more(len(trouble) - 1),
-            "`segue recover --dry-run`, then `segue recover`",
-        )
+        told, hint = trouble[0] + _more(len(trouble) - 1), "`segue recover --dry-run`, then `segue recover`"
+        yield Diagnosis("store", "bad", told, hint)
         return
     with closing(SqliteStore(path)) as journal:
         journal.streams()  # opens it
@@ -206,9 +202,8 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
             days = agent_of(name).retention(where)
             if days is not None:
                 hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
-                yield Diagnosis(
-                    "transcripts", "ok" if kept else "warn", retention_notice(name, days, kept=kept), hint
-                )
+                told = retention_notice(name, days, kept=kept)
+                yield Diagnosis("transcripts", "ok" if kept else "warn", told, hint)
 
 
 def _emergency(home: DataFolder) -> Diagnosis:
@@ -282,9 +277,8 @@ def _space(home: DataFolder) -> Diagnosis:
 
 def _variables(environment: Mapping[str, str]) -> Diagnosis:
     ours = sorted(name for name in environment if name.startswith("SEGUE_") and name != "SEGUE_API_KEY")
-    return Diagnosis(
-        "environment", "ok", ", ".join(f"{name} is set" for name in ours) or "no SEGUE_ variables"
-    )
+    told = ", ".join(f"{name} is set" for name in ours)
+    return Diagnosis("environment", "ok", told or "no SEGUE_ variables")
 
 
 _HEADER = "a broken header"

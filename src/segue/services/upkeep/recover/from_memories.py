@@ -150,9 +150,8 @@ def _commands(session: str, memories: Sequence[Memory]) -> list[Command]:
     """The session as commands: goal, plan, decisions, findings, summary, and where it all comes from."""
     first = next((m for m in memories if m.type == "session-init"), memories[0])
     goal = shortened(str(first.metadata.get("goal") or first.content)) or f"session {session}"
-    wishes: list[Command] = [
-        do.Create(session, goal, first.organization or "personal", first.project or "unknown")
-    ]
+    organization, project = first.organization or "personal", first.project or "unknown"
+    wishes: list[Command] = [do.Create(session, goal, organization, project)]
     planned = [shortened(str(item)) for item in first.metadata.get("items") or [] if str(item).strip()]
     wishes += [do.Add(item) for item in dict.fromkeys(planned)]
     for memory in memories:

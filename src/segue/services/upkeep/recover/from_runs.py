@@ -93,9 +93,8 @@ def _commands(session: str, copies: list[Copy], digests: list[RunDigest]) -> lis
     runs = ", ".join(f"{copy.about.agent} {copy.about.native}" for copy in copies if not copy.about.parent)
     source = f"recovered from the transcript of {runs}, last active {iso(copies[-1].last)[:16]}"
     organization = resolve().text("organization")
-    wishes: list[Command] = [
-        do.Create(session, goal, organization, about.project, project_name=about.project_name)
-    ]
+    create = do.Create(session, goal, organization, about.project, project_name=about.project_name)
+    wishes: list[Command] = [create]
     wishes += _plan(digests)
     decided = dict.fromkeys(text for digest in digests for text in _decisions(digest))
     wishes += [do.Decide(text) for text in decided if text]

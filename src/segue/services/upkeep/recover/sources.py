@@ -84,14 +84,10 @@ def _stamp(name: str) -> str:
 
 def doubt(home: DataFolder, sources: Sequence[Source], memories: Iterable[Memory]) -> str:
     """What may be lost without a trace: whatever was written after the newest that came back."""
-    saved = {
-        (event.stream, event.version) for source in sources if source.is_backup for event in source.all()
-    }
+    saved = {(e.stream, e.version) for source in sources if source.is_backup for e in source.all()}
     last = next(iter(backups(home)), None)
     made = _stamp(last.name) if last is not None else ""
-    later = [
-        event.at for source in sources for event in source.all() if (event.stream, event.version) not in saved
-    ]
+    later = [e.at for source in sources for e in source.all() if (e.stream, e.version) not in saved]
     later += [at for one in memories if _stamp(at := max(one.created, one.updated)) > made]
     if later:
         when = max(later)[:19].replace("T", " ")
