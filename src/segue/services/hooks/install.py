@@ -14,6 +14,7 @@ import hashlib
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -146,9 +147,9 @@ def where_of(
     live: bool = False, status_line: bool = False,
 ) -> InstallTarget:  # fmt: skip
     """Who installs what for whom, on this machine."""
-    server = (hook_file.interpreter(), "-m", "segue", "mcp") if mcp else ()
+    python, hook = sys.executable, hook_file.file_of(home)
+    server = (python, "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
-    python, hook = hook_file.interpreter(), hook_file.file_of(home)
     return InstallTarget(scope, user, root, environment, python, hook, server, live, status_line)
 
 

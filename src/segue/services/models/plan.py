@@ -27,6 +27,7 @@ from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
 from ..brief.gather import summary_of_session
 from ..features.features import Features, as_check, feature_id
+from ..memories.reader import current_session
 from ..memories.service import memories_of
 from ..workspace.open_session import find_session, start_session
 from ..workspace.session_handle import SessionHandle
@@ -78,7 +79,7 @@ def propose(
         return plain
     question = _question(workspace, text, repository, strategies)
     try:
-        asked = models.ask(workspace, question, session=_session(workspace), say=say)
+        asked = models.ask(workspace, question, session=current_session(workspace), say=say)
     except (ModelFailed, OverBudget) as fault:
         return msgspec.structs.replace(plain, fell_back=fault.message)
     draft, dropped = plan_proposal.proposed(asked.value, text, repository)
@@ -93,7 +94,7 @@ def sent_for(workspace: Workspace, task: str) -> list[RequestPreview]:
     """What would be sent to each model for a plan. Nothing is sent."""
     text = _task(workspace, task)
     question = _question(workspace, text, project_facts(workspace), _strategies(workspace, text))
-    return models.requests(workspace, question, session=_session(workspace))
+    return models.requests(workspace, question, session=current_session(workspace))
 
 
 def _question(
@@ -109,10 +110,6 @@ def _task(workspace: Workspace, task: str) -> str:
     if not text:
         raise UsageError("a plan needs a task", hint='for example: segue plan "Refactor auth to JWT"')
     return text
-
-
-def _session(workspace: Workspace) -> str:
-    return workspace.named_session or workspace.working_tree.tree().current
 
 
 def _strategies(workspace: Workspace, task: str) -> list[str]:

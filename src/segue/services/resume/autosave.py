@@ -51,6 +51,7 @@ class Checkpointed(Value):
     at: str
     reason: str
     changes: int = 0
+    """How many pending changes it covers."""
     seconds: float = 0.0
     error: str = ""
 

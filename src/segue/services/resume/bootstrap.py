@@ -73,6 +73,7 @@ class Boot(Value):
     source: str
     """The manifest's file; empty if the manifest was composed just now."""
     prepared: str
+    """When the manifest was written."""
     reason: str
     seconds: float
 

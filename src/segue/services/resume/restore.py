@@ -46,6 +46,7 @@ from ..runs.select import newest_run
 from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
+from .scenes import state_of
 
 if TYPE_CHECKING:
     from ...effects.git.hunks import Changes, HunkQuery
@@ -138,7 +139,7 @@ def restore(
     ``notes`` names wanted notes by id, title or path. ``since`` is a report of what changed in the meantime.
     ``record`` notes in the session what was loaded. ``count`` counts tokens as the reading model does."""
     level, tokens = core.budget_of(budget)
-    state = _state(workspace, session)
+    state = state_of(workspace, session or None)
     sources = RestorationSources(workspace, state)
     recalled = _recalled(workspace, sources)
     known = sources.facts([as_line(text) for _, text, _ in recalled[:4]])
@@ -179,12 +180,6 @@ def _record(
         paths = {id: notes[id].path for id in used if id in notes}
         commands.append(do.LoadNotes(tuple(used), 0, paths))
     find_session(workspace, state.id).apply(*commands)
-
-
-def _state(workspace: Workspace, session: str) -> SessionState | None:
-    from .scenes import state_of
-
-    return state_of(workspace, session or None)
 
 
 def _candidates(

@@ -50,7 +50,8 @@ class AgentStates:
         """Store what is new of a value by ``commit``; ``since`` is the version at which it was last seen."""
         with self._lock:
             kept = self._kept.get((session, agent))
-            if kept is None or kept.version != self._repository.known_version(session):
+            cached = self._repository.cached(session)
+            if kept is None or cached is None or kept.version != cached.version:
                 kept = self._newest(session, agent, kept)
             if since is not None:
                 self._check_since(session, agent, since)

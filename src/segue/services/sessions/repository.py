@@ -135,11 +135,6 @@ class SessionRepository:
         """The sessions whose states are cached."""
         return list(self._known)
 
-    def known_version(self, session: str) -> int:
-        """The version as last seen here, without asking the store; 0 if it was not seen."""
-        known = self._known.get(session)
-        return known.state.version if known else 0
-
     def exists(self, session: str) -> bool:
         """Whether a session of this id was ever begun."""
         return self.journal.head(stream_of(session)).version > 0

@@ -136,7 +136,7 @@ class SessionHold:
         self._held.renew()
 
     def release(self) -> None:
-        """Release the session; of a hold inside a hold of the same run, only the outer one does."""
+        """Release the session. For a hold inside a hold of the same run, the outer one does that."""
         if not self._nested:
             self._session.held = None
             self._held.release()

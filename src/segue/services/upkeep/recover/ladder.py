@@ -4,21 +4,15 @@ Rungs, each tried only where those above it do not hold:
 
 1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
 2. *refold*: the journal is whole, snapshots are not: they are made anew.
-3. *backup*: the newest backup plus every later event that is still readable in the damaged
-   file, its log, older backups and originals that were kept since, merged by stream and version and
-   checked by their hashes (``recover_sources``).
-4. *emergency*: files of dying processes, which may also hold the state of a session that no
-   other source has.
-5. *transcript*: a session that nothing above has, as the transcripts of its runs, or their archived
-   copies, tell it (``recover_runs``).
-6. *git*: a session that no transcript tells, from the state that a handover left in the working tree, or
-   from the history of that file (``recover_git``).
-7. *memories*: a session that none of these tells, from the memories that name it
-   (``recover_memories``). Memories themselves are brought back with the events.
+3. *backup*: the newest backup plus every later event that is readable in the damaged file, its log, older
+   backups and kept originals, merged by stream and version and checked by their hashes (``sources``).
+4. *emergency*: files of dying processes, which may hold the state of a session that no other source has.
+5. *transcript*, *git*, *memories*: a session that nothing above has, as the transcripts of its runs tell it,
+   else the state that a handover left, else the memories that name it (``from_…``).
 
-A new file is built beside the damaged one and put in its place only when it is proven; the
-original is kept, and a backup is made of what came back. What no source had is named by session and
-version, never papered over; what left no trace can only be told by the time of the newest that came back.
+A new file is built beside the damaged one and put in its place only when it is proven; the original is kept,
+and a backup is made of what came back. What no source had is named by session and version, never papered
+over; what left no trace can only be told by the time of the newest that came back.
 """
 
 from __future__ import annotations
