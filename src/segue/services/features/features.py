@@ -20,7 +20,7 @@ from ...core.base.text import clean_name, clean_text, slug
 from ...core.base.values import Texts, Value, texts
 from ...core.features.checks import PERSON, Check, covered_patterns
 from ...core.features.model import Feature
-from ...core.features.verdict import Counts, Gate, Verdict, counted, gate, unchecked_steps, verdict_of
+from ...core.features.verdict import Gate, Verdict, counted, gate, unchecked_steps, verdict_of
 from ...core.journal.chain import faults
 from ...core.sessions import commands as do
 from ...core.sessions import feature_commands as fc
@@ -44,10 +44,15 @@ def declarer(actor: str, environment: Mapping[str, str]) -> str:
     return next((name for variable, name in agent_variables().items() if environment.get(variable)), PERSON)
 
 
-class FeatureList(Counts):
+class FeatureList(Value):
     """The features of a session with their verdicts, and counts over all of them."""
 
-    features: tuple[Verdict, ...] = ()
+    total: int
+    passing: int
+    failing: int
+    in_progress: int
+    stale: int
+    features: tuple[Verdict, ...]
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

@@ -47,6 +47,7 @@ class Verified(Value):
     verdicts: tuple[Verdict, ...]
     counts: Counts
     ran: int
+    """How many checks were run."""
     untrusted: tuple[Check, ...] = ()
     """Checks that were not run because nobody has accepted them."""
     warnings: tuple[str, ...] = ()
