@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # most commands have nothing to do with memories, or with key
     from .memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 
 
+Pieces = Mapping[str, bytes]
+"""Pieces of agents' states by their addresses."""
 Versions = Mapping[str, int]
 """The version of each of some streams, by name."""
 
@@ -188,9 +190,8 @@ class Journal(Protocol):
     """
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         """Commit all or nothing, durably, in this order; a stream may come more than once.
         StaleVersion if any stream is not at its ``expect``. ``memories`` is given only to a store that
         has some (``journal.memories``), and is part of the commit."""
@@ -213,7 +214,7 @@ class Journal(Protocol):
     def keep(self, snapshot: Snapshot) -> None:
         """Remember a snapshot in the place of an older one; may be lost, never wrong."""
 
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         """Put other bodies (marked as erased) and pieces in place, drop the snapshots of the
         streams, append what records it; all or nothing."""
 

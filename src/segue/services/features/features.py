@@ -95,8 +95,6 @@ class Features:
     def attest_allowed(self) -> bool:
         return bool(self.workspace.settings["attest"])
 
-    # -- reading -------------------------------------------------------------------------------
-
     def look(self) -> Tree:
         """The files of the working tree with their hashes, as of now; on a server a tree without files."""
         root = self.workspace.working_tree.root
@@ -170,8 +168,6 @@ class Features:
         if not decision.ok and not force.strip() and state.status not in ("completed", "abandoned"):
             raise unverified(decision)
         return self._apply(do.Complete(summary, force, covered, attest))
-
-    # -- declaring -----------------------------------------------------------------------------
 
     def _apply(self, *commands: do.Command) -> Saved:
         return self.session.commit_trusted(
@@ -286,8 +282,6 @@ class Features:
                 f"{id} is {verdict.status}: {verdict.reason}", hint="prove it with `segue verify`"
             )
         return verdict
-
-    # -- proving -------------------------------------------------------------------------------
 
     def untrusted(self, feature: Feature) -> tuple[Check, ...]:
         """Checks of a feature that came from a file or an agent and were not trusted yet."""

@@ -163,7 +163,6 @@ class _Verification:
         self.tree = tree
         self.looked = time.monotonic()
         self.progress = progress
-        self.root = self.workspace.working_tree.root
         self.bytes_max = max(1000, int(self.workspace.settings.number("check_output_bytes_max")))
         self.passed_on = self.workspace.settings.text("check_environment").replace(",", " ").split()
         self.done: list[_FinishedCheck] = []
@@ -219,8 +218,8 @@ class _Verification:
         id = str(self.count)
         self.running[id] = (job, self.tree, path)
         runner.start(
-            id, job.check, root=self.root, environment=environment, out=path, bytes_max=self.bytes_max,
-            slots=jobs,
+            id, job.check, root=self.workspace.working_tree.root, environment=environment, out=path,
+            bytes_max=self.bytes_max, slots=jobs,
         )  # fmt: skip
 
     def _begin(self, jobs: list[_Job]) -> None:

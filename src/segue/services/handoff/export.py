@@ -84,9 +84,6 @@ class Parcel(Value):
         return self.events[-1].hash
 
 
-# -- out ---------------------------------------------------------------------------------------
-
-
 def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes:
     """A session as bytes: ``json`` loses nothing, ``yaml`` holds what the session YAML can."""
     if format not in FORMATS:
@@ -156,9 +153,6 @@ def _document(events: Sequence[ev.Event]) -> session_yaml.Document:
     bodies = (ev.read_body(event) for event in reversed(events) if event.kind == ev.Imported.KIND)
     form = next((body.form for body in bodies if isinstance(body, ev.Imported)), [])
     return session_yaml.written_as(session_yaml.document(fold_all(events)), form)
-
-
-# -- in ----------------------------------------------------------------------------------------
 
 
 def import_session(
@@ -256,9 +250,6 @@ def _texts(value: Any) -> Iterable[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _texts(inner)
-
-
-# -- into the journal --------------------------------------------------------------------------
 
 
 def deliver(

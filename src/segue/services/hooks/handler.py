@@ -215,8 +215,6 @@ class Handler:
             return find_session(workspace, id)
         return None
 
-    # -- start ---------------------------------------------------------------------------------
-
     def _start(self, workspace: Workspace) -> HookReply:
         if self.environment.get(SUPERVISED) and self.event.source in FRESH_STARTS:
             return HookReply()  # its prompt holds the brief
@@ -251,8 +249,6 @@ class Handler:
     def _bodies(self, workspace: Workspace, stream: str) -> list[ev.Body]:
         found = (ev.read_body(event) for event in workspace.store.read(stream))
         return [body for body in found if body is not None]
-
-    # -- looking -------------------------------------------------------------------------------
 
     def _prompt(self, workspace: Workspace) -> HookReply:
         self._keep_event(workspace)
@@ -334,8 +330,6 @@ class Handler:
         from ..features.features import Features
 
         return tuple(one.id for one in Features(session).verdicts() if one.passes)
-
-    # -- compaction, stop, end -----------------------------------------------------------------
 
     def _compact(self, workspace: Workspace) -> HookReply:
         return self._tell(workspace, self.event, "steer") if self._leave(workspace) else HookReply()

@@ -99,9 +99,6 @@ class InstallReport(Value):
     dry: bool = False
 
 
-# -- what is known ---------------------------------------------------------------------------------
-
-
 def read(home: DataFolder) -> Installed:
     """What is installed; nothing if that was never written down."""
     with suppress(OSError, msgspec.DecodeError):
@@ -151,9 +148,6 @@ def where_of(
     server = (python, "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
     return InstallTarget(scope, user, root, environment, python, hook, server, live, status_line)
-
-
-# -- in --------------------------------------------------------------------------------------------
 
 
 def planned(installers: Iterable[Installer], where: InstallTarget) -> list[PlannedWrite]:
@@ -319,9 +313,6 @@ def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write:
 def roots_folder(home: DataFolder, agent: str) -> Path:
     """Where it is marked for which projects an agent's hooks are meant."""
     return home.path / "hook" / "roots" / agent
-
-
-# -- out -------------------------------------------------------------------------------------------
 
 
 def take_out(

@@ -321,9 +321,6 @@ def reembed(
     return visible
 
 
-# -- export and import -----------------------------------------------------------------------------
-
-
 def export(service: MemoryService, **identity: str) -> bytes:
     """The memories that the reader may see as JSON lines, after a header line that names the format."""
     memories = service.store.listing(service.reader(**identity), MemoryFilter(dead=True), now())

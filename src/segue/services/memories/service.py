@@ -127,8 +127,6 @@ class MemoryService:
         best = "user" if self.who == agent == PERSON else "agent"
         return best if wanted in ("", "user") else wanted
 
-    # -- remembering ---------------------------------------------------------------------------
-
     def remember(self, content: str, **about: Any) -> Remembered:
         """Keep one memory; ``about`` takes the arguments of ``draft``."""
         return self.remember_many([{"content": content, **about}])[0]
@@ -237,8 +235,6 @@ class MemoryService:
     def reflect(self, content: str, **about: Any) -> Remembered:
         """Keep what was learnt from how something went: its ``error_pattern``, its ``correct_approach``."""
         return self.remember(content, type="reflection", **about)
-
-    # -- recalling -----------------------------------------------------------------------------
 
     def recall(
         self, query: str, *, top_k: int = 10, types: Names = None, scopes: Names = None, agents: Names = None,
@@ -372,8 +368,6 @@ class MemoryService:
             with suppress(StoreError, AccessError, OSError):
                 recalls = list(waiting.items())  # copied, because another thread may still be adding
                 self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in recalls]))
-
-    # -- one memory ----------------------------------------------------------------------------
 
     def get(self, id: str, **identity: str) -> Memory:
         """A memory by its id or the beginning of it. Raises UnknownMemory if the reader can see none, and

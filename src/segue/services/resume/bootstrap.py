@@ -166,8 +166,6 @@ class _Inspection:
         except BaseException as fault:  # raised by the thread that waits
             self.fault = fault
 
-    # -- the manifest --------------------------------------------------------------------------
-
     def _load(self) -> None:
         source = self.path or newest_file(self.workspace)
         manifest = _read(source) if source else None
@@ -237,8 +235,6 @@ class _Inspection:
             place, _, version = python.rpartition(" ")
             parts.append(f"Python {version} ({place})")
         return ", ".join(parts)
-
-    # -- the environment -----------------------------------------------------------------------
 
     def _folder(self) -> _Finding:
         then = self.about.folder
@@ -342,8 +338,6 @@ class _Inspection:
             says = f"no lock file can be compared with what is installed{after}"
             return (None, says) if now or moved else None
         return (True, f"{', '.join(lock.lock for lock in found)} in sync{after}")
-
-    # -- checks --------------------------------------------------------------------------------
 
     def _checks(self) -> _Finding:
         from ..features.recheck import recheck

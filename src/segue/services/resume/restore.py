@@ -224,9 +224,6 @@ def _candidate(
     return Candidate(id, kind, priority, title, pieces_of(redact(text)), trust, value, note)
 
 
-# -- work under way
-
-
 def _changes(sources: RestorationSources) -> Iterator[Candidate]:
     if repository.find(sources.root) is None:
         return
@@ -297,9 +294,6 @@ def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
         yield _candidate(id, "decisions", "essential", title, text, trust, 1 / (1 + index / 20))
 
 
-# -- notes
-
-
 def _notes(sources: RestorationSources, wanted: tuple[str, ...]) -> Iterator[Candidate]:
     library = sources.library
     seen: set[str] = set()
@@ -364,9 +358,6 @@ def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: 
     return _candidate(f"note/{note.id}", kind, priority, title, body_of(text), "data", value, note.id)
 
 
-# -- memories
-
-
 def _recalled(workspace: Workspace, sources: RestorationSources) -> list[tuple[str, str, str]]:
     """Id, text and trust of the memories about the work; by full-text search unless an embedder is set."""
     state, digests = sources.state, sources.digests
@@ -393,9 +384,6 @@ def _strategies(workspace: Workspace, sources: RestorationSources, seen: set[str
             id, title, trust = strategy.id, f"playbook {strategy.id}", _trust(strategy.memory.trust)
             text = strategy.content
             yield _candidate(f"playbook/{id}", "playbooks", "recommended", title, text, trust, 0.85)
-
-
-# -- related code
 
 
 def _related(sources: RestorationSources) -> Iterator[Candidate]:

@@ -120,8 +120,6 @@ class Supervisor:
                 action = self._next(gone)
             return self._finish(action)
 
-    # -- one launch ----------------------------------------------------------------------------
-
     def _picked_up(self) -> decide.Launch | decide.Stop:
         """What an earlier supervisor left: a living child, a dead one, or nothing."""
         launch = self.kept.under_way
@@ -282,8 +280,6 @@ class Supervisor:
             retry_seconds=retry_seconds, detail=detail,
         )  # fmt: skip
 
-    # -- what comes next -----------------------------------------------------------------------
-
     def _next(self, gone: decide.Gone) -> decide.Launch | decide.Stop:
         action = decide.once_gone(self.policy, self.kept.tally, gone)
         if isinstance(action, decide.Prove):
@@ -357,8 +353,6 @@ class Supervisor:
             self.session.id, stop.outcome, stop.why, tally.runs, round(tally.seconds, 3), tally.tokens,
             tally.cost, proven,
         )  # fmt: skip
-
-    # -- small things --------------------------------------------------------------------------
 
     def _prompt(self, action: decide.Launch) -> str:
         if not self.kept.launches:

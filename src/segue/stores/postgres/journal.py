@@ -11,7 +11,7 @@ a drop holds it alone, so that nobody names a piece while it is removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
@@ -21,7 +21,7 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot, Versions
+from ..base import Append, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
 from .address import Address
 from .database import BUSY_TIMEOUT_MS, Database, changed, many, plain, remember, rows, tried
@@ -125,9 +125,8 @@ class PostgresStore:
         return SqlServerTables(PostgresSql(self.database))
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         if memories is None and len(appends) == 1 and appends[0].drafts:
             events = self._append_one(appends[0], pieces or {})
         else:
@@ -143,7 +142,7 @@ class PostgresStore:
             self._seen = {}
         self._seen[stream] = (version, own)
 
-    def _append_one(self, wish: Append, pieces: Mapping[str, bytes]) -> list[Event]:
+    def _append_one(self, wish: Append, pieces: Pieces) -> list[Event]:
         """Any number of events of one stream: one statement."""
         prev = self._prev(wish)
         sealed = list(seal_rows(wish.stream, wish.expect, prev, wish.drafts))
@@ -193,7 +192,7 @@ class PostgresStore:
         return bool(rows(db, sql, (self.namespace, event.stream, event.version, attempt)))
 
     def _append_all(
-        self, appends: Sequence[Append], pieces: Mapping[str, bytes], memories: MemoryChange | None
+        self, appends: Sequence[Append], pieces: Pieces, memories: MemoryChange | None
     ) -> list[Event]:
         """The long way: any number of streams, and memories."""
         made: list[Event] = []
@@ -314,7 +313,7 @@ class PostgresStore:
         self.database.writing(work, lambda *_: None)  # the same once more does no harm
         trip("postgres.snapshot.after_commit")
 
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         def work(db: Db, attempt: UUID) -> bool:
             remember(db, self.namespace, attempt)
             self._append_many(db, attempt, appends)

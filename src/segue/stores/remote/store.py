@@ -7,14 +7,14 @@ that it comes too late, the events behind ``expect`` are compared with the draft
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import cast
 
 from ...core.journal.chain import linked
 from ...core.journal.event import Event
 from ...errors import DamagedError
-from ..base import Append, Head, Memories, Rewrite, Runs, Snapshot, Versions
+from ..base import Append, Head, Memories, Pieces, Rewrite, Runs, Snapshot, Versions
 from ..memory_changes import MemoryChange
 from ..proofs import proven_event, proven_piece
 from . import wire
@@ -56,9 +56,8 @@ class RemoteStore:
         self.client.close()
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         wishes = [wish for wish in appends if wish.drafts]
 
         def settle() -> list[Event] | None:
@@ -82,7 +81,7 @@ class RemoteStore:
     def keep(self, snapshot: Snapshot) -> None:
         self._journal.keep(snapshot)
 
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         wishes = [wish for wish in appends if wish.drafts]  # without any, the same once more does no harm
 
         def settle() -> bool | None:

@@ -9,7 +9,7 @@ DamagedError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot, Versions
+from ..base import Append, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
 from .database import BUSY_TIMEOUT_MS, Database, Executor
 from .schema import id_of
@@ -105,9 +105,8 @@ class SqliteStore:
             trip("store.append.after_commit")
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         numbers: dict[str, int] = {}
 
         def work(db: apsw.Cursor) -> list[Event]:
@@ -270,7 +269,7 @@ class SqliteStore:
         self.writing(work)
         trip("store.snapshot.after_commit")
 
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         def work(db: apsw.Cursor) -> None:
             for wish in appends:
                 self._append_many(db, self.number(db, wish.stream), wish)

@@ -43,6 +43,8 @@ from .finding import Diagnosis, proven
 
 FREE_BYTES_MIN = 100 << 20
 BACKUP_AGE_DAYS_MAX = 7
+_Found = tuple[str, str] | tuple[str, str, str]
+"""Status, detail and, if there is one, a hint."""
 
 
 def examine(
@@ -52,28 +54,26 @@ def examine(
     home = home.for_store(settings.text("store"))
     there = _server(home, settings) if home.shared_store else (*_store(home), *_backups(home))
     return [
-        _versions(),
+        Diagnosis("versions", *_versions()),
         *_git(),
         *_folder(home),
         *there,
         *_archive(home, settings),
         *_transcripts(home, settings, environment),
-        _emergency(home),
-        _spool(home),
-        _hooks(home),
-        _pause_file(home, settings, folder),
-        _space(home),
-        _variables(environment),
+        Diagnosis("emergency files", *_emergency(home)),
+        Diagnosis("spool", *_spool(home)),
+        Diagnosis("hooks", *_hooks(home)),
+        Diagnosis("PAUSE", *_pause_file(home, settings, folder)),
+        Diagnosis("disk", *_space(home)),
+        Diagnosis("environment", *_variables(environment)),
     ]
 
 
-def _versions() -> Diagnosis:
+def _versions() -> _Found:
     detail = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, schema {SCHEMA}"
     if not wal_is_safe(apsw.sqlite_lib_version()):
-        return Diagnosis(
-            "versions", "warn", f"{detail}: this SQLite may lose commits in WAL mode", "upgrade apsw"
-        )
-    return Diagnosis("versions", "ok", detail)
+        return ("warn", f"{detail}: this SQLite may lose commits in WAL mode", "upgrade apsw")
+    return ("ok", detail)
 
 
 def _git() -> Iterator[Diagnosis]:
@@ -206,79 +206,75 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
                 yield Diagnosis("transcripts", "ok" if kept else "warn", told, hint)
 
 
-def _emergency(home: DataFolder) -> Diagnosis:
+def _emergency(home: DataFolder) -> _Found:
     files = emergency.pending(home.emergency)
     if files:
-        return Diagnosis("emergency files", "warn", f"{len(files)} wait to be merged", "`segue recover`")
-    return Diagnosis("emergency files", "ok", "none")
+        return ("warn", f"{len(files)} wait to be merged", "`segue recover`")
+    return ("ok", "none")
 
 
-def _spool(home: DataFolder) -> Diagnosis:
+def _spool(home: DataFolder) -> _Found:
     """What hooks left: read without draining, so that looking changes nothing."""
     spool = Spool(home.path / "spool")
     records, size = spool.count()
     if not size:
-        return Diagnosis("spool", "ok", "empty")
+        return ("ok", "empty")
     if size >= SPOOL_BYTES_MAX:
-        return Diagnosis(
-            "spool", "bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it"
-        )
+        return ("bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it")
     waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
     if is_open_to_others(spool.folder):
-        return Diagnosis("spool", "bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
-    return Diagnosis("spool", "ok", f"{waiting}; the next command that opens the store drains them")
+        return ("bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
+    return ("ok", f"{waiting}; the next command that opens the store drains them")
 
 
-def _hooks(home: DataFolder) -> Diagnosis:
+def _hooks(home: DataFolder) -> _Found:
     """Whether what agents run is there, and can load Segue."""
     entries = installed(home).entries
     if not entries:
-        return Diagnosis("hooks", "ok", "none are installed")
+        return ("ok", "none are installed")
     agents = ", ".join(sorted({entry.agent for entry in entries}))
     again = "`segue init` writes it again"
     file, paths = hook_file.file_of(home), home.path / "hook" / "paths"
     needed = any(entry.scope != "shared" and entry.agent != "agents-md" for entry in entries)
     if needed and not file.is_file():
-        return Diagnosis("hooks", "bad", f"{file} is gone: {agents} are told nothing", again)
+        return ("bad", f"{file} is gone: {agents} are told nothing", again)
     if needed and (not paths.is_file() or paths.read_bytes() != hook_file.paths()):
-        return Diagnosis("hooks", "warn", "hooks load Segue from another place than this command", again)
+        return ("warn", "hooks load Segue from another place than this command", again)
     if needed and file.read_bytes() != hook_file.built():
-        return Diagnosis("hooks", "warn", "the installed hook is of another version", again)
+        return ("warn", "the installed hook is of another version", again)
     gone = [entry.path for entry in entries if not Path(entry.path).exists()]
     if gone:
-        return Diagnosis("hooks", "warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
+        return ("warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
     if not can_serve() and has_server(entries):
         told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
-        return Diagnosis("hooks", "warn", told, extra("mcp"))
-    return Diagnosis("hooks", "ok", f"in {agents}")
+        return ("warn", told, extra("mcp"))
+    return ("ok", f"in {agents}")
 
 
-def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> Diagnosis:
+def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> _Found:
     paths = [home.path / "PAUSE"]
     if folder is not None:
         paths = pause_paths(folder, home.path, settings.text("pause_file"))
     there = " and ".join(str(path) for path in paths if os.path.lexists(path))
     if there:
         what = "exist" if " and " in there else "exists"
-        return Diagnosis("PAUSE", "warn", f"{there} {what}: nothing is written", "ask whoever put it there")
+        return ("warn", f"{there} {what}: nothing is written", "ask whoever put it there")
     where = "the data folder" if folder is None else "the data folder or for this project"
-    return Diagnosis("PAUSE", "ok", f"not in force for {where}")
+    return ("ok", f"not in force for {where}")
 
 
-def _space(home: DataFolder) -> Diagnosis:
+def _space(home: DataFolder) -> _Found:
     place = next(path for path in (home.path, *home.path.parents) if path.exists())
     free = shutil.disk_usage(place).free
     if free < FREE_BYTES_MIN:
-        return Diagnosis(
-            "disk", "bad", f"{free / 1e6:.0f} MB free", "free some space: a full disk refuses writes"
-        )
-    return Diagnosis("disk", "ok", f"{free / 1e9:.1f} GB free")
+        return ("bad", f"{free / 1e6:.0f} MB free", "free some space: a full disk refuses writes")
+    return ("ok", f"{free / 1e9:.1f} GB free")
 
 
-def _variables(environment: Mapping[str, str]) -> Diagnosis:
+def _variables(environment: Mapping[str, str]) -> _Found:
     ours = sorted(name for name in environment if name.startswith("SEGUE_") and name != "SEGUE_API_KEY")
     told = ", ".join(f"{name} is set" for name in ours)
-    return Diagnosis("environment", "ok", told or "no SEGUE_ variables")
+    return ("ok", told or "no SEGUE_ variables")
 
 
 _HEADER = "a broken header"
