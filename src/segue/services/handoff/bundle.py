@@ -112,9 +112,7 @@ def _memories(workspace: Workspace, session: str, to: str) -> str:
     service = memories_of(workspace)
     reader = service.reader(agent="" if to == ANYONE else to, session=session)
     found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
-    lines = [msgspec.json.encode({"format": curation.FORMAT, "version": 1, "memories": len(found)})]
-    lines += [msgspec.json.encode(memory) for memory in reversed(found)]
-    return redact("\n".join(line.decode() for line in lines))
+    return redact(curation.as_lines(found).decode())
 
 
 def _sum(bundle: Bundle) -> str:

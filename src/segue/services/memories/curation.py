@@ -324,8 +324,13 @@ def reembed(
 def export(service: MemoryService, **identity: str) -> bytes:
     """The memories that the reader may see as JSON lines, after a header line that names the format."""
     memories = service.store.listing(service.reader(**identity), MemoryFilter(dead=True), now())
+    return as_lines(memories) + b"\n"
+
+
+def as_lines(memories: Sequence[Memory]) -> bytes:
+    """Memories, given the newest first, as the lines of an export."""
     head = msgspec.json.encode({"format": FORMAT, "version": 1, "memories": len(memories)})
-    return b"\n".join([head, *(msgspec.json.encode(memory) for memory in reversed(memories))]) + b"\n"
+    return b"\n".join([head, *map(msgspec.json.encode, reversed(memories))])
 
 
 def import_(

@@ -236,9 +236,10 @@ class _PendingSender:
         working_tree, ledger_entry = self._workspace.working_tree, self._ledger_entry(record, pending)
 
         def guards() -> list[Append]:
-            bind = working_tree.bind_at(
-                pending.tree, create.project, pending.root_commit, create.id, at=now(), actor=pending.actor
-            )
+            bind = working_tree.bind(
+                create.project, pending.root_commit, create.id, at=now(), actor=pending.actor,
+                path=pending.tree,
+            )  # fmt: skip
             return [*ledger_entry(), *([bind] if bind is not None else [])]
 
         saved = self._repository(pending).commit(create.id, [create], guards=guards)

@@ -184,19 +184,12 @@ class WorkingTree:
         key, _ = self.project_key(settings)
         return (*(p for p in self.tree().projects if p != key), key)
 
-    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
-        """The append that makes a session the current one here; None if it is already."""
-        return self._binding(self.tree(fresh=True), key, root_commit, session, at, actor)
-
-    def bind_at(
-        self, path: str, key: str, root_commit: str, session: str, *, at: str, actor: str
+    def bind(
+        self, key: str, root_commit: str, session: str, *, at: str, actor: str, path: str = ""
     ) -> Append | None:
-        """The same for the working tree at another path."""
-        return self._binding(self._read(path), key, root_commit, session, at, actor)
-
-    def _binding(
-        self, tree: TreeRecord, key: str, root_commit: str, session: str, at: str, actor: str
-    ) -> Append | None:
+        """The append that makes a session the current one here, or in the working tree at another path; None
+        if it is already."""
+        tree = self._read(path) if path else self.tree(fresh=True)
         bodies: list[ev.Body] = []
         if not tree.projects or tree.projects[-1] != key:
             bodies.append(ev.TreeBound(tree.path, key, root_commit))
