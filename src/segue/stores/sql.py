@@ -30,15 +30,12 @@ class Statements(Protocol):
 
     def rows(self, sql: str, /, **values: Any) -> list[Row]:
         """The rows that a statement gives."""
-        ...
 
     def change(self, sql: str, /, **values: Any) -> int:
         """Run a statement, and say how many rows it changed."""
-        ...
 
     def many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a statement for each of these rows of values."""
-        ...
 
 
 class SqlDatabase(Protocol):
@@ -46,12 +43,10 @@ class SqlDatabase(Protocol):
 
     def rows(self, sql: str, /, **values: Any) -> list[Row]:
         """The rows of a statement that only reads."""
-        ...
 
     def repeatable(self, work: Callable[[Statements], T]) -> T:
         """Do work in one durable transaction. Where its commit was in doubt it is done once more: it must be
         such that the same twice is the same."""
-        ...
 
 
 @cache

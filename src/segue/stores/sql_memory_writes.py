@@ -13,18 +13,20 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from ..core.base import canonical
+from ..core.base.lazy import json_decoder
 from ..core.memories.model import Memory, MemoryAudit, audience_of, hash_of
 from ..core.memories.ranking import length_of
-from ..errors import StaleVersion
+from ..errors import DamagedError, StaleVersion
 from .memory_changes import MemoryChange, StoredMemory
-from .memory_rows import body_of
 from .sql import Statements
 from .vectors import bits_of
 
 Numbered = tuple[int, int, StoredMemory]
 """A memory with its number and that of its audience."""
+_bodies = json_decoder(Memory)
 _COUNTS = """
     INSERT INTO segue.memory_counts (namespace, no, helpful, harmful, recalled, recalled_at)
     VALUES (:namespace, :no, :helpful, :harmful, :recalled, :recalled_at) ON CONFLICT DO NOTHING
@@ -77,8 +79,6 @@ class MemoryWriter(ABC):
     def __init__(self, db: Statements) -> None:
         self.db = db
 
-    # -- what each database says in its own way ------------------------------------------------
-
     @abstractmethod
     def begin(self, *, changes: bool) -> None:
         """Be alone with the memories; ``changes``: some that are there will have other vectors."""
@@ -98,8 +98,6 @@ class MemoryWriter(ABC):
     @abstractmethod
     def is_duplicate(self, fault: Exception) -> bool:
         """Whether a statement failed because another live memory says the same to the same."""
-
-    # -- a change ------------------------------------------------------------------------------
 
     def apply(self, change: MemoryChange) -> list[str]:
         """All of it; the ids of what was added."""
@@ -192,10 +190,7 @@ class MemoryWriter(ABC):
             self.db.many(sql, [{"no": known[key], "key": key} for key in new])
         return [known[key] for key in keys]
 
-    # -- what they are found by ----------------------------------------------------------------
-
     def _index(self, live: Sequence[Numbered]) -> None:
-        """Words and vectors of what counts."""
         words = [{"no": no, "words": self.words_of(audience, kept)} for no, audience, kept in live]
         self.db.many(self.ADD_WORDS, words)
         count: Counter[int] = Counter(audience for _, audience, _ in live)
@@ -245,7 +240,6 @@ def marked(memory: Memory, audience: int) -> tuple[tuple[str, object], ...]:
 
 
 def _row(no: int, audience: int, kept: StoredMemory) -> dict[str, Any]:
-    """A memory as columns."""
     memory = kept.memory
     body, body_hash = body_of(memory)
     return {
@@ -255,3 +249,23 @@ def _row(no: int, audience: int, kept: StoredMemory) -> dict[str, Any]:
         "body_hash": body_hash, "body": body, "helpful": memory.helpful, "harmful": memory.harmful,
         "recalled": memory.recalled, "recalled_at": memory.recalled_at,
     }  # fmt: skip
+
+
+def body_of(memory: Memory) -> tuple[bytes, bytes]:
+    """(body, its hash): the memory without its counts, which change without it."""
+    body = msgspec.json.encode(replace(memory, helpful=0, harmful=0, recalled=0, recalled_at=""))
+    return body, canonical.digest(body)[:8]
+
+
+def memory_of(row: tuple[Any, ...]) -> Memory:
+    """The memory in a row; DamagedError if the body is not what was stored."""
+    no, body, own, helpful, harmful, recalled, at = row[:7]
+    try:
+        if canonical.digest(body)[:8] == own:
+            memory = _bodies.decode(body)
+            if not (helpful or harmful or recalled):
+                return memory
+            return replace(memory, helpful=helpful, harmful=harmful, recalled=recalled, recalled_at=at)
+    except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
+        pass
+    raise DamagedError("a memory", f"row {no}", "its bytes do not have the hash that they were stored with")

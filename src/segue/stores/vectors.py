@@ -31,13 +31,11 @@ class VectorIndex(Protocol):
 
     def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
         """(number, group, bits) of more vectors."""
-        ...
 
     def near(
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
     ) -> list[tuple[int, float]]:
         """(number, cosine) of the nearest in these groups, among ``only`` these if given."""
-        ...
 
 
 def packed(vector: Sequence[float]) -> bytes:

@@ -161,9 +161,9 @@ def world(home: Path, repo: Repository, seg: Segue, monkeypatch: pytest.MonkeyPa
     made = World(seg, home, repo.folder, clock)
     for module in (supervisor, follow):
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(supervisor, "spawn", made.spawn)
-    monkeypatch.setattr(supervisor, "leftover_processes", lambda mark: made.left)
-    monkeypatch.setattr(supervisor, "kill", made.killed.append)
+    monkeypatch.setattr(processes, "spawn", made.spawn)
+    monkeypatch.setattr(processes, "leftover_processes", lambda mark: made.left)
+    monkeypatch.setattr(processes, "kill", made.killed.append)
     seg.start("Make good.txt", id="work")
     return made
 
@@ -381,7 +381,7 @@ def test_one_that_cannot_be_started_is_one_without_access(
     def missing(*_: Any, **__: Any) -> Child:
         raise NotInstalled("claude cannot be started")
 
-    monkeypatch.setattr(supervisor, "spawn", missing)
+    monkeypatch.setattr(processes, "spawn", missing)
     finished = world.run(Scripted())
     assert finished.outcome == "auth" and "claude cannot be started" in finished.why
     assert world.texts("ended")[0] == "claude cannot be started"
@@ -484,7 +484,7 @@ def test_a_child_of_a_killed_supervisor_is_found_and_watched_to_its_end(
     world.transcript(GOOD, "n1")
     (world.folder / "good.txt").write_text("x")
     found = Child(world, GOOD, 77, world.folder / "out")
-    monkeypatch.setattr(supervisor, "find_child", lambda pid, *_: found if pid == 77 else None)
+    monkeypatch.setattr(processes, "find_child", lambda pid, *_: found if pid == 77 else None)
     finished = world.supervisor().run()
     assert finished.outcome == "done" and not world.launched
     assert world.texts("launched") == ["still at work: picked up"]
@@ -503,7 +503,7 @@ def test_of_a_child_that_is_gone_its_transcript_says_how_it_ended(
     )
     record.save(world.seg.session("work"), Supervision(CLAUDE, launches=(launch,)))
     world.transcript(life, "n1")
-    monkeypatch.setattr(supervisor, "find_child", lambda *_: None)
+    monkeypatch.setattr(processes, "find_child", lambda *_: None)
     monkeypatch.setattr(processes.Child, "exit_code", lambda self: UNKNOWN_EXIT)
     world.run(GOOD)
     assert world.kept.launches[0].ended == ended

@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import gzip
 import zlib
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,12 +28,10 @@ from ...stores.memory.store import VolatileStore
 from ..memories import curation
 from ..memories.service import memories_of
 from ..sessions.repository import stream_of
+from ..workspace.workspace import Workspace
 from .export import import_session
 from .export import pack as export_events
 from .offers import ANYONE, HOURS, Handoffs
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 FORMAT = 1
 BYTES_MAX = 512_000_000
@@ -54,7 +51,6 @@ class Bundle(Value, forbid_unknown_fields=True):
     events: str
     """The export of the session, base64."""
     memories: str
-    """An export of memories."""
     restoration: str
     sha256: str = ""
 
@@ -113,13 +109,10 @@ def _no_secrets(workspace: Workspace, session: str) -> None:
 
 
 def _memories(workspace: Workspace, session: str, to: str) -> str:
-    """Those of the session that the taker may read, as an export of memories."""
     service = memories_of(workspace)
     reader = service.reader(agent="" if to == ANYONE else to, session=session)
     found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
-    lines = [msgspec.json.encode({"format": curation.FORMAT, "version": 1, "memories": len(found)})]
-    lines += [msgspec.json.encode(memory) for memory in reversed(found)]
-    return redact("\n".join(line.decode() for line in lines))
+    return redact(curation.as_lines(found).decode())
 
 
 def _sum(bundle: Bundle) -> str:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from ...core import event_kinds as ev
 from ...core.base import canonical as canon
@@ -30,9 +32,7 @@ from ...errors import BadImport, BadName, ConflictError, StaleVersion, UnknownSe
 from ...stores.base import Append, Journal
 from ..sessions.repository import fold_all, stream_of
 from ..workspace.session_handle import SessionHandle
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 FORMATS = ("json", "yaml")
 FORMAT_VERSION = 1
@@ -84,9 +84,6 @@ class Parcel(Value):
         return self.events[-1].hash
 
 
-# -- out ---------------------------------------------------------------------------------------
-
-
 def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes:
     """A session as bytes: ``json`` loses nothing, ``yaml`` holds what the session YAML can."""
     if format not in FORMATS:
@@ -95,7 +92,10 @@ def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes
     if not events:
         raise UnknownSession(f"there is no session {id!r}", hint="`segue list --all` names those that exist")
     if format == "yaml":
-        return _yaml_text(_document(events))
+        import yaml
+
+        text: str = yaml.safe_dump(_document(events), sort_keys=False, allow_unicode=True, width=100)
+        return text.encode()
     return pack(id, events, workspace.store)
 
 
@@ -111,9 +111,7 @@ def pack(id: str, events: Sequence[ev.Event], journal: Journal) -> bytes:
         missing=[address for address in named if address not in found],
         erased=[address for address, body in found.items() if address_of(body) != address],
     )
-    return canon.encode(
-        msgspec.structs.replace(export, checksum=_checksum(canon.decode(canon.encode(export))))
-    )
+    return canon.encode(replace(export, checksum=_checksum(canon.decode(canon.encode(export)))))
 
 
 def named_pieces(events: Iterable[ev.Event]) -> list[str]:
@@ -140,11 +138,10 @@ def _envelope(event: ev.Event) -> Envelope:
 
 def _value_of(body: bytes) -> tuple[Any, bool]:
     """The value of a body, and whether its canonical JSON is the body again."""
-    try:
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
         value = canon.decode(body)
         return (value, True) if canon.encode(value) == body else (None, False)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None, False
+    return None, False
 
 
 def _checksum(export: dict[str, Any]) -> str:
@@ -156,16 +153,6 @@ def _document(events: Sequence[ev.Event]) -> session_yaml.Document:
     bodies = (ev.read_body(event) for event in reversed(events) if event.kind == ev.Imported.KIND)
     form = next((body.form for body in bodies if isinstance(body, ev.Imported)), [])
     return session_yaml.written_as(session_yaml.document(fold_all(events)), form)
-
-
-def _yaml_text(document: session_yaml.Document) -> bytes:
-    import yaml
-
-    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
-    return text.encode()
-
-
-# -- in ----------------------------------------------------------------------------------------
 
 
 def import_session(
@@ -188,11 +175,10 @@ def import_session(
 
 
 def _recognised(data: bytes) -> str:
-    try:
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
         value = canon.decode(data)
         return "json" if isinstance(value, dict) and "session" in value and "segue" in value else "yaml"
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return "json" if data.lstrip().startswith(b'{"checksum"') else "yaml"
+    return "json" if data.lstrip().startswith(b'{"checksum"') else "yaml"
 
 
 def unpack(data: bytes) -> Parcel:
@@ -229,21 +215,9 @@ def _event(stream: str, e: Envelope) -> ev.Event:
         body_hash, prev, own = (bytes.fromhex(text) for text in (e.body_hash, e.prev, e.hash))
     except (ValueError, binascii.Error) as fault:
         raise _bad(f"version {e.version}: {fault}") from fault
-    return ev.Event(
-        stream,
-        e.version,
-        e.kind,
-        e.at,
-        e.actor,
-        body,
-        body_hash,
-        prev,
-        own,
-        e.run,
-        e.format,
-        e.left,
-        e.erased,
-    )
+    fields = {name: value for name, value in asdict(e).items() if name != "body64"}
+    fields |= {"body": body, "body_hash": body_hash, "prev": prev, "hash": own}
+    return ev.Event(stream=stream, **fields)
 
 
 def _check_pieces(parcel: Parcel) -> None:
@@ -278,9 +252,6 @@ def _texts(value: Any) -> Iterable[str]:
             yield from _texts(inner)
 
 
-# -- into the journal --------------------------------------------------------------------------
-
-
 def deliver(
     workspace: Workspace, parcel: Parcel, as_id: str = "", *, behind: Sequence[ev.Draft] = ()
 ) -> SessionHandle:
@@ -296,7 +267,9 @@ def deliver(
 def append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[ev.Draft] = ()) -> int:
     stream = stream_of(id)
     commits = _commits(parcel.events, id if id != parcel.session else "")
-    chain = _sealed(stream, commits)
+    chain: list[ev.Event] = []  # what these commits become in an empty stream
+    for drafts in commits:
+        chain += ev.seal(stream, len(chain), chain[-1].hash if chain else canon.GENESIS, drafts)
     own = [event.hash for event in parcel.events] if id == parcel.session else []
     there = _agreed(journal, stream, [event.hash for event in chain], own)
     commits += [list(behind)] if behind and there < len(chain) else []
@@ -317,14 +290,6 @@ def _commits(events: Sequence[ev.Event], as_id: str) -> list[list[ev.Draft]]:
             body = canon.encode({**canon.decode(body), "id": as_id})
         commits[-1].append(ev.Draft(event.kind, body, event.at, event.actor, event.run, event.format))
     return commits
-
-
-def _sealed(stream: str, commits: Iterable[Sequence[ev.Draft]]) -> list[ev.Event]:
-    """The events that these commits become in an empty stream."""
-    events: list[ev.Event] = []
-    for drafts in commits:
-        events += ev.seal(stream, len(events), events[-1].hash if events else canon.GENESIS, drafts)
-    return events
 
 
 def _agreed(journal: Journal, stream: str, chain: list[bytes], own: list[bytes]) -> int:
@@ -422,11 +387,10 @@ def _in_their_words(
         state = fold_body(state, one.body, version=number, at=one.at, actor="")
     last = declared[-1]
     form = session_yaml.differences(session_yaml.document(state), root)
-    return [*declared[:-1], session_yaml.DatedBody(last.at, msgspec.structs.replace(last.body, form=form))]
+    return [*declared[:-1], session_yaml.DatedBody(last.at, replace(last.body, form=form))]
 
 
 def _cleaned(value: Any, path: str, workspace: Workspace) -> Any:
-    """The value with every text through the door."""
     if isinstance(value, str):
         return clean_text(value, what=path or "document", mask=workspace.repository.mask)
     if isinstance(value, dict):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...core.base.values import Value
 from ..sessions.repository import stream_of
+from ..workspace.workspace import Workspace
 from .bundle import is_bundle, unpack
 from .export import import_session
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 
 class Imported(Value):

@@ -9,10 +9,10 @@ bundle is the same for another machine: a file that proves itself by its hashes.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...agents import agent as agent_of
@@ -22,23 +22,21 @@ from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.handover.events import Offer, offers_of
+from ...core.memories.model import Memory, MemoryFilter
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
-from ...errors import HandoffSettled, SegueError, UnknownAgent, UnknownHandoff, UsageError
+from ...errors import HandoffSettled, SegueError, StaleVersion, UnknownAgent, UnknownHandoff, UsageError
 from ...stores.base import Append
 from ...stores.memory_changes import MemoryChange
 from ..brief.brief import render_brief
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
+from ..sessions.repository import Saved
 from ..workspace.open_session import list_sessions, make_current
-
-if TYPE_CHECKING:
-    from ...core.memories.model import Memory
-    from ..sessions.repository import Saved
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 HOURS = 72.0
 HOURS_MAX = 24.0 * 365
@@ -50,10 +48,9 @@ BEGIN, END = "<!-- segue:handoff:begin -->", "<!-- segue:handoff:end -->"
 
 
 def _traits(agent: str) -> Traits:
-    try:
+    with suppress(UnknownAgent):
         return traits_of(agent_of(agent))
-    except UnknownAgent:
-        return Traits()
+    return Traits()
 
 
 class HandoffOffer(Value):
@@ -62,7 +59,6 @@ class HandoffOffer(Value):
     offer: Offer
     saved: Saved
     file: str
-    """The restoration."""
     start: str
     """How the agent is started with it; empty if Segue does not know that agent."""
     rules: str = ""
@@ -74,8 +70,6 @@ class Handoffs:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-
-    # -- looking -------------------------------------------------------------------------------
 
     def of(self, session: str) -> list[Offer]:
         """Every offer of a session, the oldest first."""
@@ -106,8 +100,6 @@ class Handoffs:
                 hint="`segue handoff --list` shows all offers",
             )
         return found
-
-    # -- doing ---------------------------------------------------------------------------------
 
     def offer(
         self, session: str, to: str, note: str = "", *, hours: float = HOURS, rules: bool = False
@@ -152,9 +144,8 @@ class Handoffs:
             return [self._append(offer.session, *bodies)]
 
         trip("handoff.take.before")
-        saved = workspace.repository.commit(
-            offer.session, [do.Note(_taking(by, offer.note))], guards=guards, actor=by
-        )
+        note = do.Note(_taking(by, offer.note))
+        saved = workspace.repository.commit(offer.session, [note], guards=guards, actor=by)
         trip("handoff.take.after")
         make_current(workspace, offer.session)
         self.forget_rules(offer)
@@ -182,8 +173,6 @@ class Handoffs:
         return self._append(offer.session, ev.HandoffWithdrawn(offer.id, reason))
 
     def _settle(self, offer: Offer, body: ev.Body) -> Offer:
-        from ...errors import StaleVersion
-
         self._workspace.pause_file.check()
         while True:
             self._open(offer)
@@ -195,7 +184,6 @@ class Handoffs:
             return self._settled(offer)
 
     def _open(self, offer: Offer) -> None:
-        """HandoffSettled unless the offer is open now."""
         current = self._settled(offer)
         if current.status != "open":
             who = f" by {current.taker}" if current.taker else ""
@@ -218,10 +206,7 @@ class Handoffs:
     def _clean(self, text: str) -> str:
         return clean_text(text, what="reason", mask=self._workspace.repository.mask).strip()
 
-    # -- what the taker gets -------------------------------------------------------------------
-
     def _memory(self, session: str, to: str, note: str) -> Memory | None:
-        """A memory of the handoff that the taker may read."""
         if to == ANYONE:
             return None
         state = self._workspace.repository.state(session)
@@ -239,7 +224,7 @@ class Handoffs:
         path = self._workspace.home.handoff / f"{offer.id}.md"
         write_whole(path, text.encode())
         known = _traits(offer.to)
-        start = f'{known.start} "$(cat {_quoted(path)})"' if known.start else ""
+        start = f'{known.start} "$(cat {shlex.quote(str(path))})"' if known.start else ""
         told = ""
         if rules and known.rules_file and offer.status == "open":
             target = self._rules(offer.to)
@@ -277,14 +262,11 @@ class Handoffs:
         return clean_text("\n".join(lines), what="restoration", mask=workspace.repository.mask) + "\n"
 
     def _memories(self, offer: Offer) -> list[str]:
-        from ...core.memories.model import MemoryFilter
-
         try:
             service = memories_of(self._workspace)
             reader = service.reader(agent=offer.to if offer.to != ANYONE else "")
-            found = service.store.listing(
-                reader, MemoryFilter(sessions=(offer.session,)), now(), MEMORIES_MAX
-            )
+            where = MemoryFilter(sessions=(offer.session,))
+            found = service.store.listing(reader, where, now(), MEMORIES_MAX)
         except (SegueError, TypeError):
             return []
         return [_line(memory.content) for memory in found if memory.type != "handoff"]
@@ -323,9 +305,3 @@ def _section(title: str, rows: Sequence[str]) -> list[str]:
 def _line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 300 else line[:299] + "…"
-
-
-def _quoted(path: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(path))

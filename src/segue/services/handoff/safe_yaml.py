@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from typing import Any
 
 import yaml
@@ -107,7 +108,7 @@ def _mapping(node: Any) -> dict[str, Any]:
 
 
 def _scalar(node: Any, kind: str) -> Any:
-    try:
+    with suppress(ValueError, KeyError):
         if kind == "str":
             return str(node.value)
         if kind == "null":
@@ -118,8 +119,6 @@ def _scalar(node: Any, kind: str) -> Any:
             return number
         if kind == "float" and math.isfinite(value := float(node.value)):
             return value
-    except (ValueError, KeyError):
-        pass
     raise _bad(f"{_where(node)}: {node.value[:40]!r} is not allowed as {node.tag}")
 
 

@@ -8,27 +8,25 @@ withdrawn, both in the commit of the undo. An offer that was taken stays taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from ...core import event_kinds as ev
 from ...core.event_words import event_words
+from ...core.handover.events import Offer
+from ...core.memories.model import MemoryFilter
 from ...core.sessions import commands as do
 from ...core.sessions.rewind import STAYS
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import NothingToUndo
+from ...stores.memory_changes import MemoryChange, StoredMemory
 from ..memories.service import memories_of
-from ..sessions.repository import fold_all
+from ..sessions.repository import Saved, fold_all
+from ..workspace.session_handle import SessionHandle
 from .offers import Handoffs
-
-if TYPE_CHECKING:
-    from ...core.handover.events import Offer
-    from ...stores.memory_changes import MemoryChange
-    from ..sessions.repository import Saved
-    from ..workspace.session_handle import SessionHandle
 
 REASON = "taken back by an undo"
 _SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckReported, ev.EvidenceVoided}
@@ -64,11 +62,6 @@ def undo(session: SessionHandle) -> Saved:
     if offer is not None:
         handoffs.forget_rules(offer)
     return saved
-
-
-def still_taken(session: SessionHandle, notes: Collection[str]) -> list[Offer]:
-    """Offers that were taken with what an undo took back: who has one has it."""
-    return Handoffs(session.workspace).taken_with(session.id, notes)
 
 
 def _last_command(events: Sequence[ev.Event]) -> tuple[int, int]:
@@ -128,24 +121,19 @@ def _forgotten(
     shared = offer.memories if offer is not None else ()
     if not (texts or shared) or session.workspace.repository.learnt is None:
         return None
-    from ...core.memories.model import MemoryFilter
-    from ...stores.memory_changes import MemoryChange, StoredMemory
 
     service, at = memories_of(session.workspace), now()
     reader = service.reader(session=session.id)
     where = MemoryFilter(types=("learnt",), sessions=(session.id,))
     found = [one for one in service.store.listing(reader, where, at) if one.content in texts] if texts else []
     found += [one for one in service.store.get(shared, reader) if one.live]
-    puts = [
-        replace(one, deprecated=at, reason=REASON, updated=at, revision=one.revision + 1) for one in found
-    ]
+    puts = [replace(m, deprecated=at, reason=REASON, updated=at, revision=m.revision + 1) for m in found]
     trail = [service.trace(one, "deprecate", REASON) for one in puts]
     return MemoryChange(puts=[StoredMemory(one) for one in puts], trail=trail) if puts else None
 
 
 def undone_of(session: SessionHandle, saved: Saved) -> dict[str, list[str]]:
     """The facts that an undo took back, and those of the same command that stay, in words."""
-
     found = session.log(after=saved.version - 1, limit=1) if saved.events else []
     body = ev.read_body(found[0]) if found else None
     told: dict[str, list[str]] = {"undone": [], "stays": []}
@@ -156,6 +144,6 @@ def undone_of(session: SessionHandle, saved: Saved) -> dict[str, list[str]]:
         notes |= {noted.text} if isinstance(noted, ev.Noted) else set()
         if not event.left:
             break
-    for one in still_taken(session, notes):
+    for one in Handoffs(session.workspace).taken_with(session.id, notes):  # who has one has it
         told["stays"].append(f"{one.taker} took offer {one.id}; `segue handoff --to NAME` offers anew")
     return told

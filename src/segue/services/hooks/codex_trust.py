@@ -21,6 +21,7 @@ from ..workspace.data_folder import DataFolder
 from .install import adopt
 
 ANSWER_SECONDS = 20.0
+_HINT = "look at the hooks with /hooks in codex"
 
 
 def trust_hooks(home: DataFolder, where: InstallTarget) -> int:
@@ -31,7 +32,7 @@ def trust_hooks(home: DataFolder, where: InstallTarget) -> int:
 def _trusted(where: InstallTarget) -> int:
     program = shutil.which("codex", path=where.env.get("PATH"))
     if program is None:
-        raise AgentError("codex was not found on PATH", hint="look at the hooks with /hooks in codex")
+        raise AgentError("codex was not found on PATH", hint=_HINT)
     process = subprocess.Popen(
         [program, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         cwd=where.root, env=dict(where.env),
@@ -54,7 +55,6 @@ def _trusted(where: InstallTarget) -> int:
 
 
 def _hooks(listed: Any) -> list[dict[str, Any]]:
-    """The hooks in an answer, wherever they stand in it."""
     if isinstance(listed, dict):
         if isinstance(listed.get("key"), str) and isinstance(listed.get("currentHash"), str):
             return [listed]
@@ -76,7 +76,7 @@ class _Talk:
             self._process.stdin.write(json.dumps({"method": method, **more}).encode() + b"\n")
             self._process.stdin.flush()
         except OSError as fault:
-            raise AgentError("codex did not listen", hint="look at the hooks with /hooks in codex") from fault
+            raise AgentError("codex did not listen", hint=_HINT) from fault
 
     def ask(self, method: str, params: Any) -> Any:
         self._number += 1
@@ -92,7 +92,7 @@ class _Talk:
                     if "error" in told:
                         raise AgentError(f"codex refused {method}: {told['error'].get('message', '')}")
                     return told.get("result")
-        raise AgentError(f"codex did not answer {method}", hint="look at the hooks with /hooks in codex")
+        raise AgentError(f"codex did not answer {method}", hint=_HINT)
 
     def _lines(self, deadline: float) -> list[bytes]:
         out = self._process.stdout
@@ -101,6 +101,6 @@ class _Talk:
             return []
         piece = os.read(out.fileno(), 65536)
         if not piece:
-            raise AgentError("codex ended before it answered", hint="look at the hooks with /hooks in codex")
+            raise AgentError("codex ended before it answered", hint=_HINT)
         *lines, self._read = (self._read + piece).split(b"\n")
         return lines

@@ -7,7 +7,6 @@ it) outlives upgrades. What changes with an upgrade stands in ``paths``.
 from __future__ import annotations
 
 import ast
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -54,11 +53,6 @@ def paths() -> bytes:
         if places:
             roots[str(Path(places[0]).parents[name.count(".")])] = None
     return "\n".join(roots).encode("utf-8", "surrogateescape")
-
-
-def interpreter() -> str:
-    """The Python that runs us, by its absolute path."""
-    return sys.executable
 
 
 def file_of(home: DataFolder) -> Path:

@@ -14,12 +14,15 @@ import hashlib
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ..._failpoints import trip
 from ...agents import install as texts
@@ -34,6 +37,7 @@ from . import hook_file
 
 NAME = "installed.json"
 KEPT = "before-init"
+Names = Sequence[str]
 
 
 class PlannedWrite(Value):
@@ -75,7 +79,6 @@ class InstalledFile(Value):
     after: str
     """The hash of what was written; empty: others changed the file too, so that only what is ours goes."""
     made: tuple[str, ...] = ()
-    """Folders that did not exist."""
 
 
 class Installed(Value):
@@ -96,15 +99,11 @@ class InstallReport(Value):
     dry: bool = False
 
 
-# -- what is known ---------------------------------------------------------------------------------
-
-
 def read(home: DataFolder) -> Installed:
     """What is installed; nothing if that was never written down."""
-    try:
+    with suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
-    except (OSError, msgspec.DecodeError):
-        return Installed()
+    return Installed()
 
 
 def found_agents(where: InstallTarget) -> list[Installer]:
@@ -114,7 +113,7 @@ def found_agents(where: InstallTarget) -> list[Installer]:
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
-def chosen(names: Sequence[str], where: InstallTarget) -> list[Installer]:
+def chosen(names: Names, where: InstallTarget) -> list[Installer]:
     """The agents that were named, else all that are here."""
     if not names:
         return found_agents(where)
@@ -145,22 +144,10 @@ def where_of(
     live: bool = False, status_line: bool = False,
 ) -> InstallTarget:  # fmt: skip
     """Who installs what for whom, on this machine."""
-    server = (hook_file.interpreter(), "-m", "segue", "mcp") if mcp else ()
+    python, hook = sys.executable, hook_file.file_of(home)
+    server = (python, "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
-    return InstallTarget(
-        scope,
-        user,
-        root,
-        environment,
-        hook_file.interpreter(),
-        hook_file.file_of(home),
-        server,
-        live,
-        status_line,
-    )
-
-
-# -- in --------------------------------------------------------------------------------------------
+    return InstallTarget(scope, user, root, environment, python, hook, server, live, status_line)
 
 
 def planned(installers: Iterable[Installer], where: InstallTarget) -> list[PlannedWrite]:
@@ -173,6 +160,18 @@ def planned(installers: Iterable[Installer], where: InstallTarget) -> list[Plann
                 _check_writable(Path(change.path))
                 changes.append(change)
     return changes
+
+
+def _full(where: InstallTarget, **more: Any) -> InstallTarget:
+    """The same with everything that is optional."""
+    server = where.mcp or (where.python, "-m", "segue", "mcp")
+    return replace(where, live=True, status_line=True, mcp=server, **more)
+
+
+def _mark(home: DataFolder, agent: str, where: InstallTarget) -> Path:
+    """The file that says that an agent's hooks are meant for these projects."""
+    top = roots_folder(home, agent)
+    return top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
 
 
 def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> PlannedWrite:
@@ -209,11 +208,9 @@ def _check_writable(path: Path) -> None:
 
 
 def install(
-    home: DataFolder,
-    installers: Sequence[Installer],
-    where: InstallTarget,
+    home: DataFolder, installers: Sequence[Installer], where: InstallTarget,
     changes: Sequence[PlannedWrite] | None = None,
-) -> InstallReport:
+) -> InstallReport:  # fmt: skip
     """Write what is planned."""
     changes = planned(installers, where) if changes is None else changes
     if where.scope != "shared" and any(one.name != "agents-md" for one in installers):
@@ -232,12 +229,13 @@ def install(
         _keep(home, known.values())
     for change in changes:
         trip("install.before_write")
-        assert change.after is not None
-        _put(Path(change.path), change.after, change.mode)
+        _put(change)
         trip("install.after_write")
     for one in installers:
         if one.rooted(where):
-            _mark(home, one.name, where)
+            mark = _mark(home, one.name, where)
+            private_folder(mark.parent)
+            mark.touch(mode=0o600)
     notes = [note for one in installers for note in one.after(where)]
     return InstallReport([one.name for one in installers], where.scope, list(changes), notes)
 
@@ -249,7 +247,7 @@ def _entry(
     after = hashlib.sha256(change.after).hexdigest()
     if old is not None:
         after = after if _is_as_we_left_it(home, old, change.before) else ""
-        return msgspec.structs.replace(_meant_for(old, scope, roots), after=after)
+        return replace(_meant_for(old, scope, roots), after=after)
     kept = ""
     if change.before is not None:
         kept = hashlib.sha256(os.fsencode(change.path)).hexdigest()[:24]
@@ -267,18 +265,15 @@ def _is_as_we_left_it(home: DataFolder, entry: InstalledFile, now: bytes | None)
 
 def _kept(home: DataFolder, entry: InstalledFile) -> bytes | None:
     """The bytes that the file had before the first init; None if there was no file, or they are lost."""
-    if not entry.before:
-        return None
-    try:
-        return (home.path / KEPT / entry.before).read_bytes()
-    except OSError:
-        return None
+    with suppress(OSError):
+        return (home.path / KEPT / entry.before).read_bytes() if entry.before else None
+    return None
 
 
 def _meant_for(entry: InstalledFile, scope: str, roots: tuple[str, ...]) -> InstalledFile:
     wide = scope == "user" or (entry.scope == "user" and not entry.roots)
     both = () if wide else tuple(dict.fromkeys((*entry.roots, *roots)))
-    return msgspec.structs.replace(entry, scope="user" if wide else entry.scope, roots=both)
+    return replace(entry, scope="user" if wide else entry.scope, roots=both)
 
 
 def _keep(home: DataFolder, entries: Iterable[InstalledFile]) -> None:
@@ -286,12 +281,16 @@ def _keep(home: DataFolder, entries: Iterable[InstalledFile]) -> None:
     write_whole(home.path / NAME, msgspec.json.format(msgspec.json.encode(Installed(tuple(entries)))))
 
 
-def _put(path: Path, body: bytes, mode: int) -> None:
+def _put(change: PlannedWrite) -> None:
     """Whole or not at all, with the mode that the file has; folders get the user's usual mode."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, body, mode=mode)
-    with suppress(OSError):
-        os.chmod(path, mode)
+    path = Path(change.path)
+    if change.after is None:
+        path.unlink(missing_ok=True)
+    elif change.is_one:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, change.after, mode=change.mode)
+        with suppress(OSError):
+            os.chmod(path, change.mode)
 
 
 def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write: Callable[[], int]) -> int:
@@ -306,33 +305,18 @@ def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write:
     result = write()
     after = hashlib.sha256(real.read_bytes() if real.exists() else b"").hexdigest()
     after = after if known[str(real)].after else ""
-    known[str(real)] = msgspec.structs.replace(known[str(real)], after=after)
+    known[str(real)] = replace(known[str(real)], after=after)
     _keep(home, known.values())
     return result
 
 
 def roots_folder(home: DataFolder, agent: str) -> Path:
-    """InstallTarget it is marked for which projects an agent's hooks are meant."""
+    """Where it is marked for which projects an agent's hooks are meant."""
     return home.path / "hook" / "roots" / agent
 
 
-def _mark(home: DataFolder, agent: str, where: InstallTarget) -> None:
-    top = roots_folder(home, agent)
-    mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
-    private_folder(mark.parent)
-    mark.touch(mode=0o600)
-
-
-# -- out -------------------------------------------------------------------------------------------
-
-
 def take_out(
-    home: DataFolder,
-    where: InstallTarget,
-    names: Sequence[str] = (),
-    *,
-    everywhere: bool = False,
-    dry: bool = False,
+    home: DataFolder, where: InstallTarget, names: Names = (), *, everywhere: bool = False, dry: bool = False
 ) -> InstallReport:
     """Take back what was written: for this project, for the user, or everything."""
     left: list[InstalledFile] = []
@@ -361,10 +345,7 @@ def take_out(
             _check_writable(Path(change.path))
     for change in changes:
         trip("uninstall.before_write")
-        if change.after is None:
-            Path(change.path).unlink(missing_ok=True)
-        elif change.is_one:
-            _put(Path(change.path), change.after, change.mode)
+        _put(change)
         trip("uninstall.after_write")
     for folder in sorted(made, key=len, reverse=True):
         with suppress(OSError):
@@ -377,7 +358,7 @@ def _lessened(
     home: DataFolder, entry: InstalledFile, where: InstallTarget, others: tuple[str, ...]
 ) -> tuple[PlannedWrite | None, InstalledFile]:
     """A file that others need, without what was for this working tree alone; and what is known of it."""
-    entry = msgspec.structs.replace(entry, roots=others)
+    entry = replace(entry, roots=others)
     if where.scope != "project":
         return None, entry
     theirs = _all_edits(where, [entry.agent], others, ["project"])
@@ -387,12 +368,12 @@ def _lessened(
         alone = tuple(one for one in edit.entries if one.path not in needed)
         if not alone or os.path.realpath(edit.path) != entry.path or not os.path.exists(entry.path):
             continue
-        change = _change(entry.agent, msgspec.structs.replace(edit, entries=alone), texts.taken_out)
+        change = _change(entry.agent, replace(edit, entries=alone), texts.taken_out)
         if change.is_one:
             ours = _is_as_we_left_it(home, entry, change.before)
             after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
-            change = msgspec.structs.replace(change, about="without what is for this project")
-            return change, msgspec.structs.replace(entry, after=after)
+            change = replace(change, about="without what is for this project")
+            return change, replace(entry, after=after)
     return None, entry
 
 
@@ -418,10 +399,9 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
 
 def _same_json(one: bytes, other: bytes) -> bool:
     """Whether both say the same: then the older text, with its layout, is the right one."""
-    try:
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
         return bool(msgspec.json.decode(one) == msgspec.json.decode(other))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    return False
 
 
 def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
@@ -435,7 +415,7 @@ def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
 
 
 def _all_edits(
-    where: InstallTarget, names: Sequence[str], roots: Iterable[str],
+    where: InstallTarget, names: Names, roots: Iterable[str],
     scopes: Sequence[Scope] = ("project", "user", "shared"),
 ) -> list[Edit]:  # fmt: skip
     """Every edit that any init could have made, with everything in it that is optional."""
@@ -443,22 +423,15 @@ def _all_edits(
     for name in names or texts.installers():
         for scope in scopes:
             for root in dict.fromkeys(roots):
-                full = msgspec.structs.replace(
-                    where, scope=scope, root=Path(root), live=True, status_line=True,
-                    mcp=where.mcp or (where.python, "-m", "segue", "mcp"),
-                )  # fmt: skip
-                found += texts.installer(name).edits(full)
+                found += texts.installer(name).edits(_full(where, scope=scope, root=Path(root)))
     return found
 
 
-def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list[PlannedWrite]:
+def _strays(where: InstallTarget, names: Names, known: set[str]) -> list[PlannedWrite]:
     """What is ours in files of this scope although nothing says so: the data folder was lost."""
     changes = []
     for name in names or texts.installers():
-        full = msgspec.structs.replace(
-            where, live=True, status_line=True, mcp=where.mcp or (where.python, "-m", "segue", "mcp")
-        )
-        for edit in texts.installer(name).edits(full):
+        for edit in texts.installer(name).edits(_full(where)):
             path = os.path.realpath(edit.path)
             if path in known or not os.path.exists(path):
                 continue
@@ -466,27 +439,20 @@ def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list
                 change = _change(name, edit, texts.taken_out)
                 if change.is_one:
                     empty = (change.after or b"").strip() in (b"", b"{}")
-                    changes.append(msgspec.structs.replace(change, after=None if empty else change.after))
+                    changes.append(replace(change, after=None if empty else change.after))
                     known.add(path)
     return changes
 
 
 def _tidy(
-    home: DataFolder,
-    left: list[InstalledFile],
-    where: InstallTarget,
-    names: Sequence[str],
-    *,
-    everywhere: bool,
+    home: DataFolder, left: list[InstalledFile], where: InstallTarget, names: Names, *, everywhere: bool
 ) -> None:
     """What init put into the data folder goes with the last thing that needed it."""
     for name in names or texts.installers():
-        top = roots_folder(home, name)
-        mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
         with suppress(OSError):
-            mark.unlink()
+            _mark(home, name, where).unlink()
         if everywhere or not any(entry.agent == name for entry in left):
-            shutil.rmtree(top, ignore_errors=True)
+            shutil.rmtree(roots_folder(home, name), ignore_errors=True)
     used = {entry.before for entry in left}
     with suppress(OSError):
         for name in os.listdir(home.path / KEPT):

@@ -9,8 +9,8 @@ What belongs to a place or a session where Segue is off is dropped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,15 +20,13 @@ from ...core.base.text import clean_text
 from ...core.base.values import iso, seconds_of
 from ...core.journal.event import Draft
 from ...effects.files.atomic import file_lock
-from ...effects.files.spool import Spool, SpoolRecord
+from ...effects.files.spool import Spool, SpoolRecord, checksum
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
 from ..brief.delivered import stream_of_run
 from ..runs.observed import runs_of
 from ..workspace.on_off import is_off
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 UNREADABLE = "ledger/hooks"
 SAME_SECONDS = 5.0
@@ -92,7 +90,6 @@ def store(workspace: Workspace, records: Sequence[SpoolRecord]) -> int:
 def _unknown(
     workspace: Workspace, stream: str, wanted: Iterable[tuple[SpoolRecord, ev.Body]]
 ) -> tuple[int, list[Draft]]:
-    """(version of the stream, what is not in it yet)."""
     events = workspace.store.read(stream)
     ids: set[str] = set()
     moments: dict[tuple[str, str], str] = {}
@@ -111,7 +108,7 @@ def _unknown(
                 hashes.add(new.hash)
             continue
         before = moments.get((new.event, new.sum), "")
-        if new.id in ids or (before and _seconds_between(before, at) < SAME_SECONDS):
+        if new.id in ids or (before and abs(seconds_of(before) - seconds_of(at)) < SAME_SECONDS):
             continue
         ids.add(new.id)
         moments[(new.event, new.sum)] = at
@@ -119,14 +116,8 @@ def _unknown(
     return len(events), drafts
 
 
-def _seconds_between(one: str, other: str) -> float:
-    return abs(seconds_of(one) - seconds_of(other))
-
-
 def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | None]:
     """Where a record goes and what is kept of it; None if nothing is."""
-    from ...effects.files.spool import checksum
-
     total = f"{checksum(b'', record.payload):016x}"
     if record.event == GIVEN:
         return _given(record)
@@ -149,13 +140,11 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
 
 
 def _given(record: SpoolRecord) -> tuple[str, ev.Body | None]:
-    """A brief that was given, as the hook that gave it spooled it."""
-    try:
+    with suppress(msgspec.MsgspecError, SegueError, KeyError, TypeError):
         told = msgspec.json.decode(record.payload)
         body = msgspec.convert(told["body"], ev.BriefGiven)
         return stream_of_run(record.agent, str(told["native"])), body
-    except (msgspec.MsgspecError, SegueError, KeyError, TypeError):
-        return UNREADABLE, None
+    return UNREADABLE, None
 
 
 def session_of_run(workspace: Workspace, agent: str, native: str) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...core.base.values import Value
 from ...core.models.spending import Caps
 from ...errors import ModelFailed, OverBudget
+from ..workspace.workspace import Workspace
 from . import ask as models
 from . import config
+from .ask import Announce, ModelReply
 from .config import ModelChoice, ModelConfig
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
-    from .ask import Announce, ModelReply
 
 
 class Trial(Value):
@@ -32,11 +31,8 @@ def choose(
 ) -> ModelConfig:  # fmt: skip
     """Ask these models from now on, beside those of before if ``add``; caps that are not given stay."""
     before = config.load(workspace)
-    caps = Caps(
-        before.caps.call if call is None else call,
-        before.caps.session if session is None else session,
-        before.caps.day if day is None else day,
-    )
+    given = {"call": call, "session": session, "day": day}
+    caps = replace(before.caps, **{name: cap for name, cap in given.items() if cap is not None})
     made = config.model_config([*(before.models if add else ()), *chosen], caps)
     config.save(workspace, made)
     return made

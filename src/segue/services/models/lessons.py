@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...core.base.values import Value
 from ...core.memories.model import Memory
 from ..memories.service import Remembered
 from ..runs.lessons import from_claims, from_run
+from ..workspace.workspace import Workspace
 from . import refine
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
-    from .ask import Announce
+from .ask import Announce
 
 
 class Lessons(Value):

@@ -28,38 +28,35 @@ from .working_state import Working, working
 OVER = ("completed", "abandoned")
 
 
-class Resumed(Value):
-    """A session that was resumed, with what its next run needs to know."""
+class TakenUp(Value):
+    """A session that work goes on with, unless it is over."""
 
     saved: Saved
     status: str
-    brief: str = ""
-    """Empty where a context was restored instead, and where the session is over."""
     since: Delta | None = None
     restoration: Restoration | None = None
-    timeout: Interruption | None = None
-    working: Working | None = None
 
     @property
     def is_over(self) -> bool:
         return self.status in OVER
 
 
-class Switched(Value):
+class Resumed(TakenUp):
+    """A session that was resumed, with what its next run needs to know."""
+
+    brief: str = ""
+    """Empty where a context was restored instead, and where the session is over."""
+    timeout: Interruption | None = None
+    working: Working | None = None
+
+
+class Switched(TakenUp):
     """A session that was taken up instead of another one."""
 
-    saved: Saved
-    status: str
     before: str = ""
     """The session that was current until now; empty if there was none."""
     paused: str = ""
     """The same, if it is paused now."""
-    since: Delta | None = None
-    restoration: Restoration | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.status in OVER
 
 
 def resume(
@@ -77,18 +74,19 @@ def resume(
         if state.status in OVER:
             return Resumed(Saved(session.id, state.version, 0), state.status)
         delta = _changes_since(session)
-        if delta is not None and _went_on(session, delta.left):
-            delta = None
+        if (
+            delta is not None
+            and state.status == "active"
+            and seconds_of(state.resumed) > seconds_of(delta.left)
+        ):
+            delta = None  # it was resumed after the moment with which now is compared
         timeout = pause_if_idle(session)
         found = working(session) if look else None
         saved = session.commit_trusted((do.Resume(),))
         make_current(workspace, session.id)
         restored = _restored(session, budget, notes, delta) if budget is not None else None
-        return Resumed(
-            saved, session.state.status, brief=brief_of_session(workspace,
-            session.id) if restored is None else "",
-            since=delta, restoration=restored, timeout=timeout, working=found,
-        )  # fmt: skip
+        brief = brief_of_session(workspace, session.id) if restored is None else ""
+        return Resumed(saved, session.state.status, delta, restored, brief, timeout, found)
 
 
 def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> Switched:
@@ -126,19 +124,12 @@ def take_up(target: SessionHandle) -> SessionHandle | None:
 
 
 def _changes_since(session: SessionHandle) -> Delta | None:
-    """What changed since the session was left; None if that cannot be delta."""
     workspace = session.workspace
     try:
         with SceneQuery(workspace.working_tree.root) as begun:
             return since(workspace, session.id, begun=begun)
     except (SegueError, OSError):
         return None
-
-
-def _went_on(session: SessionHandle, left: str) -> bool:
-    """Whether the session was resumed after the moment with which now is compared, and is still active."""
-    state = session.state
-    return state.status == "active" and seconds_of(state.resumed) > seconds_of(left)
 
 
 def _restored(session: SessionHandle, budget: str, notes: Sequence[str], delta: Delta | None) -> Restoration:

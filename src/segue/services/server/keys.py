@@ -99,6 +99,5 @@ class Keys:
         return core.granted(record, token, project, now())
 
     def _note(self, record: KeyRecord, act: str, by: str) -> None:
-        self.tables.note(
-            [AuditLine(now(), by, record.project, act, about=f"{record.role} {record.agent}".strip())]
-        )
+        about = f"{record.role} {record.agent}".strip()
+        self.tables.note([AuditLine(now(), by, record.project, act, about=about)])

@@ -8,15 +8,13 @@ moved since, and only those are read again.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from ...core.base.text import slug
 from ...core.base.values import Value
 from ...errors import BadName, UnknownSession
+from ..workspace.workspace import Workspace
 from .aegis.progress import Label, label_of
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 _PREFIX = "session/"
 
@@ -90,10 +88,9 @@ class SessionIndex:
         return newest[1]
 
     def _has(self, workspace: Workspace, session: str, feature: str) -> bool:
-        try:
+        with suppress(UnknownSession):
             return feature in workspace.repository.state(session).features
-        except UnknownSession:
-            return False
+        return False
 
 
 def shared_session(namespace: str) -> str:

@@ -7,16 +7,15 @@ the command line finds it. A server that others can reach needs keys that somebo
 from __future__ import annotations
 
 import ipaddress
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
 from ...core.server.access import ALL_PROJECTS
 from ...effects.clock import now
-from ...effects.files.atomic import private_folder
+from ...effects.files.atomic import write_whole
 from ...errors import RefusedError, SegueError
 from ...settings import data_folder, resolve, user_file
 from ..workspace.data_folder import DataFolder, is_remote
@@ -51,10 +50,9 @@ class ListenAddress(Value):
         """Whether only this machine can reach it."""
         if self.host == "localhost":
             return True
-        try:
+        with suppress(ValueError):
             return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return False
 
 
 class ServerReady(Value):
@@ -110,18 +108,9 @@ def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
 def _with_token(projects: Projects, keys: Keys) -> ServerReady:
     """The key of this machine: the one in the file while it holds, else a new one."""
     path = projects.home.path / TOKEN_FILE
-    try:
+    with suppress(OSError, SegueError):
         keys.check(path.read_text().strip())
         return ServerReady(projects, token_file=str(path))
-    except (OSError, SegueError):
-        pass
     made = keys.create(project=ALL_PROJECTS, role="admin", name=LOCAL_NAME)
-    private_folder(path.parent)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(f"{made.key}\n")
-        file.flush()
-        os.fsync(descriptor)
-    os.replace(new, path)
+    write_whole(path, f"{made.key}\n".encode())
     return ServerReady(projects, made.key, str(path))

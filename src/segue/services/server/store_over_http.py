@@ -95,9 +95,6 @@ def _rule(port: str, method: str) -> Rule:
     return found
 
 
-# -- once ------------------------------------------------------------------------------------------
-
-
 class _Attempt:
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -156,9 +153,6 @@ class Attempts:
 _attempts = Attempts()
 
 
-# -- the journal -----------------------------------------------------------------------------------
-
-
 def _check_append(store: Store, asked: Any, access: Access) -> None:
     _check_drafts(asked.appends, access)
     pieces = asked.pieces or {}
@@ -191,7 +185,6 @@ def _headers(events: list[Event], *_: Any) -> list[tuple[bytes, bytes]]:
 
 
 def _page(store: Store, asked: Any, _: Access) -> wire.StreamPage:
-    """As many events as go into one answer."""
     most = min(asked.limit or PAGE_EVENTS, PAGE_EVENTS)
     kept: list[Event] = []
     size, after = 0, asked.after
@@ -218,7 +211,9 @@ def _check_addresses(names: Iterable[str]) -> None:
 
 
 def _check_pieces(_: Store, asked: Any, access: Access) -> None:
-    _check_addresses(asked.addresses)
+    """Of whatever names pieces, their addresses; of what also appends, who declares it."""
+    _check_drafts(getattr(asked, "appends", ()), access)
+    _check_addresses(asked.addresses if hasattr(asked, "addresses") else asked.pieces)
 
 
 def _proven_pieces(found: dict[str, bytes], *_: Any) -> list[tuple[str, bytes, bool]]:
@@ -229,24 +224,8 @@ def _snapshots(found: dict[str, Snapshot], asked: Any, _: Access) -> list[Snapsh
     return [replace(one, state=b"") if asked.cards else one for one in found.values()]
 
 
-def _check_erase(_: Store, asked: Any, access: Access) -> None:
-    _check_drafts(asked.appends, access)
-    _check_addresses(asked.pieces)
-
-
-def _check_drop(_: Store, asked: Any, access: Access) -> None:
-    _check_addresses(asked.pieces)
-
-
 def _about(_: Store, asked: Any, access: Access) -> About:
     return About(own_version(), access.project, access.role, access.agent)
-
-
-# -- memories --------------------------------------------------------------------------------------
-
-
-def _check_write(store: Store, asked: Any, access: Access) -> None:
-    _check_change(store.memories, asked.change, access)
 
 
 def _check_change(memories: Memories, change: MemoryChange, access: Access) -> None:
@@ -269,7 +248,6 @@ def _check_change(memories: Memories, change: MemoryChange, access: Access) -> N
 
 
 def _may_see(memory: Memory, agent: str) -> bool:
-    """Whether a memory is no other agent's own."""
     return not memory.scope.startswith("agent-") or agent in audience_of(memory).names
 
 
@@ -307,15 +285,17 @@ _RULES: dict[tuple[str, str], Rule] = {
     ("journal", "pieces"): Rule("reader", _check_pieces, _proven_pieces),
     ("journal", "snapshots"): Rule("reader", answer=_snapshots),
     ("journal", "keep"): Rule("writer"),
-    ("journal", "erase"): Rule("admin", _check_erase),
-    ("journal", "drop"): Rule("admin", _check_drop),
+    ("journal", "erase"): Rule("admin", _check_pieces),
+    ("journal", "drop"): Rule("admin", _check_pieces),
     ("journal", "about"): Rule("reader", instead=_about),
     ("runs", "put"): Rule("writer"),
     ("runs", "get"): Rule("reader"),
     ("runs", "rows"): Rule("reader"),
     ("runs", "known"): Rule("reader"),
     ("runs", "drop"): Rule("writer"),
-    ("memories", "write"): Rule("writer", _check_write),
+    ("memories", "write"): Rule(
+        "writer", lambda store, asked, access: _check_change(store.memories, asked.change, access)
+    ),
     ("memories", "get"): Rule("reader"),
     ("memories", "listing"): Rule("reader"),
     ("memories", "match"): Rule("reader"),

@@ -47,11 +47,11 @@ class AgentStates:
     def save(
         self, session: str, agent: str, value: Any, *, commit: Callable[..., Saved], since: int | None = None
     ) -> Saved:
-        """Store what is new of a value by ``commit``; ``since`` is the session's version at which it was last
-        seen."""
+        """Store what is new of a value by ``commit``; ``since`` is the version at which it was last seen."""
         with self._lock:
             kept = self._kept.get((session, agent))
-            if kept is None or kept.version != self._repository.known_version(session):
+            cached = self._repository.cached(session)
+            if kept is None or cached is None or kept.version != cached.version:
                 kept = self._newest(session, agent, kept)
             if since is not None:
                 self._check_since(session, agent, since)
@@ -69,7 +69,6 @@ class AgentStates:
             return saved
 
     def _check_since(self, session: str, agent: str, since: int) -> None:
-        """StaleVersion if somebody changed the agent behind a version."""
         stream = stream_of(session)
         wish = SaveAgent(agent, 0, ())
         version = self._repository.journal.head(stream).version

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import threading
-from types import TracebackType
 
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
@@ -21,6 +20,7 @@ from ...effects.pause_file import PauseFile
 from ...effects.processes.identity import host_name, is_dead, start_of
 from ...errors import SegueError, SessionHeld, StaleVersion, UsageError
 from ...stores.base import Append, Journal
+from .repository import append_last
 
 
 def hold_stream(session: str) -> str:
@@ -81,9 +81,8 @@ class Holds:
             taken = core.take(state, wish, now=now(), dead=_dead(state))
             if not isinstance(taken, ev.HoldTaken):
                 first = taken[0]
-                raise SessionHeld(
-                    session, f"{first.holder} ({first.run} on {first.host})", first.since, first.until
-                )
+                by = f"{first.holder} ({first.run} on {first.host})"
+                raise SessionHeld(session, by, first.since, first.until)
             draft = ev.draft(taken, at=now(), actor=name, run=run)
             try:
                 self.journal.append(Append(hold_stream(session), state.version, [draft]))
@@ -93,14 +92,7 @@ class Holds:
 
     def append(self, session: str, body: ev.Body, *, actor: str, run: str) -> None:
         """Add to a ledger, whatever others added meanwhile."""
-        while True:
-            version = self.journal.head(hold_stream(session)).version
-            try:
-                draft = ev.draft(body, at=now(), actor=actor, run=run)
-                self.journal.append(Append(hold_stream(session), version, [draft]))
-                return
-            except StaleVersion:
-                continue
+        append_last(self.journal, hold_stream(session), body, actor=actor, run=run)
 
 
 def _dead(state: HoldState) -> frozenset[str]:
@@ -167,7 +159,5 @@ class Hold:
         threading.Thread(target=self._keep_renewing, name="segue-hold", daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
 
@@ -19,7 +19,7 @@ from ... import errors
 from ...core.base.lazy import json_decoder
 from ...core.base.text import clean_name
 from ...core.base.values import Value
-from ...core.journal.event import Erased, Event
+from ...core.journal.event import Body, Erased, Event, draft
 from ...core.sessions import snapshot
 from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Command, Learn, Refusal, decide_all, merges
@@ -90,7 +90,16 @@ Guards = Callable[[], Sequence[Append]]
 Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes] | None]]
 """What a state gives rise to: commands, and pieces that they name."""
 Learnt = Callable[[str, Sequence[str]], "MemoryChange"]
-"""What a session learnt, as memories."""
+
+
+class CommitOptions(TypedDict, total=False):
+    """What may go into a commit with its commands; see ``SessionRepository.commit``."""
+
+    pieces: Mapping[str, bytes] | None
+    guards: Guards | None
+    since: int | None
+    actor: str
+    memories: MemoryChange | None
 
 
 class SessionRepository:
@@ -110,11 +119,8 @@ class SessionRepository:
         self.learnt: Learnt | None = None
         """Set where the store keeps memories: what is learnt is also one, in the same commit."""
         self.sessions_max = _CACHED_SESSIONS
-        """How many sessions are kept as last seen."""
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
-
-    # -- reading -------------------------------------------------------------------------------
 
     def state(self, session: str) -> SessionState:
         """The state as of now; raises UnknownSession."""
@@ -128,11 +134,6 @@ class SessionRepository:
     def seen(self) -> list[str]:
         """The sessions whose states are cached."""
         return list(self._known)
-
-    def known_version(self, session: str) -> int:
-        """The version as last seen here, without asking the store; 0 if it was not seen."""
-        known = self._known.get(session)
-        return known.state.version if known else 0
 
     def exists(self, session: str) -> bool:
         """Whether a session of this id was ever begun."""
@@ -218,8 +219,6 @@ class SessionRepository:
                     self._snap(session, state)
         return sorted(cards, key=lambda card: (card.last_active, card.id), reverse=True)
 
-    # -- writing -------------------------------------------------------------------------------
-
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
         guards: Guards | None = None, since: int | None = None, actor: str = "", exact: bool = False,
@@ -234,7 +233,8 @@ class SessionRepository:
         if self.learnt is not None:
             texts = [command.text for command in commands if type(command) is Learn]
             memories = self.learnt(session, texts) if texts else memories
-        cached = None if any(map(_needs_newest, commands)) else self.cached(session)
+        newest = any(command.LOOKS or not command.MERGES for command in commands)  # not an old state
+        cached = None if newest else self.cached(session)
         if cached is not None and since is not None and cached.version < since:
             cached = None  # a thread that was slower put back what it knew: the caller has seen more
         saved, _ = self._commit(
@@ -307,11 +307,6 @@ class SessionRepository:
             self._after_write(count)
 
 
-def _needs_newest(command: Command) -> bool:
-    """Whether a command must not be decided in a state that may be an old one."""
-    return command.LOOKS or not command.MERGES
-
-
 def _begun(session: str, state: SessionState) -> SessionState:
     """The state, if it is of a session that was ever begun; else UnknownSession."""
     if not state.version:
@@ -328,6 +323,15 @@ def _card_in(kept: Snapshot) -> Card | None:
     return None
 
 
+def append_last(journal: Journal, stream: str, *bodies: Body, actor: str, run: str = "") -> None:
+    """Add to a ledger, whatever others add meanwhile."""
+    drafts = [draft(body, at=now(), actor=actor, run=run) for body in bodies]
+    while drafts:
+        with suppress(StaleVersion):
+            journal.append(Append(stream, journal.head(stream).version, drafts))
+            return
+
+
 def fold_all(events: Sequence[Event]) -> SessionState:
     """The state that a whole journal comes to."""
     state = SessionState()
@@ -339,6 +343,5 @@ def fold_all(events: Sequence[Event]) -> SessionState:
 def snapshot_of(session: str, state: SessionState) -> Snapshot:
     """The snapshot of a state, as it is stored."""
     card = snapshot.sealed(msgspec.json.encode(card_of(state), order="sorted"))
-    return Snapshot(
-        stream_of(session), state.version, snapshot.FOLD, snapshot.sealed(snapshot.encode(state)), card
-    )
+    sealed = snapshot.sealed(snapshot.encode(state))
+    return Snapshot(stream_of(session), state.version, snapshot.FOLD, sealed, card)

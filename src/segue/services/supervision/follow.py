@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of
+from ...agents.base import Found
 from ...core.base.values import Value
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Compact, Fault, Say, Step, Usage
@@ -21,10 +21,7 @@ from ...core.supervision.decide import Trouble, trouble_of
 from ...errors import SegueError
 from ..runs.observed import runs_of
 from ..runs.read_transcript import Reading, final, read_on
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 _LOOK_SECONDS = 0.5
 
@@ -98,9 +95,8 @@ class Following:
         if time.monotonic() < self._searched:
             return False
         self._searched = time.monotonic() + _LOOK_SECONDS
-        found = next(
-            (one for one in runs_of(self._workspace).finder().found(self._agent.name) if self._is(one)), None
-        )
+        runs = runs_of(self._workspace).finder().found(self._agent.name)
+        found = next(filter(self._is, runs), None)
         if found is None:
             return False
         self.native = found.native

@@ -6,17 +6,18 @@ The brief stands in its own marks, so that readers know it from the user's words
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.brief import brief_here
 from ..features.features import session_status
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...effects.processes.launch import LeftoverProcess
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 ITEMS_MAX = 20
 NOT_PROVEN = "not proven"
@@ -69,7 +70,6 @@ def _left(left: Sequence[LeftoverProcess]) -> list[str]:
 
 
 def _brief(workspace: Workspace) -> str:
-    try:
+    with suppress(SegueError):
         return brief_here(workspace)
-    except SegueError:
-        return ""
+    return ""

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 import msgspec
 
 from ...core.base.values import Value
 from ...core.supervision.decide import Policy, Tally, Waiting
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
+from ..workspace.session_handle import SessionHandle
 
 NAME = "supervisor"
 LAUNCHES_MAX = 50
@@ -30,7 +28,6 @@ class Launched(Value):
     number: int
     agent: str
     how: str
-    """``fresh`` or ``resume``."""
     why: str
     began: float
     native: str = ""
@@ -87,10 +84,9 @@ def load(session: SessionHandle) -> Supervision | None:
     """What is known of a session's supervision; None if there was none, or another version wrote it."""
     if NAME not in session.state.agents:
         return None
-    try:
+    with suppress(msgspec.ValidationError):
         return msgspec.convert(session.load_agent(NAME), Supervision)
-    except msgspec.ValidationError:
-        return None
+    return None
 
 
 def save(session: SessionHandle, kept: Supervision) -> None:

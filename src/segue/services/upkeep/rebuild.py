@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ...agents import agent as agent_of
@@ -12,7 +13,7 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, SegueError
 from ...stores.base import Journal, RunRow
 from ..runs import cursor
-from ..runs.discovery import RunFinder, found_of, read_blocks
+from ..runs.discovery import found_of, read_blocks
 from ..runs.observed import runs_of
 from ..runs.read_transcript import Reading, read
 from ..runs.run import facts_of, row_of
@@ -66,7 +67,6 @@ def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | N
 
 def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
     """Read every run from its start; one that cannot be read as it was is left as it is."""
-    finder = runs_of(workspace).finder()
     rows = runs_of(workspace).runs.rows()
     read, different = 0, []
     for done, listed in enumerate(rows):
@@ -74,7 +74,7 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
             progress(done, len(rows), listed.native)
         row = runs_of(workspace).runs.get(listed.key)
         kept = cursor.unpacked(row.reading) if row is not None else None
-        anew = _read_anew(workspace, finder, listed, kept)
+        anew = _read_anew(workspace, listed, kept)
         if row is None or anew is None:
             continue
         read += 1
@@ -88,13 +88,11 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
     return read, different
 
 
-def _read_anew(
-    workspace: Workspace, finder: RunFinder, row: RunRow, kept: cursor.StoredReading | None
-) -> Reading | None:
+def _read_anew(workspace: Workspace, row: RunRow, kept: cursor.StoredReading | None) -> Reading | None:
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)
     copy = runs_of(workspace).archive.find(row.key)
-    try:
+    with suppress(SegueError):
         if copy is not None and (kept is None or copy.about.offset == kept.offset):
             blocks = runs_of(workspace).archive.read(row.key)
             reading = read_blocks(blocks, found, agent)
@@ -103,8 +101,7 @@ def _read_anew(
         clean = redact_bytes if workspace.settings["redact"] else None
         reading = read(Path(row.path), agent, row.native, clean)
         return reading if kept is None or reading.offset == kept.offset else None
-    except SegueError:
-        return None
+    return None
 
 
 def stale_snapshots(journal: Journal, *, mend: bool = False) -> list[str]:

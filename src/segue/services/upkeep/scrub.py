@@ -62,7 +62,6 @@ class Scrubbed(Value):
     originals: list[str] = []
     """Transcripts of agents that hold it: not ours to change."""
     memories: int = 0
-    """Memories that held it."""
     beyond: list[str] = []
     """Where it may be that is not ours to reach: of a server."""
 
@@ -103,7 +102,6 @@ def scrub(
 
 
 def _compact(workspace: Workspace, found_any: bool) -> None:
-    """What was erased is gone from the store's own files, too."""
     if isinstance(workspace.store, SqliteStore):
         compact(workspace.store.database)
     elif workspace.home.shared_store and found_any:
@@ -125,9 +123,6 @@ def _stays(journal: Journal, text: str) -> list[str]:
     return sorted(found)
 
 
-# -- a journal -------------------------------------------------------------------------------------
-
-
 def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
     """Erase a text from one journal: (events rewritten, pieces masked, sessions touched)."""
     rewrites: list[Rewrite] = []
@@ -136,11 +131,7 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
     copies = 0
     for stream, version in journal.streams():
         events = journal.read(stream)
-        mine = [
-            Rewrite(stream, event.version, body)
-            for event in events
-            if (body := _without(event, text)) != event.body
-        ]
+        mine = [Rewrite(stream, e.version, body) for e in events if (body := _without(e, text)) != e.body]
         if stream.startswith("session/"):
             pieces.update(_pieces_with(journal, events, text))
         elif stream.startswith(PREFIX):
@@ -152,9 +143,8 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
             appends.append(Append(stream, version, [ev.draft(record, at=now(), actor=actor)]))
     if not dry_run and (rewrites or pieces):
         journal.erase(rewrites, pieces, *appends)
-    sessions = sorted(
-        {r.stream.removeprefix("session/") for r in rewrites if r.stream.startswith("session/")}
-    )
+    names = {rewrite.stream for rewrite in rewrites}
+    sessions = sorted(name.removeprefix("session/") for name in names if name.startswith("session/"))
     return len(rewrites), len(pieces) + copies, sessions
 
 
@@ -227,9 +217,6 @@ def _mask_pieces(
         at += len(body)
 
 
-# -- runs ------------------------------------------------------------------------------------------
-
-
 def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     """Erase a text from what is kept of runs; the keys of those that held it. Names stay."""
     changed: list[RunRow] = []
@@ -297,9 +284,6 @@ def _holds(path: str, text: str) -> bool:
     except OSError:
         return False
     return mask_all(body, text) != body
-
-
-# -- files -----------------------------------------------------------------------------------------
 
 
 def _files(workspace: Workspace) -> list[Path]:
@@ -379,6 +363,5 @@ def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
     parcel, journal = unpack(data), VolatileStore()
     append_missing(journal, parcel.session, parcel)
     events, pieces, _ = scrub_journal(journal, text, actor, False)
-    return (
-        pack(parcel.session, journal.read(stream_of(parcel.session)), journal) if events or pieces else data
-    )
+    session = parcel.session
+    return pack(session, journal.read(stream_of(session)), journal) if events or pieces else data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ...core.base.text import one_line
 from ...core.base.values import Value
@@ -57,9 +58,7 @@ def begin_session(
 
 
 def _active_here(workspace: Workspace) -> str:
-    """The current session of the working tree, if it is active."""
-    try:
+    with suppress(SegueError):
         current = workspace.working_tree.tree().current
         return current if current and workspace.repository.state(current).status == "active" else ""
-    except SegueError:
-        return ""
+    return ""

@@ -12,21 +12,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from ..._failpoints import trip
 from ...core.memories.model import MemoryFilter
+from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
-from ..sql_memories import SqlMemories, SqlWords, narrow, narrow_values
+from ..sql_memories import SqlMemories, narrow, narrow_values
 from ..sql_memory_writes import MemoryWriter, marked
 from ..vectors import cosine
 from .database import Database, driver, plain, remember, tried
-from .schema import as_vector
+from .schema import Db, as_vector
 from .sql import PostgresSql, PostgresStatements
-
-if TYPE_CHECKING:
-    from psycopg import Connection
 
 _TIES = 32
 """So many more than asked for are fetched: the server reckons in single precision."""
@@ -66,24 +64,22 @@ class PostgresMemories(SqlMemories):
         self._database = database
         self._namespace = database.namespace
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(self, change: MemoryChange) -> list[str]:
         made: list[list[str]] = []
 
-        def work(db: Connection[Any], attempt: UUID) -> list[str]:
+        def work(db: Db, attempt: UUID) -> list[str]:
             made[:] = [self.apply(db, change, attempt)]
             trip("postgres.memories.before_commit")
             return made[0]
 
-        def done(db: Connection[Any], attempt: UUID) -> list[str] | None:
+        def done(db: Db, attempt: UUID) -> list[str] | None:
             return made[0] if made and tried(db, self._namespace, attempt) else None
 
         ids = self._database.transaction(work, done)
         trip("postgres.memories.after_commit")
         return ids
 
-    def apply(self, db: Connection[Any], change: MemoryChange, attempt: UUID) -> list[str]:
+    def apply(self, db: Db, change: MemoryChange, attempt: UUID) -> list[str]:
         """The change, within a transaction of the caller."""
         return _Writer(db, self._namespace, self._database.vector, attempt).apply(change)
 
@@ -91,8 +87,6 @@ class PostgresMemories(SqlMemories):
         """Masks in trail and votes; the rows themselves are rewritten with the rest (``upkeep.compact``)."""
         if text:
             self._mask(text)
-
-    # -- reading -------------------------------------------------------------------------------
 
     def _mark(self, kind: str, name: object) -> str:
         return mark(self._namespace, kind, name)
@@ -127,8 +121,6 @@ class PostgresMemories(SqlMemories):
 
 
 class _Words(SqlWords):
-    """An inverted index of lexemes."""
-
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         only = [_either(group) for group in self.marks]
         queries = [
@@ -152,8 +144,6 @@ def _quoted(word: str) -> str:
 
 
 class _Writer(MemoryWriter):
-    """One change of the memories of a namespace."""
-
     INSERT = (
         "INSERT INTO segue.memories (namespace, no, id, audience, live, length, hash, type, agent, session,"
         " created, revision, body_hash, body) VALUES (:namespace, :no, :id, :audience, :live, :length, :hash,"
@@ -168,7 +158,7 @@ class _Writer(MemoryWriter):
     DROP_WORDS = "DELETE FROM segue.memory_words WHERE namespace = :namespace AND no = :no"
     DROP_VECTORS = ("DELETE FROM segue.memory_vectors WHERE namespace = :namespace AND no = :no",)
 
-    def __init__(self, db: Connection[Any], namespace: str, vector: str, attempt: UUID) -> None:
+    def __init__(self, db: Db, namespace: str, vector: str, attempt: UUID) -> None:
         super().__init__(PostgresStatements(db, namespace))
         self._connection = db
         self._namespace = namespace

@@ -51,7 +51,7 @@ class Address:
         self.port = port or _PORTS[parts.scheme]
         self.prefix = quote(parts.path.rstrip("/"), safe="/%")
         self.project = ""
-        self._read(parts.query, parts.scheme)
+        self._read(parts.query)
         self.loopback = is_loopback(self.host)
         if not self.tls and not self.loopback and not self._insecure:
             raise BadSettings(
@@ -64,7 +64,7 @@ class Address:
         self.shown = self.base + (f"?project={quote(self.project, safe='')}" if self.project else "")
         """The name of the store; it never held a secret."""
 
-    def _read(self, query: str, scheme: str) -> None:
+    def _read(self, query: str) -> None:
         self._insecure = False
         for name, value in parse_qsl(query, keep_blank_values=True):
             if name == "insecure":

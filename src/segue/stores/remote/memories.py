@@ -22,8 +22,7 @@ _TRAIL_LINES = 50
 
 
 class RemoteMemories(RemotePort):
-    """Memories of a project on a server; who could read what was seen here is remembered, for looking it up
-    again after a doubt."""
+    """Memories on a server; who could read what is remembered, to look it up again after a doubt."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client, "memories")
@@ -83,12 +82,10 @@ class RemoteMemories(RemotePort):
 
 
 def _uncounted(memory: Memory) -> Memory:
-    """What a memory says, without what is counted beside it."""
     return replace(memory, helpful=0, harmful=0, recalled=0, recalled_at="")
 
 
 def _reader_of(memory: Memory) -> MemoryReader:
-    """Somebody for whom a memory is meant."""
     return MemoryReader(
         memory.agent, memory.namespace, memory.user, (memory.session,), (memory.project,), memory.organization
     )

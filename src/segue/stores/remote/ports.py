@@ -43,7 +43,6 @@ class About(Value):
     """What a server says of itself, and of the key that it is asked with."""
 
     segue: str = ""
-    """Its version."""
     project: str = ""
     role: str = ""
     agent: str = ""
@@ -54,12 +53,10 @@ class ServerJournal(base.Journal, Protocol):
 
     def about(self) -> About:
         """What the server says of itself, and of the key."""
-        ...
 
 
 PORTS: dict[str, type] = {"journal": ServerJournal, "runs": base.Runs, "memories": base.Memories}
 ONCE = {("journal", "append"), ("journal", "erase"), ("journal", "drop"), ("memories", "write")}
-"""What must not happen twice."""
 _NAMES = {
     ("journal", "head", "stream"): "name", ("journal", "streams", "prefix"): "name",
     ("journal", "pieces", "addresses"): "names", ("runs", "get", "key"): "name",
@@ -91,8 +88,6 @@ class PortMethod:
         """The type of an answer."""
         return _ANSWERS.get((self.port, self.name)) or _received(self._hints["return"])
 
-    # -- the client's side ---------------------------------------------------------------------
-
     def body(self, *args: Any, **named: Any) -> dict[str, Any]:
         """The request for a call with these arguments."""
         bound = self._signature.bind(None, *args, **named)
@@ -102,8 +97,6 @@ class PortMethod:
 
     def _name(self, argument: Parameter) -> str:
         return _NAMES.get((self.port, self.name, argument.name), argument.name)
-
-    # -- the server's side ---------------------------------------------------------------------
 
     @cached_property
     def request(self) -> type[msgspec.Struct]:
@@ -160,7 +153,6 @@ def _received(hint: Any) -> Any:
 
 
 def _sent(value: Any) -> Any:
-    """A value as it can be encoded."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else value
@@ -189,8 +181,10 @@ class RemotePort:
         have given if it has happened, and None if it has not."""
         method = port_method(self._port, name)
         body = wire.encode(method.body(*args, **named))
-        found = self.client.call(f"{method.port}/{name}", body, lambda: _boxed(settle()))
-        if isinstance(found, tuple):
+        found = self.client.call(
+            f"{method.port}/{name}", body, lambda: None if (found := settle()) is None else (found,)
+        )
+        if isinstance(found, tuple):  # which cannot be mistaken for bytes of an answer
             return found[0]
         try:
             return self._read(found, method)
@@ -206,8 +200,3 @@ class RemotePort:
                 f"{self.client.address.shown} answers in a way that this Segue does not understand: {fault}",
                 hint="are both of the same version?",
             ) from None
-
-
-def _boxed(found: T | None) -> tuple[T] | None:
-    """A result that cannot be mistaken for bytes of an answer."""
-    return None if found is None else (found,)

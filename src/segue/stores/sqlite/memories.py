@@ -15,9 +15,9 @@ import msgspec
 
 from ..._failpoints import trip
 from ...core.memories.model import MemoryReader
-from ..audiences import Audiences
+from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
-from ..sql_memories import SqlMemories, SqlWords
+from ..sql_memories import Audiences, SqlMemories
 from ..sql_memory_writes import MemoryWriter, marked
 from ..vectors import PLAIN_ROWS_MAX, VectorIndex, asks_once
 from .database import Database
@@ -58,8 +58,6 @@ class SqliteMemories(SqlMemories):
         self._database = database
         self._generation = database.generation
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(self, change: MemoryChange) -> list[str]:
         if any(kept.memory.forgotten for kept in change.puts):
             self._database.connection().pragma("secure_delete", 1)
@@ -87,8 +85,6 @@ class SqliteMemories(SqlMemories):
         self._database.writing(lambda db: db.execute(optimize))
         if self._database.journal_mode == "wal":
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    # -- reading -------------------------------------------------------------------------------
 
     def _seen(self, reader: MemoryReader) -> list[int]:
         self._database.connection()
@@ -121,8 +117,6 @@ class SqliteMemories(SqlMemories):
 
 
 class _Words(SqlWords):
-    """An index of FTS5."""
-
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         only = "".join(f" AND ({_either(group)})" for group in self.marks)
         found = []

@@ -15,7 +15,7 @@ from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
-from .journal import INSERT, SqliteJournal
+from .journal import INSERT, SqliteStore
 from .schema import id_of
 
 PAGES_A_STEP = 4096
@@ -101,7 +101,7 @@ def restore(
         database.close()
 
 
-def copy_in(journal: SqliteJournal, stream: str, after: int, events: Sequence[Event]) -> None:
+def copy_in(journal: SqliteStore, stream: str, after: int, events: Sequence[Event]) -> None:
     """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
     The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
 
@@ -118,7 +118,7 @@ def copy_in(journal: SqliteJournal, stream: str, after: int, events: Sequence[Ev
     trip("store.copy.after_commit")
 
 
-def copy_pieces(journal: SqliteJournal, pieces: Mapping[str, bytes]) -> None:
+def copy_pieces(journal: SqliteStore, pieces: Mapping[str, bytes]) -> None:
     """Put pieces of another store in; one that a scrub rewrote stays what it is."""
     rows = [(bytes.fromhex(a), address_of(body) != a, body) for a, body in pieces.items()]
     sql = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, ?, ?)"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TypeVar
+
 from ....core.base.values import Value, count
+from ....errors import SegueError
 from ....stores.base import Journal
 from ..rebuild import stale_snapshots
 
@@ -22,6 +27,30 @@ def further(hint: str) -> str:
     if "`segue doctor`" not in hint:
         return hint
     return "is the server up? check the address, the network, and whether it runs there"
+
+
+_Store = TypeVar("_Store", bound=Journal)
+
+
+def of_server(
+    opened: Callable[[], _Store], look: Callable[[_Store], Iterator[Diagnosis]]
+) -> Iterator[Diagnosis]:
+    """What a look at a store that is a server finds, also if the server does not answer."""
+    try:
+        with closing(opened()) as journal:
+            yield from look(journal)
+    except SegueError as fault:
+        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
+
+
+def every_event_read(journal: Journal, more: str, hint: str) -> Diagnosis:
+    """``proven``, and what is wrong if an event cannot be read."""
+    try:
+        for stream, _ in journal.streams():
+            journal.read(stream)
+        return proven(journal, more)
+    except SegueError as fault:
+        return Diagnosis("store", "bad", fault.message, hint)
 
 
 def proven(journal: Journal, more: str) -> Diagnosis:

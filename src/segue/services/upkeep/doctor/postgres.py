@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from ....errors import SegueError
 from ....settings import Settings
 from ....stores.postgres import PostgresStore
-from ....stores.postgres.upkeep import Facts, facts
+from ....stores.postgres.upkeep import facts
 from ...workspace.data_folder import DataFolder
-from .finding import Diagnosis, further, proven
-
-if TYPE_CHECKING:
-    from ....stores.base import Journal
+from .finding import Diagnosis, every_event_read, of_server
 
 CONNECTIONS_SHARE_MAX = 0.9
 
 
 def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     """Everything worth a look; changes nothing but what opening a store changes."""
-    where = settings.text("store")
-    try:
-        journal = PostgresStore(where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
-    except SegueError as fault:
-        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
-        return
-    try:
-        found = facts(journal.database)
-        yield from _server(home, journal, found)
-        yield _whole(journal, found)
-    except SegueError as fault:
-        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
-    finally:
-        journal.close()
+    where, timeout_ms = settings.text("store"), int(settings.number("busy_timeout_ms"))
+    return of_server(
+        lambda: PostgresStore(where, busy_timeout_ms=timeout_ms), lambda journal: _server(home, journal)
+    )
 
 
-def _server(home: DataFolder, journal: PostgresStore, found: Facts) -> Iterator[Diagnosis]:
+def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
+    found = facts(journal.database)
     detail = f"{home.shared_store}: Postgres {found.version}, {found.driver}, schema {found.schema}"
     if found.standby:
         yield Diagnosis(
@@ -64,12 +50,5 @@ def _server(home: DataFolder, journal: PostgresStore, found: Facts) -> Iterator[
     yield Diagnosis(
         "backups", "ok", "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
     )
-
-
-def _whole(journal: Journal, found: Facts) -> Diagnosis:
-    try:
-        for stream, _ in journal.streams():
-            journal.read(stream)
-        return proven(journal, f"{found.size_bytes / 1e6:.1f} MB with all namespaces")
-    except SegueError as fault:
-        return Diagnosis("store", "bad", fault.message, "restore the database from its backup")
+    more = f"{found.size_bytes / 1e6:.1f} MB with all namespaces"
+    yield every_event_read(journal, more, "restore the database from its backup")
