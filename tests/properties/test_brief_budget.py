@@ -7,8 +7,7 @@ import re
 from typing import Any
 
 import msgspec
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from tests.properties.steps import runs, short, texts
 from tests.support.examples import examples
 

@@ -15,8 +15,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from segue.core.runs.steps import Call, End, Model, Prompt, Result, Say, Start, Step, Usage
-from segue.core.runs.steps import Fault as Refused
+from segue.core.runs.steps import Call, End, Fault as Refused, Model, Prompt, Result, Say, Start, Step, Usage
 from segue.testing.transcripts import placed
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from segue.core.journal import chain
-from segue.core.sessions import holds as hold
-from segue.core.sessions import state, status
+from segue.core.sessions import holds as hold, state, status
 from segue.services.sessions import repository
 from segue.services.upkeep import archive_sessions, rebuild, scrub
 from segue.services.upkeep.doctor import finding

@@ -14,8 +14,7 @@ import msgspec
 
 from ..core.base.values import Value
 from ..errors import UnknownAgent
-from . import agent as agent_of
-from . import traits_of
+from . import agent as agent_of, traits_of
 from .base import loaded
 
 Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "status"]

@@ -13,6 +13,7 @@ from ..core.base.values import Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError
 from ..services.workspace import open_session
+from ..services.workspace.data_folder import DataFolder
 from ..services.workspace.open_workspace import open_workspace
 from ..services.workspace.workspace import Workspace
 from ..stores.base import Journal
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from ..services.runs.sync import Progress, Synced
     from ..services.upkeep.archive_sessions import Cleanup
     from ..services.upkeep.scrub import Scrubbed
-    from ..services.workspace.data_folder import DataFolder
     from ..stores.memory_changes import MemoryChange
     from .memories import Memories
 

@@ -15,8 +15,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from ..core.base.values import count as count
-from ..core.base.values import parse_digits
+from ..core.base.values import count as count, parse_digits
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",

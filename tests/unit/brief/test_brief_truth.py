@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.briefs import brief_with_goal as brief
-from tests.support.briefs import line
+from tests.support.briefs import brief_with_goal as brief, line
 
 from segue.core.brief.facts import facts
 from segue.core.brief.relevance import worth

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.long_story import facts as story_facts
-from tests.support.long_story import story
+from tests.support.long_story import facts as story_facts, story
 
 from segue import Segue
 from segue.core.brief.facts import BriefFacts, PlanLine, facts

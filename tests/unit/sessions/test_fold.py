@@ -7,8 +7,7 @@ from tests.unit.sessions.test_commands import AT, CREATE, after
 
 from segue.core import event_kinds as ev
 from segue.core.base import canonical
-from segue.core.sessions import commands as do
-from segue.core.sessions import snapshot
+from segue.core.sessions import commands as do, snapshot
 from segue.core.sessions.fold import fold
 from segue.core.sessions.state import SessionState
 from segue.services.sessions.repository import fold_all

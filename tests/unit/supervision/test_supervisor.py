@@ -11,8 +11,7 @@ import pytest
 from tests.support.git import Repository
 
 from segue import Segue
-from segue.core.runs.steps import Call, End, Model, Prompt, Result, Say, Start, Step, Usage
-from segue.core.runs.steps import Fault as Refused
+from segue.core.runs.steps import Call, End, Fault as Refused, Model, Prompt, Result, Say, Start, Step, Usage
 from segue.core.sessions import commands as do
 from segue.core.supervision.decide import Policy, Waiting
 from segue.effects.processes import launch as processes

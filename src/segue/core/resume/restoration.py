@@ -17,8 +17,7 @@ import msgspec
 
 from ...errors import BudgetTooSmall, UsageError
 from ..base.token_estimate import Counter, estimate, estimate_line
-from ..base.values import Value, parse_digits
-from ..base.values import count as plural
+from ..base.values import Value, count as plural, parse_digits
 from ..brief.long_brief import Sheet
 from ..brief.page import plain
 from ..brief.passages import Passage

@@ -16,10 +16,7 @@ from ..base.values import Value, count, parse_digits
 from ..features.verdict import gate
 from ..journal.event import Draft, Event, draft, read_body
 from . import events as ev
-from .command import Bodies as Bodies
-from .command import Command as Command
-from .command import Decides
-from .command import Refusal as Refusal
+from .command import Bodies as Bodies, Command as Command, Decides, Refusal as Refusal
 from .fold import fold_body
 from .rewind import difference
 from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from ..base.persistent_list import Rows
 from ..base.values import Value
 from ..journal.event import Body, Event, Gap, read_body
-from . import events as ev
-from . import state as st
+from . import events as ev, state as st
 from .feature_fold import HANDLERS as _FEATURE_HANDLERS
 
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from ...core.resume.scene import Anchor, Dirty, Kind, Scene, anchor
 from ..files.atomic import is_protected_database
 from ..processes.identity import host_name
-from . import repository as git
-from . import trees
+from . import repository as git, trees
 from .queries import answer_of, output_of, start_git
 
 TIME_SECONDS = 5.0

@@ -22,8 +22,7 @@ from ...core.features.checks import PERSON, Check, covered_patterns
 from ...core.features.model import Feature
 from ...core.features.verdict import Gate, Verdict, counted, gate, unchecked_steps, verdict_of
 from ...core.journal.chain import faults
-from ...core.sessions import commands as do
-from ...core.sessions import feature_commands as fc
+from ...core.sessions import commands as do, feature_commands as fc
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import SessionStatus, status_of
 from ...effects.files.check_outputs import Outputs

@@ -17,8 +17,7 @@ from ...core.base.values import Value, count
 from ...core.features import file_formats as forms
 from ...core.features.checks import Check
 from ...core.features.model import Feature
-from ...core.sessions import commands as do
-from ...core.sessions import feature_commands as fc
+from ...core.sessions import commands as do, feature_commands as fc
 from ...core.sessions.state import key
 from ...errors import BadImport, UsageError
 from ..workspace.session_handle import SessionHandle

@@ -29,8 +29,7 @@ from ..memories import curation
 from ..memories.service import memories_of
 from ..sessions.repository import stream_of
 from ..workspace.workspace import Workspace
-from .export import import_session
-from .export import pack as export_events
+from .export import import_session, pack as export_events
 from .offers import ANYONE, HOURS, Handoffs
 
 FORMAT = 1

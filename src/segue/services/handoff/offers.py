@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..._failpoints import trip
-from ...agents import agent as agent_of
-from ...agents import canonical_name, traits_of
+from ...agents import agent as agent_of, canonical_name, traits_of
 from ...agents.base import Traits
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text

@@ -18,9 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from ...agents import agent as agent_of
-from ...agents import hooks as wire
-from ...agents import traits_of
+from ...agents import agent as agent_of, hooks as wire, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev

@@ -26,9 +26,7 @@ from msgspec.structs import replace
 
 from ..._failpoints import trip
 from ...agents import install as texts
-from ...agents.install import CannotEdit, Edit, Installer
-from ...agents.install import InstallTarget as InstallTarget
-from ...agents.install import Scope as Scope
+from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
 from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
 from ...errors import NotWritable, UsageError

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from ...core.base.lazy import regex
 from ...core.base.values import Value, count, texts
 from ...core.features.checks import PERSON
-from ...core.memories import curation
-from ...core.memories import model as mem
+from ...core.memories import curation, model as mem
 from ...core.memories.curation import Junk, Pair
 from ...core.memories.dates import moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from ...core.base.text import Mask, clean_text
 from ...core.base.values import Value, texts
 from ...core.features.checks import PERSON
-from ...core.memories import model as mem
-from ...core.memories import ranking
+from ...core.memories import model as mem, ranking
 from ...core.memories.dates import days_asked, days_of, moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance, Vote
 from ...core.memories.words import exact_words, query_words, words

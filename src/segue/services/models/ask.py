@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.base.values import Value
-from ...core.models import answer as answers
-from ...core.models import prompt, spending
+from ...core.models import answer as answers, prompt, spending
 from ...core.models.grounding import ClaimSource, Grounded, ObservedFacts, ground
 from ...core.models.prompt import ModelQuestion
 from ...effects import models as effect

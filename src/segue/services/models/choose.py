@@ -10,8 +10,7 @@ from ...core.base.values import Value
 from ...core.models.spending import Caps
 from ...errors import ModelFailed, OverBudget
 from ..workspace.workspace import Workspace
-from . import ask as models
-from . import config
+from . import ask as models, config
 from .ask import Announce, ModelReply
 from .config import ModelChoice, ModelConfig
 

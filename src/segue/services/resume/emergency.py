@@ -25,8 +25,7 @@ import msgspec
 from ...core.base import canonical
 from ...core.base.values import Value, count
 from ...core.journal import pieces
-from ...core.sessions import commands as do
-from ...core.sessions import snapshot
+from ...core.sessions import commands as do, snapshot
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
 from ...effects.clock import now

@@ -28,9 +28,7 @@ from ...core.resume import changes as core
 from ...core.resume.lock_files import bumps, is_lock, packages
 from ...core.resume.scene import Scene
 from ...core.sessions.state import SessionState
-from ...effects.git import history, trees
-from ...effects.git import repository as git
-from ...effects.git import scene as effect
+from ...effects.git import history, repository as git, scene as effect, trees
 from ...effects.git.history import HistoryQuery
 from ...effects.git.queries import output_of
 from ...effects.processes.identity import host_name

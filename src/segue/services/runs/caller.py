@@ -10,21 +10,17 @@ from __future__ import annotations
 import os
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ...agents import agent as agent_of
-from ...agents import agents
+from ...agents import agent as agent_of, agents
+from ...agents.base import Found
 from ...core.base.values import Value
 from ...effects.processes.identity import ancestors, began_at, command_of
 from ...errors import SegueError
+from ..workspace.workspace import Workspace
+from .discovery import RunFinder
 from .observed import runs_of
 from .select import newest_run
 from .sync import sync
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ..workspace.workspace import Workspace
-    from .discovery import RunFinder
 
 _RUNS_MAX = 64
 

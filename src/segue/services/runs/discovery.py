@@ -16,8 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from ...agents import agent as agent_of
-from ...agents import agents, traits_of
+from ...agents import agent as agent_of, agents, traits_of
 from ...agents.base import Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.runs.digest import fold, take

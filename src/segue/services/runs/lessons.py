@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...agents import agent as agent_of
 from ...core.memories.model import Memory
+from ...core.runs.model import Failure, RunDigest
 from ..memories.service import Remembered, memories_of
 from ..workspace.workspace import Workspace
 from .observed import runs_of
@@ -15,7 +16,6 @@ from .select import find_run, newest_other_run
 
 if TYPE_CHECKING:
     from ...core.brief.facts import Claim
-    from ...core.runs.model import Failure, RunDigest
 
 SOLVED_FILES_MAX = 6
 WHY_CHARS = 600

@@ -6,7 +6,6 @@ Nothing is written, and a transcript that has not changed since it was stored is
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,15 +14,13 @@ from ...agents.base import Found
 from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError
+from ..workspace.workspace import Workspace
 from . import cursor
 from .discovery import RunFinder, found_of
 from .observed import runs_of
 from .read_transcript import final
 from .run import Run, facts_of, refreshed, run_in, run_of
 from .select import find_run
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 
 def list_runs(

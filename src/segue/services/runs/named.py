@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ...errors import BadName, UnknownRun
+from ..workspace.workspace import Workspace
 from .listing import one_run
 from .observed import runs_of
+from .run import Run
 from .select import newest_other_run
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
-    from .run import Run
 
 
 def run_named(workspace: Workspace, id: str) -> Run | None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...core.runs.quotable import RunText, RunTexts
+from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...core.runs.steps import Step
     from .discovery import RunFinder
 
 READ_BYTES = 16_000_000

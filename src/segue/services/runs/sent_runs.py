@@ -14,12 +14,12 @@ import msgspec
 from ...core.base.values import seconds_of
 from ...core.runs.model import RunDigest
 from ...errors import SegueError, UsageError
+from ...stores.base import RunRow
 from . import cursor
 from .read_transcript import Reading, final, masked
 from .run import Run, key_of, row_of
 
 if TYPE_CHECKING:
-    from ...stores.base import RunRow
     from ..workspace.workspace import Workspace
 
 RUNS_MAX = 3

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,6 +26,7 @@ from ...effects.files.atomic import file_lock
 from ...errors import SegueError
 from ...stores.base import RunRow
 from ..workspace.on_off import refuse_if_off, session_mark
+from ..workspace.workspace import Workspace
 from . import cursor
 from .assign_session import SessionAssigner
 from .cursor import FileStamp
@@ -34,9 +34,6 @@ from .observed import runs_of
 from .read_transcript import recognised
 from .run import Run, facts_of, refreshed, row_of
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 Progress = Callable[[int, int, str], None]
 WAIT_SECONDS = 300.0

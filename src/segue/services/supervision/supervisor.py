@@ -18,8 +18,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from ...agents import agent as agent_of
-from ...agents import traits_of
+from ...agents import agent as agent_of, traits_of
 from ...agents.base import AgentOutput, Launcher
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...core.base.values import Value
-from ...core.sessions import commands as do
-from ...core.sessions import snapshot
+from ...core.sessions import commands as do, snapshot
 from ...core.sessions.commands import Command, DecidedBatch, decide_all
 from ...core.sessions.offline import waiting_union
 from ...core.sessions.state import SessionState

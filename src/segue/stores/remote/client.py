@@ -20,17 +20,14 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any, TypeVar
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any, TypeVar
 
 import msgspec
 
 from ... import errors
 from ..pool import Pool
 from .address import Address
-
-if TYPE_CHECKING:
-    from http.client import HTTPResponse
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000

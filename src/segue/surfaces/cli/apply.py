@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ...core.sessions import commands as do
 from ...core.sessions.near_miss import NearMiss, names_rows, near_misses
+from ...core.sessions.state import SessionState
 from ...errors import StoreUnavailable
 from ..render import count, one_line, shown
 from .context import CommandContext
 
 if TYPE_CHECKING:
     from ...api.session import Session
-    from ...core.sessions.state import SessionState
 
 AS_BEFORE = "nothing changed"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import msgspec
 
 from ...errors import UsageError, of_os
-from ...settings import environment_now
+from ...settings import Settings, environment_now
 from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for, table
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ...services.sessions.repository import Saved
     from ...services.workspace.data_folder import DataFolder
     from ...services.workspace.workspace import Workspace
-    from ...settings import Settings
 
 T = TypeVar("T")
 UNTRUSTED = "segue.toml in this project is not trusted and was ignored: review it, then run `segue trust`"

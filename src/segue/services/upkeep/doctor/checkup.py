@@ -32,8 +32,7 @@ from ....stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
 from ...hooks import hook_file
-from ...hooks.install import can_serve, has_server
-from ...hooks.install import read as installed
+from ...hooks.install import can_serve, has_server, read as installed
 from ...resume import emergency
 from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ....core.resume.changes_text import change_lines
-from ....services.resume.resume import Resumed
-from ....services.resume.resume import resume as run
+from ....services.resume.resume import Resumed, resume as run
 from ...render import resumed_object
 from ..command import Argument, argument, command, flag, many
 from ..context import CommandContext

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....services.resume.resume import Switched
-from ....services.resume.resume import switch as run
+from ....services.resume.resume import Switched, switch as run
 from ...render import delta_object, saved_object
 from ..command import argument, command
 from ..context import CommandContext

@@ -17,8 +17,7 @@ from msgspec import Meta
 
 from ....core import event_kinds as ev
 from ....core.base.text import clean_name
-from ....core.sessions import budget as money
-from ....core.sessions import commands as do
+from ....core.sessions import budget as money, commands as do
 from ....errors import UsageError
 from ....services.sessions.holds import Hold
 from ....services.sessions.repository import Saved

@@ -12,9 +12,7 @@ from starlette.responses import Response
 from .... import __version__
 from ....errors import SegueError
 from ...render import compact
-from ..server import metrics as measured
-from ..server import openapi as description
-from ..server import problems
+from ..server import metrics as measured, openapi as description, problems
 from ..server.context import ServerContext
 from ..server.route import JSON, Caller, route
 
