@@ -100,7 +100,7 @@ def places(segue: Segue, paths: list[Path], count: int) -> Iterator[Place]:
                 agent = recognised(prefix)
                 digest = masked(final(read(prefix, agent), agent))
                 summary = RunsSummary((digest,), agent.name, digest.native)
-                material = refine.material_of(segue.workspace, None, summary, prefix)
+                material = refine.material_of(segue.workspace, None, summary, prefix, "brief")
             known_facts = facts([digest], agent=agent.name)
             yield Place(cut, needed, known_facts, material, compose(known_facts, BUDGET))
 
@@ -241,9 +241,8 @@ def priced(path: Path, folder: Path) -> None:
         config.save(segue.workspace, config.model_config(rungs, Caps()))
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))
-        material = refine.material_of(
-            segue.workspace, None, RunsSummary((digest,), agent.name, digest.native), path
-        )
+        summary = RunsSummary((digest,), agent.name, digest.native)
+        material = refine.material_of(segue.workspace, None, summary, path, "brief")
         question = models.claims_question(segue.workspace, "brief", material.sources, material.about)
         seconds = time.perf_counter() - start
         done = segue.prepare(transcript=path)
