@@ -6,12 +6,16 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from segue.api.segue import Segue
 from segue.core.sessions import commands as do
+from segue.core.sessions import feature_commands as fc
+from segue.core.sessions.budget import SetBudget
 from segue.core.sessions.state import SessionState
 from segue.errors import (
+    DamagedError,
     NothingToUndo,
     SessionOver,
     StaleVersion,
@@ -21,7 +25,13 @@ from segue.errors import (
     UnknownSession,
     UsageError,
 )
-from segue.services.sessions.repository import SNAPSHOT_EVENTS_READ, fold_all, stream_of
+from segue.services.sessions.repository import (
+    SNAPSHOT_EVENTS_READ,
+    SNAPSHOT_EVENTS_WRITTEN,
+    fold_all,
+    snapshot_of,
+    stream_of,
+)
 from segue.stores.base import Append, Snapshot
 from segue.stores.memory.store import VolatileStore
 from segue.stores.sqlite import SqliteStore
@@ -396,3 +406,255 @@ def test_sixteen_threads_share_a_handle_and_nothing_is_lost_or_mixed(tmp_path: P
         assert state == fold_all(seg.workspace.store.read(stream_of("s")))
         assert {item.text for item in state.items if item.status == "done"} == set(items)
         assert all(seg.attach("s").load_agent(f"agent-{n}") == {"last": 7} for n in range(16))
+
+
+# -- what is decided on the newest state ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (do.Focus(file="a.py"), do.Focus(file="b.py")),
+        (do.SeeChanges((("a.py", "modified"),)), do.SeeChanges((("b.py", "modified"),))),
+        (do.NoteContext({"commits_count": 1}), do.NoteContext({"commits_count": 2})),
+        (do.SaveAgent("agent", 1, ()), do.NoteAgent("agent", {"mode": "plan"})),
+        (do.SaveAgent("agent", 1, ()), do.DropAgent("agent")),
+        (do.Describe(goal="theirs"), do.Describe(goal="ours")),
+        (do.Mark("m", "theirs"), do.Mark("m", "ours")),
+        (SetBudget(limit_cost=1.0), SetBudget(limit_cost=2.0)),
+        (fc.ChangeFeature("f", category="x"), fc.ChangeFeature("f", category="y")),
+        (fc.ChangeFeature("f", category="x"), fc.RemoveFeature("f")),
+        (do.Note("theirs"), do.Pause("ours")),
+        (do.Note("theirs"), do.Complete()),
+        (do.Note("theirs"), do.Abandon()),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_what_replaces_something_replaces_also_what_it_has_not_seen(
+    two: tuple[Segue, Segue], theirs: do.Command, ours: do.Command
+) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    a.commit("s", [fc.AddFeature("f", "d", by="user")], actor="user")
+    if isinstance(ours, do.Complete):
+        a.commit("s", [fc.RemoveFeature("f")], actor="user")
+    b.state("s")
+    a.commit("s", [theirs], actor="user")
+    assert b.commit("s", [ours], actor="user").events == 1
+
+
+def test_what_was_made_for_a_version_merges_unless_it_must_be_the_very_same(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    seen = b.state("s").version
+    assert b.commit("s", [do.Note("x")], since=seen, exact=True).version == seen + 1
+    assert a.commit("s", [do.Note("y")], since=seen).version == seen + 2
+    for commands, more in (([do.Note("z")], {"exact": True}), ([do.Pause()], {})):
+        with pytest.raises(StaleVersion) as raised:
+            b.commit("s", commands, since=seen, **more)  # type: ignore[arg-type]
+        assert raised.value.expected == seen < raised.value.actual
+    with pytest.raises(StaleVersion):
+        b.commit("s", [do.Note("z")], since=seen + 3)
+    assert a.state("s").version == seen + 2
+
+
+def test_whoever_is_always_slower_gives_up_in_the_end(
+    two: tuple[Segue, Segue], journal: VolatileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slower(own: Append, *_: Append, **__: Any) -> Any:
+        raise StaleVersion(own.stream, own.expect, own.expect + 1)
+
+    monkeypatch.setattr(journal, "append", slower)
+    with pytest.raises(StoreBusy, match="times while writing"):
+        two[0].session("s").note("x")
+
+
+def test_a_demand_that_does_not_hold_is_asked_for_anew_and_without_one_the_fault_is_told(
+    two: tuple[Segue, Segue], journal: VolatileStore
+) -> None:
+    repository, asked = two[0].workspace.repository, []
+
+    def guards() -> list[Append]:
+        asked.append(1)
+        return [Append("other", 1 if len(asked) < 3 else 0)]
+
+    assert repository.commit("s", [do.Note("x")], guards=guards).events == 1
+    assert len(asked) == 3
+
+
+# -- what is kept in memory and in snapshots --------------------------------------------------------
+
+
+def test_what_was_seen_or_written_here_is_not_read_again(
+    two: tuple[Segue, Segue], journal: VolatileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    a.commit("s", [do.Note("x"), do.Note("y")])
+    read, after = journal.read, []
+
+    def watched(stream: str, **more: Any) -> Any:
+        after.append(more.get("after", 0))
+        return read(stream, **more)
+
+    version = a.known_version("s")
+    b.commit("s", [do.Note("theirs")])
+    monkeypatch.setattr(journal, "read", watched)
+    assert a.state("s").version == version + 1 and a.state("s").last_action == "theirs"
+    assert after == [version]
+
+
+def test_a_session_that_was_never_seen_or_never_begun_has_version_0(two: tuple[Segue, Segue]) -> None:
+    repository = two[0].workspace.repository
+    assert repository.known_version("absent") == 0 and repository.cached("absent") is None
+    assert repository.exists("s") and not repository.exists("absent")
+
+
+def test_the_state_of_an_earlier_version_is_that_of_its_first_events(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    session.note("fifth")
+    session.note("sixth")
+    repository = two[0].workspace.repository
+    assert (repository.state_at("s", 5).version, repository.state_at("s", 5).last_action) == (5, "fifth")
+
+
+def test_the_sessions_that_were_seen_last_are_kept(two: tuple[Segue, Segue]) -> None:
+    seg = two[0]
+    repository = seg.workspace.repository
+    repository.sessions_max = 2
+    for name in ("x", "y"):
+        seg.start(name, id=name)
+    assert repository.seen() == ["x", "y"]
+    repository.state("x")
+    seg.start("z", id="z")
+    assert repository.seen() == ["x", "z"]
+    repository.forget("x")
+    assert repository.seen() == ["z"]
+    repository.forget()
+    assert repository.seen() == []
+
+
+def snapped(journal: VolatileStore) -> int:
+    """The version of the snapshot; 0 without one."""
+    kept = journal.snapshots([stream_of("s")]).get(stream_of("s"))
+    return kept.version if kept else 0
+
+
+@pytest.mark.parametrize(
+    ("events", "leaves_one"), [(SNAPSHOT_EVENTS_READ, False), (SNAPSHOT_EVENTS_READ + 1, True)]
+)
+def test_a_reader_leaves_a_snapshot_after_more_events_than_are_read_quickly(
+    two: tuple[Segue, Segue], journal: VolatileStore, events: int, leaves_one: bool
+) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    b.forget()
+    a.commit("s", [do.Note(str(number)) for number in range(events - 4)])
+    b.state("s")
+    assert snapped(journal) == (events if leaves_one else 0)
+
+
+def test_a_writer_leaves_a_snapshot_every_so_many_events(
+    two: tuple[Segue, Segue], journal: VolatileStore
+) -> None:
+    repository = two[0].workspace.repository
+    most = SNAPSHOT_EVENTS_WRITTEN
+    repository.commit("s", [do.Note(str(number)) for number in range(most - 5)])
+    assert snapped(journal) == 0
+    repository.commit("s", [do.Note("one more")])
+    assert snapped(journal) == most
+    repository.commit("s", [do.Note(str(number)) for number in range(most - 1)])
+    assert snapped(journal) == most
+    repository.commit("s", [do.Note("and one")])
+    assert snapped(journal) == 2 * most
+
+
+def test_a_large_state_is_snapped_only_after_as_many_events_as_it_has_kilobytes(
+    two: tuple[Segue, Segue], journal: VolatileStore
+) -> None:
+    repository, most = two[0].workspace.repository, SNAPSHOT_EVENTS_WRITTEN
+    repository.commit("s", [do.Learn(f"{number} {'x' * 2000}") for number in range(most)])
+    first = snapped(journal)
+    [kept] = journal.snapshots([stream_of("s")]).values()
+    kilobytes = len(kept.state) // 1024
+    assert first == most + 4 and kilobytes > 1.5 * most
+    repository.commit("s", [do.Note(str(number)) for number in range(kilobytes - 1)])
+    assert snapped(journal) == first
+    repository.commit("s", [do.Note("one more")])
+    assert snapped(journal) == first + kilobytes
+
+
+@pytest.mark.parametrize("change", ["another fold", "a later version"])
+def test_a_snapshot_of_another_fold_or_of_what_is_not_there_is_made_anew(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path, change: str
+) -> None:
+    state = two[0].session("s").state
+    version = state.version + (change == "a later version")
+    wrong = msgspec.structs.replace(state, goal="wrong", version=version)
+    kept = snapshot_of("s", wrong)
+    journal.keep(msgspec.structs.replace(kept, fold=kept.fold + (change == "another fold")))
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    assert reader.session("s").state == state
+    assert [card.goal for card in reader.list(everywhere=True)] == ["shared"]
+
+
+def test_a_list_reads_no_session_that_ended_before(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two[0].session("s").complete()
+    Segue(journal, home=tmp_path / "home", folder=tmp_path).list(everywhere=True)
+    assert snapped(journal) == two[0].session("s").state.version
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    monkeypatch.setattr(journal, "read", None)
+    assert [card.status for card in reader.workspace.repository.cards()] == ["completed"]
+
+
+def test_whoever_lists_sessions_leaves_those_that_are_worked_on_alone(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path
+) -> None:
+    Segue(journal, home=tmp_path / "home", folder=tmp_path).list(everywhere=True)
+    assert snapped(journal) == 0
+
+
+# -- states of agents -------------------------------------------------------------------------------
+
+
+def test_an_agents_state_that_is_the_same_is_not_saved_again(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    first = session.save_agent("agent", {"step": 1})
+    assert first.events == 1
+    again = session.save_agent("agent", {"step": 1})
+    assert (again.events, again.version) == (0, first.version)
+    assert session.save_agent("agent", {}).events == 1
+
+
+def test_whoever_says_what_it_has_seen_is_refused_only_if_the_agent_was_changed_since(
+    two: tuple[Segue, Segue],
+) -> None:
+    a, b = (seg.session("s") for seg in two)
+    seen = a.save_agent("agent", {"step": 1}).version
+    b.note("something else")
+    b.save_agent("another", {"step": 1})
+    assert a.save_agent("agent", {"step": 2}, since=seen).events == 1
+    with pytest.raises(StaleVersion) as raised:
+        a.save_agent("agent", {"step": 3}, since=seen)
+    assert raised.value.expected == seen
+    with pytest.raises(StaleVersion):
+        a.save_agent("agent", {"step": 3}, since=a.state.version + 1)
+    assert a.save_agent("agent", {"step": 3}, since=a.state.version).events == 1
+
+
+def test_an_agent_of_which_only_facts_are_known_has_no_state(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    session.note_agent("agent", mode="plan")
+    with pytest.raises(UnknownAgent):
+        session.load_agent("agent")
+
+
+def test_an_agents_state_of_which_a_piece_is_lost_is_told_and_can_be_saved_anew(
+    two: tuple[Segue, Segue], journal: VolatileStore
+) -> None:
+    two[0].session("s").save_agent("agent", {"rows": ["x" * 3000, "y" * 3000]})
+    lost = two[0].session("s").state.agents["agent"].pieces[0]
+    del journal._pieces[lost]
+    other = two[1].session("s")
+    with pytest.raises(DamagedError, match="1 of its pieces"):
+        other.load_agent("agent")
+    other.save_agent("agent", {"rows": []})
+    assert other.load_agent("agent") == {"rows": []}
