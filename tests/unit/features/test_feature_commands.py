@@ -95,7 +95,12 @@ def test_checks_and_steps_that_are_named_twice_count_once_and_checks_are_signed(
 def test_adding_the_same_again_changes_nothing_and_another_of_that_name_is_refused(
     added: SessionState, change: dict[str, Any]
 ) -> None:
-    same = {"description": "log in", "steps": ("a", "b"), "checks": (PASS,), "covers": ("src/**",)}
+    same: dict[str, Any] = {
+        "description": "log in",
+        "steps": ("a", "b"),
+        "checks": (PASS,),
+        "covers": ("src/**",),
+    }
     assert bodies(added, fc.AddFeature("jwt", **same)) == []
     assert refused(added, fc.AddFeature("jwt", **{**same, **change})).code == "feature_exists"
 
@@ -197,7 +202,7 @@ def test_what_a_move_does_not_name_stays(added: SessionState, field: str) -> Non
 def test_a_report_that_says_the_same_is_no_event_and_one_that_differs_is(
     added: SessionState, field: str
 ) -> None:
-    report = {"source": "junit.xml", "passed": 3, "failed": 1, "first": "boom"}
+    report: dict[str, Any] = {"source": "junit.xml", "passed": 3, "failed": 1, "first": "boom"}
     known = after(added, fc.Report("jwt", **report))
     assert bodies(known, fc.Report("jwt", **report)) == []
     assert len(bodies(known, fc.Report("jwt", **{**report, field: 9 if field[-2:] == "ed" else "x"}))) == 1
@@ -279,7 +284,11 @@ def test_a_run_that_is_over_is_no_longer_running_and_the_others_are(state: Sessi
 
 @pytest.mark.parametrize("change", [{"definition": "other"}, {"check": "absent"}, {"feature": "absent"}])
 def test_a_run_of_something_else_proves_nothing(added: SessionState, change: dict[str, str]) -> None:
-    facts = {"feature": "jwt", "definition": definition_of(added.features["jwt"]), "check": PASS.hash}
+    facts: dict[str, Any] = {
+        "feature": "jwt",
+        "definition": definition_of(added.features["jwt"]),
+        "check": PASS.hash,
+    }
     body = ev.CheckRan(**{**facts, **change}, command="x", exit_code=0, covered=NOW, after=NOW)
     assert folded(added, body).features == added.features
 

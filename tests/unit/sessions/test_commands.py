@@ -119,7 +119,7 @@ def test_the_first_and_the_last_item_are_named_by_their_numbers() -> None:
 
 @pytest.mark.parametrize("command", [do.Done, do.Begin, do.Drop, do.Add, do.Block, do.Unblock])
 def test_no_command_takes_the_number_of_an_item_that_is_not_there(command: type[do.Command]) -> None:
-    assert isinstance(decide(after(CREATE), command("#4")), Refusal)  # type: ignore[call-arg]
+    assert isinstance(decide(after(CREATE), command("#4")), Refusal)
 
 
 def test_a_text_that_only_begins_like_a_number_is_a_text() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.supervision.test_supervisor import CLAUDE
+from tests.support.scripted_agents import CLAUDE
 
 from segue import Segue
 from segue.core.base.values import seconds_of
-from segue.core.runs.steps import Prompt, Say, Start
+from segue.core.runs.steps import Prompt, Say, Start, Step
 from segue.core.sessions import commands as do
 from segue.effects.processes.launch import LeftoverProcess
 from segue.errors import NotInstalled, SessionOver, UsageError
@@ -116,7 +116,7 @@ def programs(seg: Segue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     """A folder that is all of PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    monkeypatch.setitem(seg.workspace.environment, "PATH", str(folder))  # type: ignore[arg-type]
+    monkeypatch.setitem(seg.workspace.environment, "PATH", str(folder))
     yield folder
 
 
@@ -144,7 +144,7 @@ def test_without_a_wish_it_is_the_agent_that_worked_here_last(seg: Segue, progra
     install(programs, "claude", "codex")
     assert launchers.chosen(seg.workspace, []) == ("claude-code",), "nobody did: the first that is there"
     folder = str(seg.workspace.working_tree.root)
-    steps = [Start(NOON, "start", native="n", cwd=folder), Prompt(NOON, "hi"), Say(NOON, "hello")]
+    steps: list[Step] = [Start(NOON, "start", native="n", cwd=folder), Prompt(NOON, "hi"), Say(NOON, "hello")]
     placed("codex", steps, home=home, native="n", cwd=folder)
     assert launchers.chosen(seg.workspace, []) == ("codex",)
     (programs / "codex").unlink()

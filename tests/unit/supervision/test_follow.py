@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.supervision.test_supervisor import Clock
+from tests.support.scripted_agents import Clock
 
 from segue import Segue
 from segue.core.runs.steps import Call, Compact, End, Fault, Model, Prompt, Result, Say, Start, Step, Usage
@@ -26,7 +26,7 @@ class Project:
         self.folder = str(seg.workspace.working_tree.root)
 
     def write(self, native: str, *steps: Step) -> Path:
-        begun = [
+        begun: list[Step] = [
             Start(AT, "start", native=native, cwd=self.folder), Model(AT, "claude-opus-4-7"), Prompt(AT, "p"),
         ]  # fmt: skip
         return placed("claude-code", [*begun, *steps], home=self.home, native=native, cwd=self.folder)
