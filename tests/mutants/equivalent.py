@@ -2,4 +2,43 @@
 
 from __future__ import annotations
 
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
+_NOT_A_VALUE = "it only has to differ from what is compared with it"
+
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (
+        "core/memories/ranking.py", "weight_total = sum(weights) or 1.0", "1.0 → 2.0",
+    ): "where no word weighs anything, each share is 0, whatever it is divided by",
+    (
+        "core/memories/ranking.py", "total: int = 0", "0 → 1",
+    ): "only a search without hits leaves it out, and then no score is made",
+    (
+        "core/memories/ranking.py", "length_mean: float = 1.0", "1.0 → 2.0",
+    ): "only a search without hits leaves it out, and then no score is made",
+    (
+        "core/supervision/decide.py",
+        "return float(min(policy.wait_seconds * 2 ** min(waits, 30), policy.wait_seconds_max))",
+        "30 → 60",
+    ): "it keeps the power small enough for a float; the longest wait is reached long before",
+    (
+        "services/supervision/supervisor.py", "self._unproven = -1", "1 → 2",
+    ): _NOT_A_VALUE,
+    (
+        "services/supervision/supervisor.py",
+        "began, told, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()",
+        "1 → 2",
+    ): _NOT_A_VALUE,
+    (
+        "services/supervision/supervisor.py",
+        "began, told, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()",
+        "0.0 → 1.0",
+    ): "both lie before the first moment that a clock of the system tells",
+    (
+        "services/supervision/follow.py", "self._stamp = (0.0, 0)", "0 → 1",
+    ): _NOT_A_VALUE,
+    (
+        "services/supervision/follow.py", "self._stamp = (0.0, 0)", "0.0 → 1.0",
+    ): _NOT_A_VALUE,
+    (
+        "services/supervision/follow.py", "self._searched = 0.0", "0.0 → 1.0",
+    ): "both lie before the first moment that a clock of the system tells",
+}  # fmt: skip

@@ -126,6 +126,24 @@ def test_an_item_that_comes_back_stands_in_its_old_place_among_the_others() -> N
     assert (state.active, state.blocked, state.next) == ((0, 2), (1,), ())
 
 
+def test_a_session_that_was_just_begun_has_counted_loaded_and_spent_nothing() -> None:
+    state = after(CREATE)
+    for part in (state.metrics, state.context, state.budget):
+        assert not any(msgspec.structs.astuple(part)), part
+    assert (state.unknown, state.active_seconds, SessionState().version) == (0, 0.0, 0)
+
+
+def test_an_agent_of_whom_nothing_is_known_has_no_process_and_no_state() -> None:
+    agent = fold_all(events(ev.AgentNoted("a", {}))).agents["a"]
+    assert not any(msgspec.structs.astuple(agent))
+
+
+def test_an_event_that_names_no_amount_adds_none() -> None:
+    state = fold_all(events(ev.BudgetSpent(), ev.NotesLoaded(["a"])))
+    assert (state.metrics.estimated_cost, state.budget.tokens_used) == (0.0, 0)
+    assert state.context.total_tokens_loaded == 0
+
+
 def test_repeating_an_error_opens_it_again_in_its_place_and_a_solution_without_an_error_is_one() -> None:
     state = after(CREATE, do.Fail("a"), do.Fail("b"), do.Solve("A ", "so"), do.Solve("c", "thus"))
     assert [(t.text, t.solution) for t in state.troubles] == [("a", "so"), ("b", ""), ("c", "thus")]

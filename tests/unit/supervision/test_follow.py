@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.scripted_agents import Clock
 
@@ -52,7 +53,8 @@ def project(seg: Segue, home: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 def test_before_there_is_a_transcript_nothing_is_seen(project: Project) -> None:
-    assert project.follow("n").look() == Look("n")
+    look = project.follow("n").look()
+    assert look.native == "n" and not any(msgspec.structs.astuple(look)[1:])
 
 
 def test_a_transcript_is_looked_for_twice_a_second_or_at_once_if_somebody_asks(project: Project) -> None:
@@ -122,6 +124,12 @@ def test_what_was_filled_before_a_compaction_counts_no_more(project: Project) ->
         Usage(AT, "w", context=20_000, output=1), Say(AT, "z"),
     )  # fmt: skip
     assert (look.filled, look.share) == (40_000 / OPUS, 20_000 / OPUS)
+
+
+def test_an_agent_that_says_nothing_of_its_window_has_filled_none_of_it(project: Project) -> None:
+    assert project.look(Say(AT, "hello")).filled == 0.0
+    compacted = project.look(Usage(AT, "u", context=150_000, output=1), Say(AT, "x"), Compact(AT, "summary"))
+    assert compacted.filled == 0.0
 
 
 def test_what_grew_is_read_on_and_the_moment_is_noted(project: Project) -> None:

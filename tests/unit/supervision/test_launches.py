@@ -6,6 +6,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from tests.support.scripted_agents import BOTH, CLAUDE, FALSE, GOOD, Scripted, World, prove
 
@@ -27,6 +28,12 @@ def result(**facts: Any) -> dict[str, Any]:
 
 def agents(world: World) -> list[str]:
     return [launch.agent for launch in world.kept.launches]
+
+
+def test_work_that_has_just_begun_has_spent_nothing_and_a_launch_has_no_process_yet() -> None:
+    assert not any(msgspec.structs.astuple(Supervision(CLAUDE).tally))
+    launch = Launched("m", 1, "claude-code", "fresh", "", 5.0)
+    assert not any(msgspec.structs.astuple(launch)[6:]) and Supervision(CLAUDE).under_way is None
 
 
 # -- counting runs ----------------------------------------------------------------------------------
