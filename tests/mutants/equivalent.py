@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _NOT_A_VALUE = "it only has to differ from what is compared with it"
+_NO_TEXT = "without a text that scores there is only 0 to be divided by it"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
@@ -14,6 +15,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
         "core/memories/ranking.py", "length_mean: float = 1.0", "1.0 → 2.0",
     ): "only a search without hits leaves it out, and then no score is made",
+    (
+        "core/memories/ranking.py",
+        "best = max((text for text, _ in texts.values()), default=0.0) or 1.0",
+        "0.0 → 1.0",
+    ): _NO_TEXT,
+    (
+        "core/memories/ranking.py",
+        "best = max((text for text, _ in texts.values()), default=0.0) or 1.0",
+        "1.0 → 2.0",
+    ): _NO_TEXT,
     (
         "core/supervision/decide.py",
         "return float(min(policy.wait_seconds * 2 ** min(waits, 30), policy.wait_seconds_max))",

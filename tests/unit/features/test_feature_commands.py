@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.features.test_features import AT, NOW, PASS, after, ran, refused, verdict
 
+from segue import Segue, UsageError
 from segue.core.features import events as ev
 from segue.core.features.checks import Check
 from segue.core.features.verdict import definition_of
@@ -54,6 +55,22 @@ def folded(state: SessionState, body: Any, actor: str = "user") -> SessionState:
 )
 def test_a_feature_that_is_not_there_is_named_in_the_refusal(added: SessionState, command: Command) -> None:
     assert refused(added, command).code == "unknown_feature"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        fc.AttestStep("f", "d", "ana", "seen"),
+        fc.BeginChecks("f", "d", ()),
+        fc.RecordRun(ev.CheckRan("f", "d", "c", "true", 0)),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_nobody_but_segue_itself_may_say_what_it_observed(seg: Segue, command: Command) -> None:
+    session = seg.start("g")
+    session.features.add("f", "d")
+    with pytest.raises(UsageError, match="only Segue itself"):
+        session.apply(command)
 
 
 # -- adding -----------------------------------------------------------------------------------------

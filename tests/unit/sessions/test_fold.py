@@ -151,6 +151,11 @@ def test_repeating_an_error_opens_it_again_in_its_place_and_a_solution_without_a
     assert [(t.text, t.solution) for t in state.troubles] == [("a", ""), ("b", ""), ("c", "otherwise")]
 
 
+def test_decisions_and_questions_are_counted_as_they_are_made() -> None:
+    state = after(CREATE, do.Decide("a"), do.Decide("b"), do.Ask("q?"), do.Ask("r?"), do.Ask("s?"))
+    assert (state.metrics.decisions_made, state.metrics.questions_asked) == (2, 3)
+
+
 def test_an_answer_to_what_nobody_asked_is_kept_with_its_question() -> None:
     state = after(CREATE, do.Answer("Why?", "so"), do.Answer("why? ", "thus"))
     assert [(q.text, q.answer) for q in state.questions] == [("Why?", "thus")]

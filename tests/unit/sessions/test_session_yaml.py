@@ -344,6 +344,18 @@ def test_next_actions_become_items_unless_a_thread_or_a_change_stands_for_them(
     assert status.last_action == ""
 
 
+def test_changes_agents_context_and_counts_of_a_document_are_those_of_the_session(seg: Segue) -> None:
+    state = import_session(seg.workspace, FULL.encode()).state
+    assert state.changes == (("notes/n-3.md", "modified"), ("notes/n-9.md", "created"))
+    assert (state.focus.note_id, state.focus.note_title, state.focus.position) == ("n-3", "Pricing", "45")
+    assert (state.context.total_tokens_loaded, state.context.decisions_loaded) == (45_000, 3)
+    assert (state.metrics.estimated_cost, state.metrics.searches_performed) == (0.37, 13)
+    assert {name: agent.active for name, agent in state.agents.items()} == {
+        "maintenance": True, "research": False,
+    }  # fmt: skip
+    assert state.threads["Pricing model"].notes == ("n-3", "n-1")
+
+
 def test_changes_of_files_stand_for_the_action_to_commit_them(seg: Segue) -> None:
     changes = {"uncommitted_changes": [{"file": "a", "type": "created"}]}
     resumption = {"next_actions": ["Commit uncommitted changes"]}
