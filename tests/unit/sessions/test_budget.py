@@ -73,6 +73,11 @@ def test_without_limits_nothing_is_ever_reached() -> None:
     assert not found.exceeded and found.share == 0.0 and (found.limit, found.tokens_limit) == (0.0, 0)
 
 
+def test_a_session_goes_on_beyond_a_limit_only_if_somebody_said_so() -> None:
+    assert not standing(spent(SetBudget(limit_cost=1.0))).limited
+    assert standing(spent(SetBudget(limit_cost=1.0, limited=True))).limited
+
+
 def test_the_limits_of_the_settings_hold_where_the_session_has_none_of_its_own() -> None:
     state = spent(SetBudget(limit_cost=5.0), Spend(3.0, 60))
     found = standing(state, limit_cost=1.0, limit_tokens=50)
