@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _NOT_A_VALUE = "it only has to differ from what is compared with it"
 _NO_TEXT = "without a text that scores there is only 0 to be divided by it"
+_ONLY_AT_A_LIMIT = "how long to wait is looked at only after a rate limit"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
@@ -30,6 +31,26 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return float(min(policy.wait_seconds * 2 ** min(waits, 30), policy.wait_seconds_max))",
         "30 → 60",
     ): "it keeps the power small enough for a float; the longest wait is reached long before",
+    (
+        "services/sessions/holds.py",
+        "if self.until < moment(self._lease * 2 / 3):",
+        "< → <=",
+    ): "a lease is renewed a microsecond earlier",
+    (
+        "services/supervision/supervisor.py",
+        'retry = _asked_to_wait(fault or look.fault, heard) if trouble == "rate" else 0.0',
+        "0.0 → 1.0",
+    ): _ONLY_AT_A_LIMIT,
+    (
+        "services/supervision/supervisor.py",
+        '_asked_to_wait(look.fault, self._heard(launch, child)) if action.cause == "rate" else 0.0',
+        "0.0 → 1.0",
+    ): _ONLY_AT_A_LIMIT,
+    (
+        "services/supervision/supervisor.py",
+        "self, launch: Launched, look: Look, cause: str, detail: str, retry_seconds: float = 0.0",
+        "0.0 → 1.0",
+    ): _ONLY_AT_A_LIMIT,
     (
         "services/supervision/supervisor.py", "self._unproven = -1", "1 → 2",
     ): _NOT_A_VALUE,

@@ -157,6 +157,11 @@ def test_a_refusal_is_trouble_until_the_agent_says_something_again(project: Proj
     assert project.look(limited, call, Usage(AT, "u", context=10, output=1)).trouble == ""
 
 
+def test_what_others_say_does_not_end_the_trouble_of_an_agent(project: Project) -> None:
+    limited = Fault(AT, "rate limited", 429)
+    assert project.look(Say(AT, "hello"), limited, Prompt(AT, "are you there?")).trouble == "rate"
+
+
 def test_trouble_lasts_since_its_first_refusal(project: Project) -> None:
     project.write("n", Say(AT, "hello"))
     following = project.follow("n")
