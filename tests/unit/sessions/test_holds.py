@@ -194,7 +194,7 @@ def moved(session: Session, seconds: float) -> None:
     session.held.until = moment(seconds)
 
 
-@pytest.mark.parametrize(("left", "renewals"), [(601, 0), (599, 1)])
+@pytest.mark.parametrize(("left", "renewals"), [(630, 0), (570, 1)])
 def test_a_write_prolongs_a_lease_of_which_less_than_two_thirds_are_left(
     seg: Segue, session: Session, left: float, renewals: int
 ) -> None:
