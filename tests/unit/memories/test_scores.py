@@ -137,6 +137,7 @@ def test_without_any_vectors_the_words_alone_decide_and_nothing_is_assumed() -> 
     [alone] = rank(["a"], found, {}, semantic=False, embedded=False)
     [assumed] = rank(["a"], found, {}, semantic=False, embedded=True)
     assert alone.near is None and 0 < alone.score < assumed.score
+    assert rank(["a"], found, {}, semantic=False) == [assumed], "vectors are there unless it is said"
     assert alone.score < 0.1 * alone.text
 
 
@@ -188,6 +189,11 @@ def test_what_a_person_said_is_raised_more_than_what_an_agent_an_import_or_a_tra
     assert user == pytest.approx(lift(trust="unknown")), "trust weighs as much as freshness"
     assert 0.5 * user < agent < 0.7 * user and 0.2 * user < transcript + 0.01 < imported < 0.4 * user
     assert 0.1 * user < transcript < 0.25 * user and nobody == 0
+
+
+def test_votes_weigh_as_much_as_freshness_and_trust_together() -> None:
+    voted = lift(3_000, trust="unknown", helpful=1_000_000)
+    assert voted == pytest.approx(lift(0, trust="user"), rel=0.01)
 
 
 def test_priors_never_lift_a_memory_past_one_that_is_a_tenth_better() -> None:

@@ -313,6 +313,18 @@ def test_a_project_is_named_by_the_end_of_its_address(seg: Segue) -> None:
     assert imported(seg, id="b").state.project_name == ""
 
 
+@pytest.mark.parametrize(
+    ("focus", "note"), [({"note_id": "n-1"}, "n-1"), ({"file": "a.py"}, "a.py"), ({"note_title": "t"}, None)]
+)
+def test_what_a_session_of_ours_is_about_is_a_note_or_a_file(
+    seg: Segue, focus: dict[str, str], note: str | None
+) -> None:
+    seg.start("g", id="ours").focus(**focus)
+    assert exported(seg, "ours")["session"]["working_state"]["current_focus"] == {
+        "note_id": note, "note_title": focus.get("note_title"), "position": None,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("part", ["note_id", "note_title", "position"])
 def test_a_focus_of_one_part_is_a_focus(seg: Segue, part: str) -> None:
     state = imported(seg, working_state={"current_focus": {part: "x"}}).state
