@@ -304,6 +304,21 @@ def test_a_snapshot_of_a_state_is_that_state() -> None:
     assert snapshot.decode(snapshot.encode(state)) == state
 
 
+def test_rows_are_found_by_any_spelling_also_in_a_state_that_comes_from_a_snapshot() -> None:
+    spelt = (do.Add("Write  Docs"), do.Ask("Why Now?"), do.Answer("Who Else?", "nobody"), do.Fail("Disk Full"),
+             do.Solve("Net Down", "waited"))  # fmt: skip
+    state = snapshot.decode(snapshot.encode(after(CREATE, *spelt)))
+    again = after(
+        do.Done("write docs"), do.Answer("WHY now?", "because"), do.Answer("who else?", "somebody"),
+        do.Solve("disk full", "deleted"), do.Fail("net DOWN"), state=state,
+    )  # fmt: skip
+    assert [item.text for item in again.items][3:] == ["Write  Docs"]
+    assert [(q.text, q.answer) for q in again.questions] == [
+        ("Why Now?", "because"), ("Who Else?", "somebody"),
+    ]  # fmt: skip
+    assert [(t.text, t.solution) for t in again.troubles] == [("Disk Full", "deleted"), ("Net Down", "")]
+
+
 def test_equal_states_have_equal_bytes_also_after_a_snapshot() -> None:
     state = after(CREATE, do.Done("one"))
     assert snapshot.encode(snapshot.decode(snapshot.encode(state))) == snapshot.encode(state)
