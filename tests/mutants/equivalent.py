@@ -52,6 +52,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "0.0 → 1.0",
     ): _ONLY_AT_A_LIMIT,
     (
+        "services/supervision/supervisor.py",
+        "troubled_seconds=now - following.troubled if following.troubled else 0.0,",
+        "0.0 → 1.0",
+    ): "it is looked at only while there is trouble",
+    (
         "services/supervision/supervisor.py", "self._unproven = -1", "1 → 2",
     ): _NOT_A_VALUE,
     (

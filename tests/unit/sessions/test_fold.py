@@ -305,8 +305,10 @@ def test_a_snapshot_of_a_state_is_that_state() -> None:
 
 
 def test_rows_are_found_by_any_spelling_also_in_a_state_that_comes_from_a_snapshot() -> None:
-    spelt = (do.Add("Write  Docs"), do.Ask("Why Now?"), do.Answer("Who Else?", "nobody"), do.Fail("Disk Full"),
-             do.Solve("Net Down", "waited"))  # fmt: skip
+    spelt = (
+        do.Add("Write  Docs"), do.Ask("Why Now?"), do.Answer("Who Else?", "nobody"),
+        do.Fail("Disk Full"), do.Solve("Net Down", "waited"),
+    )  # fmt: skip
     state = snapshot.decode(snapshot.encode(after(CREATE, *spelt)))
     again = after(
         do.Done("write docs"), do.Answer("WHY now?", "because"), do.Answer("who else?", "somebody"),
