@@ -543,6 +543,16 @@ def test_a_snapshot_of_another_fold_or_of_what_is_not_there_is_made_anew(
     assert [card.goal for card in reader.list(everywhere=True)] == ["shared"]
 
 
+def test_a_snapshot_of_the_newest_state_spares_a_reader_every_event(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = two[0].session("s").state
+    journal.keep(snapshot_of("s", state))
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    monkeypatch.setattr(journal, "read", None)
+    assert reader.workspace.repository.state("s") == state
+
+
 def test_a_list_reads_no_session_that_ended_before(
     two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
