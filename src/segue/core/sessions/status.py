@@ -156,7 +156,6 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
         state.created, state.started, state.paused, state.pause_reason, state.pause_cause, state.resumed,
         state.ended, round(state.active_seconds / 60, 1),
     )  # fmt: skip
-    dropped = len(items) - len(state.done) - len(state.next) - len(state.active) - len(state.blocked)
     return SessionStatus(
         **_copied(state),
         progress=progress_of(state),
@@ -164,7 +163,7 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
         active=[items[i].text for i in state.active],
         next=[items[i].text for i in state.next],
         blocked=[Blocked(items[i].text, items[i].reason) for i in state.blocked],
-        dropped=[item.text for item in items if item.status == "dropped"] if dropped else [],
+        dropped=[item.text for item in items if item.status == "dropped"],
         last_action=state.last_action,
         decisions=state.decisions.flat(),
         questions=[q for q in state.questions.flat() if not q.answer],
