@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,10 +27,8 @@ from ...errors import StaleVersion
 from ...stores.base import Append
 from ..sessions.repository import stream_of
 from ..workspace.working_tree import WorkingTree
+from ..workspace.workspace import Workspace
 from .run import Run
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 OBSERVER = "segue"
 CONTINUED_DAYS = 7.0

@@ -169,10 +169,9 @@ class RunFinder:
         """Whether the transcript ends with a command that runs Segue and has no result yet."""
         if found.sign in ("crashed", "ended") or time.time() - found.changed > ASKING_SECONDS:
             return False
-        agent = agent_of(found.agent)
         waiting: dict[str, str] = {}
         try:
-            for step in _last_steps(found, agent):
+            for step in last_steps(found, agent_of(found.agent), _TAIL_BYTES):
                 if isinstance(step, Call):
                     waiting[step.id] = step.command
                 elif isinstance(step, Result):
@@ -198,9 +197,9 @@ class RunFinder:
         agent = agent_of(found.agent)
         row = self.row(found)
         kept = cursor.unpacked(row.reading) if row is not None else None
+        known = cursor.reading_of(kept)
         now = cursor.stamp_of(found, agent)
         if now.inode:
-            known = cursor.reading_of(kept) if kept is not None else None
             if kept is not None and known is not None:
                 if cursor.is_unchanged(kept.stamp, now, agent):
                     return known
@@ -211,10 +210,9 @@ class RunFinder:
             except SegueError:
                 if not self._is_archived(found):
                     raise
-        if self._is_archived(found):
+        if known is None or self._is_archived(found):
             return read_blocks(self.blocks(found), found, agent)
-        known = cursor.reading_of(kept) if kept is not None else None
-        return known if known is not None else read_blocks(self.blocks(found), found, agent)
+        return known
 
     def steps(self, found: Found, clean: Clean | None = None) -> Iterator[Step]:
         """The steps of a run, in order, from the transcript or its copy."""
@@ -257,8 +255,7 @@ class SentRunFinder(RunFinder):
 
     def _read(self, found: Found, clean: Clean | None) -> Reading:
         row = self.row(found)
-        kept = cursor.unpacked(row.reading) if row is not None else None
-        reading = cursor.reading_of(kept) if kept is not None else None
+        reading = cursor.reading_of(cursor.unpacked(row.reading)) if row is not None else None
         if reading is None:
             raise unreadable(Path(found.path), "its digest was not sent, or is in another format")
         return reading
@@ -309,15 +306,15 @@ def _transcript(found: Found, agent: Agent) -> Iterator[bytes]:
         yield block
 
 
-def _last_steps(found: Found, agent: Agent) -> Iterator[Step]:
+def last_steps(found: Found, agent: Agent, size: int) -> Iterator[Step]:
+    """The steps of a transcript as it is on disk; of one in lines, those in so many bytes at its end."""
     reader = agent.reader()
     if agent.form != "lines":
         yield from reader.read(agent.load(Path(found.path), found.native))
         return
-    with open(found.path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _TAIL_BYTES))
-        tail = file.read()
-    for line in tail.split(b"\n")[1 if size > _TAIL_BYTES else 0 :]:
-        if line:
+    beyond = max(0, os.path.getsize(found.path) - size)
+    is_cut = beyond > 0
+    for block, _ in chunks(Path(found.path), beyond):
+        for line in filter(None, block.split(b"\n")[is_cut:]):  # the first one is only the end of a line
             yield from reader.read(line)
+        is_cut = False

@@ -12,7 +12,6 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...core import event_kinds as ev
 from ...core.journal.pieces import address as address_of
@@ -24,9 +23,7 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, StaleVersion
 from ...stores.base import Append, Journal
 from ..workspace.on_off import is_off
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 SHARED_BYTES_MAX = 64 << 20
 """The size, compressed, up to which a transcript is shared."""

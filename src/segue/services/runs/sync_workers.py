@@ -101,10 +101,8 @@ class TranscriptImporter:
         found = job.found
         fresh = Reading(agent.name, found.path, found.native)
         stored = cursor.unpacked(job.reading)
-        if stored is None or not cursor.is_continued(stored, job.stamp, agent):
-            return fresh, None
         reading = cursor.reading_of(stored)
-        if reading is None:
+        if stored is None or reading is None or not cursor.is_continued(stored, job.stamp, agent):
             return fresh, None
         if self._archive is None:
             return reading, None
