@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 
 from ...core import event_kinds as ev
@@ -100,12 +102,9 @@ def _is_shared(journal: Journal, copy: Copy, version: int) -> bool:
 
 def _share_copy(workspace: Workspace, archive: Archive, copy: Copy) -> bool:
     text = b"".join(archive.read(copy.about.key))
-    for left in reversed(range(_TRIES)):
-        try:
+    for _ in range(_TRIES):
+        with suppress(StaleVersion):  # another machine has the same run
             return share(workspace.store, copy, text, actor=workspace.repository.actor)
-        except StaleVersion:  # another machine has the same run
-            if not left:
-                return False
     return False
 
 
@@ -190,10 +189,7 @@ def bodies(events: Iterable[ev.Event]) -> list[ev.TranscriptShared]:
 
 def folded(events: Iterable[ev.Event]) -> SharedCopy:
     """The present state of a copy, from the events of its stream."""
-    known = SharedCopy()
-    for body in bodies(events):
-        known = fold(known, body)
-    return known
+    return reduce(fold, bodies(events), SharedCopy())
 
 
 def piece_addresses(events: Iterable[ev.Event]) -> list[str]:
@@ -216,7 +212,9 @@ class SharedCopies:
         known = folded(self._journal.read(stream_of(key)))
         total, erased = hashlib.sha256(), False
         rest: list[bytes] = []
-        for address, piece in _fetched(self._journal, stream_of(key), known):
+        for address, piece in _pieces(self._journal, known):
+            if not piece:
+                raise DamagedError("the copy", stream_of(key), "a piece is missing")
             erased = erased or address_of(piece) != address
             plain = unpacked(key, piece)
             total.update(plain)
@@ -229,13 +227,6 @@ class SharedCopies:
             raise DamagedError("the copy", stream_of(key), "its content does not match its hash")
         if last := b"".join(rest):
             yield last
-
-
-def _fetched(journal: Journal, stream: str, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
-    for address, piece in _pieces(journal, known):
-        if not piece:
-            raise DamagedError("the copy", stream, "a piece is missing")
-        yield address, piece
 
 
 def _pieces(journal: Journal, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
@@ -258,10 +249,7 @@ def scrub_pieces(
     masked: dict[str, bytes] = {}
     for known in history(bodies(journal.read(stream))):
         plain = [_readable(key, masked.get(address, piece)) for address, piece in _pieces(journal, known)]
-        text = b"".join(plain)
-        changed = change(text)
-        if changed == text:
-            continue
+        changed = change(b"".join(plain))
         at = 0
         for (address, _), before in zip(known.pieces, plain, strict=True):
             after = changed[at : at + len(before)]

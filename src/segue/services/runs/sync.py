@@ -29,10 +29,9 @@ from ..workspace.on_off import refuse_if_off, session_mark
 from ..workspace.workspace import Workspace
 from . import cursor
 from .assign_session import SessionAssigner
-from .cursor import FileStamp
 from .observed import runs_of
 from .read_transcript import recognised
-from .run import Run, facts_of, refreshed, row_of
+from .run import Run, RunFacts, facts_of, refreshed, row_of
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
 Progress = Callable[[int, int, str], None]
@@ -121,17 +120,15 @@ class _Sync:
         redacts = bool(self.workspace.settings["redact"])
         importer = TranscriptImporter(self.finder.host, self.archive, self._about, redacts)
         read = self._import(jobs, importer, workers)
-        names, known = (
-            sorted({found.agent for found in transcripts}),
-            {row.agent for row in self.rows.values()},
-        )
+        names = sorted({found.agent for found in transcripts})
+        known = {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.finder.scope) for name in names}
-        sessions = self._store([imported for imported in read if imported.run is not None], same)
+        sessions = self._store(read, same)
         shared, unshared = self._share(read)
         dropped = self._enforce_limits()
         self.unreadable += [Unreadable("", "", fault.message) for fault in self.finder.faults]
         return Synced(
-            read=sum(imported.run is not None for imported in read), new=self.new, unchanged=len(same),
+            read=len(read), new=self.new, unchanged=len(same),
             unreadable=self.unreadable, bytes_read=sum(imported.size for imported in read), sessions=sessions,
             dropped=dropped, archive_bytes=self.archive.size() if self.archive else 0,
             retention={name: days for name, days in kept.items() if days is not None},
@@ -177,27 +174,23 @@ class _Sync:
         names = (os.path.join(folder, name) for folder, _, names in walked for name in names)
         return sorted(Path(name) for name in names if os.path.isfile(name))
 
-    def _jobs(self, transcripts: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunRow, Run]]]:
+    def _jobs(self, transcripts: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunFacts]]]:
         """The transcripts that must be read, the largest first, and those that have not changed."""
-        jobs, same, done = [], [], set()
+        jobs, same = [], []
+        keyed: dict[str, Found] = {}
         for found in transcripts:
-            key = self.finder.key(found)
-            if key in done:
-                continue
-            done.add(key)
+            keyed.setdefault(self.finder.key(found), found)
+        for key, found in keyed.items():
             stamp = cursor.stamp_of(found, agent_of(found.agent))
-            row = self.rows.get(key)
-            facts = facts_of(row) if row is not None else None
-            known = facts is not None and facts.format == FORMAT
-            if row is not None and facts is not None and known:
-                if cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
-                    same.append((found, row, facts.run))
-                    continue
-                full = runs_of(self.workspace).runs.get(key)
-                jobs.append(Job(found, stamp, full.reading if full else None, stamp.size))
+            facts = facts_of(self.rows[key]) if key in self.rows else None
+            if facts is None or facts.format != FORMAT:
+                jobs.append(Job(found, stamp, None))
+            elif cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
+                same.append((found, facts))
             else:
-                jobs.append(Job(found, stamp, None, stamp.size))
-        return sorted(jobs, key=lambda job: -job.size), same
+                full = runs_of(self.workspace).runs.get(key)
+                jobs.append(Job(found, stamp, full.reading if full else None))
+        return sorted(jobs, key=lambda job: -job.stamp.size), same
 
     def _about(self, found: Found, run: Run) -> CopyOwner:
         return CopyOwner(
@@ -211,7 +204,7 @@ class _Sync:
     def _import(
         self, jobs: list[Job], importer: TranscriptImporter, workers: int
     ) -> list[ImportedTranscript]:
-        total = sum(job.size for job in jobs)
+        total = sum(job.stamp.size for job in jobs)
         if workers > 1 and total >= FORK_BYTES_MIN and len(jobs) > 1 and hasattr(os, "fork"):
             results = self._import_in_parallel(jobs, importer, min(workers, len(jobs)))
         else:
@@ -220,7 +213,7 @@ class _Sync:
             if result.fault:
                 found = jobs[result.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, result.fault))
-        return results
+        return [result for result in results if result.run is not None]
 
     def _import_in_parallel(
         self, jobs: list[Job], importer: TranscriptImporter, workers: int
@@ -242,7 +235,7 @@ class _Sync:
         self, jobs: list[Job], indices: Iterable[int], importer: TranscriptImporter
     ) -> list[ImportedTranscript]:
         results: list[ImportedTranscript] = []
-        bytes_before = [0, *accumulate(job.size for job in jobs)]
+        bytes_before = [0, *accumulate(job.stamp.size for job in jobs)]
         saved = unsaved = 0
         for index in indices:
             if self.progress:
@@ -274,7 +267,7 @@ class _Sync:
         run = msgspec.structs.replace(imported.run, project=self.project, session=session)
         return row_of(run, imported.stamp, imported.reading)
 
-    def _store(self, imported: list[ImportedTranscript], same: list[tuple[Found, RunRow, Run]]) -> list[str]:
+    def _store(self, imported: list[ImportedTranscript], same: list[tuple[Found, RunFacts]]) -> list[str]:
         """Assign sessions to runs, then store the rows of those that were read or whose status has changed.
         Returns the sessions that were begun."""
         archived = self.archive.sessions() if self.archive else {}
@@ -284,7 +277,7 @@ class _Sync:
             self.new += result.run.key not in self.rows
             before = self._session_before(result.run) or archived.get(result.run.key, "")
             runs[result.run.key] = msgspec.structs.replace(result.run, project=self.project, session=before)
-        unchanged = {run.key: refreshed(run, found, now=time.time()) for found, _, run in same}
+        unchanged = {facts.run.key: refreshed(facts.run, found, now=time.time()) for found, facts in same}
         unattached = {key: run for key, run in unchanged.items() if not run.session and run.goal}
         known = (facts.run for row in self.rows.values() if (facts := facts_of(row)) is not None)
         settled = [unchanged.get(run.key, run) for run in known if run.key not in runs]
@@ -295,11 +288,11 @@ class _Sync:
         sessions = {run.key: assigner.session_of(run) for run in wanted}
         begun = assigner.commit()
         rows = [self._row(result, sessions[result.run.key]) for result in imported if result.run is not None]
-        for _, row, run in same:
-            session = sessions.get(run.key, run.session)
-            present = msgspec.structs.replace(unchanged[run.key], session=session)
-            if present != run:
-                rows.append(msgspec.structs.replace(_restamped(row, present), reading=None))
+        for _, facts in same:
+            session = sessions.get(facts.run.key, facts.run.session)
+            present = msgspec.structs.replace(unchanged[facts.run.key], session=session)
+            if present != facts.run:
+                rows.append(row_of(present, facts.stamp, None))
         if rows:
             runs_of(self.workspace).runs.put(rows)
         if self.archive:
@@ -338,11 +331,6 @@ class _Sync:
     def _is_open(self, session: str) -> bool:
         repository = self.workspace.repository
         return repository.exists(session) and repository.state(session).status in OPEN
-
-
-def _restamped(row: RunRow, run: Run) -> RunRow:
-    facts = facts_of(row)
-    return row_of(run, facts.stamp if facts else FileStamp(), None)
 
 
 def _reason(fault: Exception) -> str:
