@@ -108,6 +108,8 @@ class _Sync:
         keeps = workspace.settings.number("archive_bytes_max") > 0
         self.archive = runs_of(workspace).archive if keeps else None
         self.finder = runs_of(workspace).finder()
+        redacts = bool(workspace.settings["redact"])
+        self.importer = TranscriptImporter(self.finder.host, self.archive, self._about, redacts)
         self.rows = {row.key: row for row in runs_of(workspace).runs.rows()}
         self.project = workspace.working_tree.project_key(workspace.settings)[0]
         self.new = 0
@@ -117,9 +119,7 @@ class _Sync:
         transcripts = list(chosen) or (self._at(paths, agent) if paths else list(self.finder.found(agent)))
         transcripts = [found for found in transcripts if not self._is_off(found)]
         jobs, same = self._jobs(transcripts)
-        redacts = bool(self.workspace.settings["redact"])
-        importer = TranscriptImporter(self.finder.host, self.archive, self._about, redacts)
-        read = self._import(jobs, importer, workers)
+        read = self._import(jobs, workers)
         names = sorted({found.agent for found in transcripts})
         known = {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.finder.scope) for name in names}
@@ -201,52 +201,46 @@ class _Sync:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _import(
-        self, jobs: list[Job], importer: TranscriptImporter, workers: int
-    ) -> list[ImportedTranscript]:
+    def _import(self, jobs: list[Job], workers: int) -> list[ImportedTranscript]:
         total = sum(job.stamp.size for job in jobs)
         if workers > 1 and total >= FORK_BYTES_MIN and len(jobs) > 1 and hasattr(os, "fork"):
-            results = self._import_in_parallel(jobs, importer, min(workers, len(jobs)))
+            results = self._import_in_parallel(jobs, min(workers, len(jobs)))
         else:
-            results = self._import_here(jobs, range(len(jobs)), importer)
+            results = self._import_here(jobs, range(len(jobs)))
         for result in results:
             if result.fault:
                 found = jobs[result.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, result.fault))
         return [result for result in results if result.run is not None]
 
-    def _import_in_parallel(
-        self, jobs: list[Job], importer: TranscriptImporter, workers: int
-    ) -> list[ImportedTranscript]:
+    def _import_in_parallel(self, jobs: list[Job], workers: int) -> list[ImportedTranscript]:
         queue = JobQueue(len(jobs))
-        others = [Worker(importer, jobs, queue) for _ in range(workers - 1)]
+        others = [Worker(self.importer, jobs, queue) for _ in range(workers - 1)]
         results: list[ImportedTranscript] = []
         try:
-            results += self._import_here(jobs, queue, importer)
+            results += self._import_here(jobs, queue)
         finally:
             queue.close()
             for worker in others:
                 results += worker.results()
         done = {result.job for result in results}
         missing = [index for index in range(len(jobs)) if index not in done]  # of workers that died
-        return [*results, *self._import_here(jobs, missing, importer)]
+        return [*results, *self._import_here(jobs, missing)]
 
-    def _import_here(
-        self, jobs: list[Job], indices: Iterable[int], importer: TranscriptImporter
-    ) -> list[ImportedTranscript]:
+    def _import_here(self, jobs: list[Job], indices: Iterable[int]) -> list[ImportedTranscript]:
         results: list[ImportedTranscript] = []
         bytes_before = [0, *accumulate(job.stamp.size for job in jobs)]
         saved = unsaved = 0
         for index in indices:
             if self.progress:
                 self.progress(bytes_before[index], bytes_before[-1], jobs[index].found.path)
-            results.append(importer.read(index, jobs[index]))
+            results.append(self.importer.read(index, jobs[index]))
             unsaved += results[-1].size
             if unsaved > ROWS_BYTES:
-                importer.flush()
+                self.importer.flush()
                 self._save(results[saved:])
                 saved, unsaved = len(results), 0
-        importer.flush()
+        self.importer.flush()
         return results
 
     # -- storing -------------------------------------------------------------------------------
