@@ -35,8 +35,6 @@ class _Live(Value, rename="camel"):
 
 
 class ClaudeCode(FileAgent):
-    """See ``agents.base.Agent``."""
-
     name = "claude-code"
     title = "Claude Code"
     traits = Traits(

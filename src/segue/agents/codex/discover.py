@@ -37,8 +37,6 @@ _MARK = regex(
 
 
 class Codex(FileAgent):
-    """OpenAI's Codex CLI."""
-
     name = "codex"
     title = "Codex"
     traits = Traits(

@@ -32,8 +32,6 @@ _MARKS = (
 
 
 class CopilotCli(FileAgent):
-    """See ``agents.base.Agent``."""
-
     name = "copilot-cli"
     title = "Copilot CLI"
     traits = Traits(

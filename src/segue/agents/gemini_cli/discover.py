@@ -27,8 +27,6 @@ _SUFFIXES = (".json", ".jsonl")
 
 
 class GeminiCli(FileAgent):
-    """See ``agents.base.Agent``."""
-
     name = "gemini-cli"
     title = "Gemini CLI"
     traits = Traits(

@@ -26,8 +26,6 @@ _OURS = (b'"projectID"', b'"sessionID"', b'"ses_', b'"directory"')
 
 
 class OpenCode(FileAgent):
-    """See ``agents.base.Agent``."""
-
     name = "opencode"
     title = "OpenCode"
     traits = Traits(

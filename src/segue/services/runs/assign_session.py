@@ -140,10 +140,8 @@ class SessionAssigner:
         return self._trees[root]
 
     def _exists(self, session: str) -> bool:
-        return session in self._appends or self._state(session) is not None or self._is_archived(session)
-
-    def _is_archived(self, session: str) -> bool:
-        return self._workspace.home.archived(session).is_file()
+        archived = self._workspace.home.archived(session)
+        return session in self._appends or self._state(session) is not None or archived.is_file()
 
     def _state(self, session: str) -> SessionState | None:
         if session not in self._states:

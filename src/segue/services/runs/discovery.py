@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from ...agents import agent as agent_of, agents, traits_of
 from ...agents.base import Agent, Found, SearchScope
@@ -31,6 +30,7 @@ from ...stores.base import RunRow, Runs
 from . import cursor
 from .read_transcript import Clean, Reading, read, read_on, unreadable
 from .run import key_of, run_in
+from .shared_copies import SharedCopies
 
 ASKING_SECONDS = 120.0
 """How old the call of this very command can be in the transcript that gave it."""
@@ -39,19 +39,12 @@ _SEGUE = regex(r"(?:^|[\s;&|(/])segue\s")
 _LOOKAHEAD = 32
 
 
-class TranscriptCopies(Protocol):
-    """Copies of transcripts, by the keys of their runs."""
-
-    def has(self, key: str) -> bool: ...
-    def read(self, key: str) -> Iterator[bytes]: ...
-
-
 class RunFinder:
     """The runs of the project that holds a folder, or of all projects."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
-        archive: Archive | None = None, copies: TranscriptCopies | None = None, everywhere: bool = False,
+        archive: Archive | None = None, copies: SharedCopies | None = None, everywhere: bool = False,
     ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self.environment = environment

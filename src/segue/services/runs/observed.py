@@ -12,6 +12,7 @@ from ...errors import StoreUnavailable
 from ...stores.base import Runs
 from ..workspace.workspace import Workspace
 from .discovery import RunFinder, SentRunFinder
+from .shared_copies import SharedCopies
 
 
 class ObservedRuns:
@@ -43,8 +44,6 @@ class ObservedRuns:
         if not shared or self._is_reachable():
             finder.runs = self.runs
         if shared and finder.runs is not None:
-            from .shared_copies import SharedCopies
-
             finder.copies = SharedCopies(workspace.store)
         return finder
 

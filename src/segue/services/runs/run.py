@@ -130,7 +130,7 @@ def goal_of(digest: RunDigest) -> str:
 
 def left_of(digest: RunDigest) -> str:
     """How a transcript ends: interrupted, crashed, ended, after a turn, or in the middle of one."""
-    if _interrupted(digest):
+    if digest.interrupted and digest.interrupted.at >= max(_last_prompt(digest), digest.steps - 2):
         return "interrupted"
     how = digest.ended.text if digest.ended else ""
     if how in ("error", "aborted"):
@@ -157,11 +157,6 @@ def refreshed(run: Run, found: Found, *, now: float) -> Run:
     status = ending(run.left, found.sign, age_seconds, side=run.side)
     pid = found.pid if found.sign == "alive" else 0
     return msgspec.structs.replace(run, ended=status, present=True, pid=pid)
-
-
-def _interrupted(digest: RunDigest) -> bool:
-    last_prompt = _last_prompt(digest)
-    return digest.interrupted is not None and digest.interrupted.at >= max(last_prompt, digest.steps - 2)
 
 
 def _last_prompt(digest: RunDigest) -> int:

@@ -16,6 +16,7 @@ from functools import reduce
 from pathlib import Path
 
 from ...core import event_kinds as ev
+from ...core.base.values import Value
 from ...core.journal.pieces import address as address_of
 from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
 from ...effects.clock import now
@@ -38,8 +39,12 @@ RECENT_SECONDS = 30 * 86_400.0
 _TRIES = 3
 
 
-Unshared = tuple[str, str, str]
-"""Agent, transcript, and why it was not shared."""
+class Unreadable(Value):
+    """A transcript that could not be read or shared."""
+
+    agent: str
+    path: str
+    reason: str
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -47,15 +52,15 @@ Unshared = tuple[str, str, str]
 
 def share_runs(
     workspace: Workspace, archive: Archive | None, project: str, changed: Collection[str]
-) -> tuple[int, list[Unshared]]:
+) -> tuple[int, list[Unreadable]]:
     """Bring a project's copies in the store up to date with the archive. Returns how many copies grew, and
     what could not be shared. ``changed`` holds the keys of runs that this sync has read."""
     if not workspace.home.shared_store:
         return 0, []
     if archive is None:
-        return 0, [("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
+        return 0, [Unreadable("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
     if not workspace.settings["redact"]:
-        return 0, [("", "", "nothing is shared: secrets are not masked (redact is off)")]
+        return 0, [Unreadable("", "", "nothing is shared: secrets are not masked (redact is off)")]
     versions = dict(workspace.store.streams(PREFIX))
     weights: dict[str, int] = {}
     shared, unshared = 0, []
@@ -68,12 +73,12 @@ def share_runs(
         weight = weights.get(about.key, 0)
         if weight > SHARED_BYTES_MAX:
             reason = f"not shared: {weight / 1e6:,.0f} MB compressed, over {SHARED_BYTES_MAX / 1e6:,.0f} MB"
-            unshared.append((about.agent, about.path, reason))
+            unshared.append(Unreadable(about.agent, about.path, reason))
             continue
         try:
             shared += _share_copy(workspace, archive, copy)
         except DamagedError as fault:
-            unshared.append((about.agent, about.path, f"not shared: {fault.message}"))
+            unshared.append(Unreadable(about.agent, about.path, f"not shared: {fault.message}"))
     return shared, unshared
 
 

@@ -32,6 +32,7 @@ from .assign_session import SessionAssigner
 from .observed import runs_of
 from .read_transcript import recognised
 from .run import Run, RunFacts, facts_of, refreshed, row_of
+from .shared_copies import Unreadable, share_runs
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
 Progress = Callable[[int, int, str], None]
@@ -40,14 +41,6 @@ FORK_BYTES_MIN = 4 << 20
 """With less to read, another process is not worth its start."""
 ROWS_BYTES = 256 << 20
 """Rows are stored each time so many bytes were read: a kill costs no more than that."""
-
-
-class Unreadable(Value):
-    """A transcript that could not be read or shared."""
-
-    agent: str
-    path: str
-    reason: str
 
 
 class Synced(Value):
@@ -297,11 +290,8 @@ class _Sync:
     def _share(self, imported: list[ImportedTranscript]) -> tuple[int, list[Unreadable]]:
         if not (self.shares and self.workspace.settings["share_transcripts"]):
             return 0, []
-        from .shared_copies import share_runs
-
         changed = {result.run.key for result in imported if result.run is not None}
-        shared, unshared = share_runs(self.workspace, self.archive, self.project, changed)
-        return shared, [Unreadable(*copy) for copy in unshared]
+        return share_runs(self.workspace, self.archive, self.project, changed)
 
     def _enforce_limits(self) -> int:
         """Drop the copies that exceed the limits of the archive. Returns how many."""
