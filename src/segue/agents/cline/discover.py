@@ -167,24 +167,19 @@ def _read_from_task(path: Path) -> tuple[str, str]:
 
 def _document(path: Path) -> wire.Task | None:
     """One of the two documents; a torn one is read again, because it may just be being written."""
-    best: wire.Task | None = None
+    from .reader import task_of
+
+    torn: list[wire.Task] = []
     for _ in range(_TRIES):
         try:
-            from .reader import task_of
-
             task, bad = task_of(path.read_bytes())
         except OSError:
             break
         if not bad:
             return task
         task.bad = bad
-        if best is None or _rows(task) > _rows(best):
-            best = task
-    return best
-
-
-def _rows(task: wire.Task) -> int:
-    return len(task.api or ()) + len(task.ui or ())
+        torn.append(task)
+    return max(torn, key=lambda task: len(task.api or ()) + len(task.ui or ()), default=None)
 
 
 def _focus(folder: Path) -> str:

@@ -93,14 +93,10 @@ class OpenCode(FileAgent):
         for heads, (changed, path) in enumerate(sorted(stats, reverse=True)):
             cwd, parent = where.known.get(str(path), ""), ""
             if not where.heads_max or heads < where.heads_max:
-                cwd, parent = _head(path)
+                info = json_object(path)
+                cwd, parent = str(info.get("directory") or ""), str(info.get("parentID") or "")
             if cwd and where.holds(cwd):
                 yield Found(self.name, str(path), path.stem, changed, 0, cwd, parent)
-
-
-def _head(path: Path) -> tuple[str, str]:
-    info = json_object(path)
-    return str(info.get("directory") or ""), str(info.get("parentID") or "")
 
 
 def _locks(where: SearchScope) -> list[int] | None:

@@ -211,27 +211,31 @@ class RunFinder:
         """The steps of a run, in order, from the transcript or its copy."""
         agent = agent_of(found.agent)
         reader = agent.reader()
-        blocks = self.blocks(found)
-        for record in _records(map(clean, blocks) if clean is not None else blocks, agent):
-            yield from reader.read(record)
+        blocks = map(clean, self.blocks(found)) if clean is not None else self.blocks(found)
+        for block in blocks if agent.form == "lines" else (b"".join(blocks),):
+            for record in filter(None, block.split(b"\n")) if agent.form == "lines" else (block,):
+                yield from reader.read(record)
 
     def blocks(self, found: Found) -> Iterator[bytes]:
         """The bytes of a transcript or, if it is gone, of its copy in the archive or in the store."""
-        agent = agent_of(found.agent)
-        if Path(found.path).exists():
+        agent, path = agent_of(found.agent), Path(found.path)
+        if path.exists():
             try:
-                yield from _transcript(found, agent)
+                if agent.form == "lines":
+                    yield from (block for block, _ in chunks(path))
+                else:
+                    yield agent.load(path, found.native)
                 return
             except (OSError, SegueError) as fault:
                 if not self._is_archived(found):
-                    raise unreadable(Path(found.path), str(fault)) from fault
+                    raise unreadable(path, str(fault)) from fault
         key = self.key(found)
         if self.archive is not None and self._is_archived(found):
             yield from self.archive.read(key)
         elif self.copies is not None and self.copies.has(key):
             yield from self.copies.read(key)
         else:
-            raise unreadable(Path(found.path), "the file is gone, and no copy was kept")
+            raise unreadable(path, "the file is gone, and no copy was kept")
 
     def _is_archived(self, found: Found) -> bool:
         return self.archive is not None and self.archive.find(self.key(found)) is not None
@@ -280,23 +284,6 @@ def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
                 take(reading.digest, step)
     reading.kept, reading.malformed, reading.skipped = reader.keep(), reader.malformed, reader.skipped
     return reading
-
-
-def _records(blocks: Iterator[bytes], agent: Agent) -> Iterator[bytes]:
-    if agent.form != "lines":
-        yield b"".join(blocks)
-        return
-    for block in blocks:
-        yield from filter(None, block.split(b"\n"))
-
-
-def _transcript(found: Found, agent: Agent) -> Iterator[bytes]:
-    path = Path(found.path)
-    if agent.form != "lines":
-        yield agent.load(path, found.native)
-        return
-    for block, _ in chunks(path):
-        yield block
 
 
 def last_steps(found: Found, agent: Agent, size: int) -> Iterator[Step]:

@@ -185,11 +185,11 @@ class _Sync:
                 jobs.append(Job(found, stamp, full.reading if full else None))
         return sorted(jobs, key=lambda job: -job.stamp.size), same
 
-    def _about(self, found: Found, run: Run) -> CopyOwner:
-        return CopyOwner(
-            key=run.key, agent=found.agent, native=found.native, path=found.path, cwd=run.cwd,
-            project=self.project, project_name=self.workspace.working_tree.project_name(self.project),
-            store=str(self.workspace.home.database), parent=run.parent if run.side else "",
+    def _about(self, copied: CopyOwner, run: Run) -> CopyOwner:
+        return msgspec.structs.replace(
+            copied, cwd=run.cwd, project=self.project, store=str(self.workspace.home.database),
+            project_name=self.workspace.working_tree.project_name(self.project),
+            parent=run.parent if run.side else "",
         )  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class TranscriptImporter:
     """Reads transcripts and writes their copies."""
 
     def __init__(
-        self, host: str, archive: Archive | None, about: Callable[[Found, Run], CopyOwner], masks: bool
+        self, host: str, archive: Archive | None, about: Callable[[CopyOwner, Run], CopyOwner], masks: bool
     ) -> None:
         self._host = host
         self._archive = archive
@@ -91,7 +91,7 @@ class TranscriptImporter:
         read_on(reading, agent, clean)
         run = run_of(found, reading, final(reading, agent), host=self._host, now=time.time())
         if writer is not None:
-            self._finish(writer, reading, found, run)
+            self._finish(writer, reading, run)
         packed = cursor.packed(reading, job.stamp, agent)
         return ImportedTranscript(index, run, job.stamp, packed, max(0, reading.offset - start))
 
@@ -109,13 +109,9 @@ class TranscriptImporter:
             return fresh, None
         return reading, before
 
-    def _finish(self, writer: CopyWriter, reading: Reading, found: Found, run: Run) -> None:
+    def _finish(self, writer: CopyWriter, reading: Reading, run: Run) -> None:
         copy = writer.finish(reading.offset, reading.torn)
-        about = self._about(found, run)
-        about = msgspec.structs.replace(
-            about, offset=copy.about.offset, size=copy.about.size, torn=copy.about.torn
-        )
-        self._copies.append(msgspec.structs.replace(copy, about=about))
+        self._copies.append(msgspec.structs.replace(copy, about=self._about(copy.about, run)))
         self._chunks.update(writer.waiting)
         if sum(map(len, self._chunks.values())) > FLUSH_BYTES:
             self.flush()
