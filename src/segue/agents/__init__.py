@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from ..errors import UnknownAgent
@@ -57,10 +57,7 @@ def _has_third_party_agents() -> bool:
     return False
 
 
-@cache
-def _load(reference: str) -> Agent:
-    agent: Agent = loaded(reference)
-    return agent
+_load: Callable[[str], Agent] = cache(loaded)
 
 
 def agent(name: str) -> Agent:

@@ -26,10 +26,7 @@ available:
 
 
 class AgentsMdInstaller(Installer):
-    """Any agent that reads AGENTS.md."""
-
     name = "agents-md"
-    title = "AGENTS.md"
 
     def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
         return False

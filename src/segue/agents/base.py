@@ -38,6 +38,10 @@ class SearchScope(Value):
     is_alive: Callable[[int, str], bool] = lambda pid, started: False  # process id, start time or ""
     known: Mapping[str, str] = {}  # transcript path -> cwd, from earlier searches: need not be opened
 
+    def folder(self, variable: str, usual: str) -> Path:
+        """The folder that an environment variable names, or else one in the home folder."""
+        return Path(self.env.get(variable) or self.home / usual)
+
     def holds(self, cwd: str) -> bool:
         """Whether a folder, as an agent wrote it down, is in the project."""
         if not self.roots:

@@ -97,13 +97,16 @@ class Installer(ABC):
     """Installs Segue in an agent; what most of them have in common is here."""
 
     name: str
-    title: str
     program: str = ""
     """The name of the agent's command."""
     usual_folder: str = ""
     """The agent's configuration folder, in the home folder."""
     folder_variable: str = ""
     """The environment variable that names another one."""
+    events: Mapping[str, tuple[str, int]] = {}
+    """The mode and the time limit of the hook for each event."""
+    live_events: Mapping[str, tuple[str, int]] = {}
+    """The same for the events of tool calls."""
 
     def folder(self, where: InstallTarget) -> Path:
         """The agent's configuration folder."""
@@ -112,6 +115,15 @@ class Installer(ABC):
     def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
         """Whether the agent is on this machine; ``which`` finds a command on the PATH."""
         return bool(which(self.program)) or self.folder(where).is_dir()
+
+    def hook_entries(self, where: InstallTarget, **more: Any) -> list[JsonEntry]:
+        """The entries for hooks in Claude Code's form."""
+        entries = []
+        for event, (mode, limit) in {**self.events, **(self.live_events if where.live else {})}.items():
+            command = where.command(self.name, event, mode)
+            run = {"type": "command", "command": command, **more, "timeout": limit}
+            entries.append(JsonEntry(("hooks", event), {"hooks": [run]}, True))
+        return entries
 
     @abstractmethod
     def edits(self, where: InstallTarget) -> list[Edit]:
@@ -274,15 +286,3 @@ def _without_tables(text: str, begins: str) -> str:
         if keeps:
             lines.append(line)
     return "".join(lines)
-
-
-def hook_entries(
-    where: InstallTarget, agent: str, events: Mapping[str, tuple[str, int]], **more: Any
-) -> list[JsonEntry]:
-    """The entries for hooks in Claude Code's form; ``events`` gives the mode and the time limit of each
-    event."""
-    entries = []
-    for event, (mode, limit) in events.items():
-        run = {"type": "command", "command": where.command(agent, event, mode), **more, "timeout": limit}
-        entries.append(JsonEntry(("hooks", event), {"hooks": [run]}, True))
-    return entries

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from .base import Reader, SearchScope
+from ..core.base.lazy import regex
+from .base import DECODE_ERRORS, Reader, SearchScope
+
+_COMMENT = regex(rb"^\s*//.*$", re.M)
 
 
 class FileAgent:
@@ -37,12 +41,38 @@ def listed(folder: str | Path) -> list[str]:
         return []
 
 
-def json_text_in(path: Path, pattern: re.Pattern[bytes], size: int = 16_384) -> str:
-    """The JSON string that is the first group of a pattern, found at the beginning of a file; empty if there
-    is none."""
+def stated(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Each path with its stat. What does not exist, perhaps because it was deleted meanwhile, is left
+    out."""
+    for path in paths:
+        try:
+            yield path, path.stat()
+        except OSError:
+            continue
+
+
+def bytes_of(path: str | Path, size: int = -1) -> bytes:
+    """The content of a file, or so many bytes from its beginning; empty if it cannot be read."""
     try:
-        with path.open("rb") as file:
-            match = pattern.search(file.read(size))
+        with open(path, "rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
+def json_text(head: bytes, pattern: re.Pattern[bytes]) -> str:
+    """The JSON string that is the first group of a pattern; empty if there is none."""
+    match = pattern.search(head)
+    try:
         return str(msgspec.json.decode(match[1])) if match else ""
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except DECODE_ERRORS:
         return ""
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file, which may have lines with comments; empty if it cannot be read."""
+    try:
+        value = msgspec.json.decode(_COMMENT.sub(b"", bytes_of(path)))
+    except DECODE_ERRORS:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -17,7 +17,7 @@ import msgspec
 from ...core.base.lazy import regex
 from ...core.base.values import Value
 from ..base import Found, SearchScope, Sign, Traits
-from ..transcript_files import FileAgent, json_text_in, listed
+from ..transcript_files import FileAgent, bytes_of, json_object, json_text, listed, stated
 from .launch import Launcher
 
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
@@ -35,8 +35,6 @@ class _Live(Value, rename="camel"):
 
 
 class ClaudeCode(FileAgent):
-    """See ``agents.base.Agent``."""
-
     name = "claude-code"
     title = "Claude Code"
     traits = Traits(
@@ -62,10 +60,7 @@ class ClaudeCode(FileAgent):
         return any(mark in compact for mark in _SURE) or sum(mark in compact for mark in _LIKELY) >= 2
 
     def retention(self, where: SearchScope) -> int | None:
-        try:
-            days = msgspec.json.decode((_folder(where) / "settings.json").read_bytes())["cleanupPeriodDays"]
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-            return _CLEANUP_DAYS
+        days = json_object(_folder(where) / "settings.json").get("cleanupPeriodDays")
         if not isinstance(days, int) or isinstance(days, bool):
             return _CLEANUP_DAYS
         return days if days < 10_000 else None
@@ -92,40 +87,31 @@ class ClaudeCode(FileAgent):
 
 
 def _folder(where: SearchScope) -> Path:
-    configured = where.env.get("CLAUDE_CONFIG_DIR")
-    return Path(configured) if configured else where.home / ".claude"
-
-
-def _slug(path: Path) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "-", str(path))
+    return where.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
 def _files(projects: Path, where: SearchScope) -> Iterator[tuple[Path, os.stat_result, bool]]:
     """Each file with its stat, and whether the folder's name alone shows that it belongs to the project."""
-    slugs = [_slug(root) for root in where.roots]
+    slugs = [re.sub(r"[^A-Za-z0-9]", "-", str(root)) for root in where.roots]
     for name in listed(projects):
         sure = name in slugs
         if slugs and not sure and not name.startswith(tuple(f"{slug}-" for slug in slugs)):
             continue
-        for path, stat in _transcripts(projects / name):
+        for path, stat in stated(_transcripts(projects / name)):
             yield path, stat, sure
 
 
-def _transcripts(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _transcripts(folder: Path) -> Iterator[Path]:
     for path in (folder / name for name in listed(folder)):
-        try:
-            if path.suffix == ".jsonl":
-                yield path, path.stat()
-            elif (path / "subagents").is_dir():
-                for name in listed(path / "subagents"):
-                    if name.endswith(".jsonl"):
-                        yield path / "subagents" / name, (path / "subagents" / name).stat()
-        except OSError:
-            continue  # deleted meanwhile
+        if path.suffix == ".jsonl":
+            yield path
+        else:
+            sides = path / "subagents"
+            yield from (sides / name for name in listed(sides) if name.endswith(".jsonl"))
 
 
 def _cwd(path: Path) -> str:
-    return json_text_in(path, _CWD)
+    return json_text(bytes_of(path, 16_384), _CWD)
 
 
 def _registry(root: Path, where: SearchScope) -> dict[str, tuple[int, Sign]]:

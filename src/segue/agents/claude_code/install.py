@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..install import Edit, Installer, InstallTarget, JsonEntry, hook_entries
-
-EVENTS = {
-    "SessionStart": ("speak", 10),
-    "UserPromptSubmit": ("look", 10),
-    "PreCompact": ("speak", 10),
-    "Stop": ("speak", 10),
-    "StopFailure": ("record", 5),
-    "SessionEnd": ("speak", 10),
-}
-LIVE = {"PostToolBatch": ("glance", 5)}
+from ..install import Edit, Installer, InstallTarget, JsonEntry
 
 
 class ClaudeInstaller(Installer):
-    """The installer for Claude Code."""
-
     name = "claude-code"
-    title = "Claude Code"
     program = "claude"
     usual_folder = ".claude"
     folder_variable = "CLAUDE_CONFIG_DIR"
+    events = {
+        "SessionStart": ("speak", 10),
+        "UserPromptSubmit": ("look", 10),
+        "PreCompact": ("speak", 10),
+        "Stop": ("speak", 10),
+        "StopFailure": ("record", 5),
+        "SessionEnd": ("speak", 10),
+    }
+    live_events = {"PostToolBatch": ("glance", 5)}
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         settings = {
@@ -32,7 +28,7 @@ class ClaudeInstaller(Installer):
             "shared": where.root / ".claude" / "settings.json",
             "user": self.folder(where) / "settings.json",
         }[where.scope]
-        entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}))
+        entries = self.hook_entries(where)
         if where.status_line:
             line = {"type": "command", "command": where.command(self.name, "StatusLine", "speak")}
             entries.append(JsonEntry(("statusLine",), line))

@@ -19,10 +19,7 @@ EVENTS = {
 
 
 class ClineInstaller(Installer):
-    """The installer for Cline."""
-
     name = "cline"
-    title = "Cline"
     program = "cline"
     usual_folder = ".cline"
     folder_variable = "CLINE_DIR"

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
-from ..transcript_files import FileAgent, listed
+from ..transcript_files import FileAgent, json_text, listed
 from .launch import Launcher
 
 ROLLOUT = regex(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
@@ -37,16 +36,7 @@ _MARK = regex(
 )
 
 
-class RolloutHead(msgspec.Struct):
-    """Facts from the first line of a rollout."""
-
-    cwd: str = ""
-    parent: str = ""
-
-
 class Codex(FileAgent):
-    """OpenAI's Codex CLI."""
-
     name = "codex"
     title = "Codex"
     traits = Traits(
@@ -66,7 +56,7 @@ class Codex(FileAgent):
         return name.endswith(".jsonl") and _MARK.search(head) is not None
 
     def find(self, where: SearchScope) -> Iterator[Found]:
-        home = Path(where.env.get("CODEX_HOME") or where.home / ".codex")
+        home = where.folder("CODEX_HOME", ".codex")
         folders = _index(home) | dict(where.known)
         # Rollouts that the index or an earlier search assigns to the project are sorted by their last change.
         # The unknown ones come in the order of their names, which is good enough: a new file is a recent one.
@@ -83,7 +73,7 @@ def _hinted(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator
             with suppress(OSError):
                 known.append((os.stat(path).st_mtime, path))
     for _, path in sorted(known, key=lambda file: -file[0]):  # opened when its turn comes
-        if found := _found(home, path, head_of(path), where):
+        if found := _found(home, path, where):
             yield found
 
 
@@ -95,7 +85,7 @@ def _walked(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator
         if where.heads_max and opened >= where.heads_max:
             return
         opened += 1
-        if found := _found(home, path, head_of(path), where):
+        if found := _found(home, path, where):
             yield found
 
 
@@ -118,28 +108,23 @@ def _files(folder: str | Path) -> Iterable[str]:
     return (os.path.join(folder, name) for name in names if name.endswith(".jsonl"))
 
 
-def _found(home: Path, path: str, head: RolloutHead | None, where: SearchScope) -> Found | None:
-    if head is None or not where.holds(head.cwd):
-        return None
+def _found(home: Path, path: str, where: SearchScope) -> Found | None:
     name = ROLLOUT.fullmatch(os.path.basename(path))
-    if name is None:
-        return None
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return None
-    native = name[2]
-    sign = sign_of(home, path, native)
-    return Found("codex", path, native, stat.st_mtime, stat.st_size, head.cwd, head.parent, sign)
-
-
-def head_of(path: str) -> RolloutHead | None:
-    """The facts in a rollout's first line, from at most 64 KB of it; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
-            start = file.read(HEAD_BYTES)
+            stat, start = os.fstat(file.fileno()), file.read(HEAD_BYTES)
     except OSError:
         return None
+    cwd, parent = _cwd_and_parent(start)
+    if name is None or not where.holds(cwd):
+        return None
+    sign = sign_of(home, path, name[2])
+    return Found("codex", path, name[2], stat.st_mtime, stat.st_size, cwd, parent, sign)
+
+
+def _cwd_and_parent(start: bytes) -> tuple[str, str]:
+    """The working folder and the parent in a rollout's first line. One that is cut off or damaged is
+    searched: the wanted fields are at its beginning."""
     from . import wire  # not imported where there are no rollouts
     from .wire import table, text
 
@@ -148,19 +133,10 @@ def head_of(path: str) -> RolloutHead | None:
         outer = wire.LINE.decode(line)
         meta = wire.META.decode(outer.payload if outer.payload else line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return RolloutHead(_first(_CWD, start), _first(_PARENT, line))
+        return json_text(start, _CWD), json_text(line, _PARENT)
     spawned = table(table(table(meta.source).get("subagent")).get("thread_spawn"))
     parent = text(meta.parent_thread_id) or text(spawned.get("parent_thread_id"))
-    return RolloutHead(text(meta.cwd) or _first(_CWD, start), parent)
-
-
-def _first(pattern: re.Pattern[bytes], start: bytes) -> str:
-    """A field of a first line that is cut off or damaged; the wanted fields are at its beginning."""
-    match = pattern.search(start)
-    try:
-        return str(msgspec.json.decode(match[1], type=str)) if match else ""
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return ""
+    return text(meta.cwd) or json_text(start, _CWD), parent
 
 
 # The state of a rollout
@@ -223,15 +199,11 @@ def _threads(database: Path) -> list[tuple[Any, ...]]:
     uri = f"{database.absolute().as_uri()}?mode=ro"
     import apsw  # files are read without it
 
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    query = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
     try:
-        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        with closing(apsw.Connection(uri, flags=flags)) as connection:
+            connection.set_busy_timeout(50)
+            return list(connection.execute(query))
     except apsw.Error:
         return []
-    try:
-        connection.set_busy_timeout(50)
-        query = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
-        return list(connection.execute(query))
-    except apsw.Error:
-        return []
-    finally:
-        connection.close()

@@ -9,31 +9,27 @@ from __future__ import annotations
 
 import json
 
-from ..install import Edit, Installer, InstallTarget, hook_entries
-
-EVENTS = {
-    "SessionStart": ("speak", 10),
-    "UserPromptSubmit": ("look", 10),
-    "PreCompact": ("speak", 10),
-    "Stop": ("speak", 10),
-    "SessionEnd": ("speak", 3),
-    "Interrupt": ("record", 3),
-}
-LIVE = {"PostModelRequest": ("glance", 5)}
+from ..install import Edit, Installer, InstallTarget
 
 
 class CodexInstaller(Installer):
-    """The installer for Codex."""
-
     name = "codex"
-    title = "Codex"
     program = "codex"
     usual_folder = ".codex"
     folder_variable = "CODEX_HOME"
+    events = {
+        "SessionStart": ("speak", 10),
+        "UserPromptSubmit": ("look", 10),
+        "PreCompact": ("speak", 10),
+        "Stop": ("speak", 10),
+        "SessionEnd": ("speak", 3),
+        "Interrupt": ("record", 3),
+    }
+    live_events = {"PostModelRequest": ("glance", 5)}
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root / ".codex" if where.scope == "shared" else self.folder(where)
-        entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}))
+        entries = self.hook_entries(where)
         edits = [Edit(at / "hooks.json", "hooks", tuple(entries))]
         drops = f'[hooks.state."{at / "hooks.json"}:'
         if where.scope == "shared":

@@ -6,28 +6,24 @@ the projects in which it was initialised. ``PreCompress`` is not used, because i
 
 from __future__ import annotations
 
-from ..install import Edit, Installer, InstallTarget, JsonEntry, hook_entries
-
-EVENTS = {
-    "SessionStart": ("speak", 10_000),
-    "BeforeAgent": ("look", 10_000),
-    "AfterAgent": ("speak", 10_000),
-    "SessionEnd": ("record", 5_000),
-}
-LIVE = {"BeforeTool": ("record", 5_000), "AfterTool": ("record", 5_000)}
+from ..install import Edit, Installer, InstallTarget, JsonEntry
 
 
 class GeminiInstaller(Installer):
-    """The installer for Gemini CLI."""
-
     name = "gemini-cli"
-    title = "Gemini CLI"
     program = "gemini"
     usual_folder = ".gemini"
+    events = {
+        "SessionStart": ("speak", 10_000),
+        "BeforeAgent": ("look", 10_000),
+        "AfterAgent": ("speak", 10_000),
+        "SessionEnd": ("record", 5_000),
+    }
+    live_events = {"BeforeTool": ("record", 5_000), "AfterTool": ("record", 5_000)}
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root / ".gemini" if where.scope == "shared" else self.folder(where)
-        entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}), name="segue")
+        entries = self.hook_entries(where, name="segue")
         if where.mcp:
             entries.append(JsonEntry(("mcpServers", "segue"), where.server_entry()))
         return [Edit(at / "settings.json", "hooks and MCP server", tuple(entries))]

@@ -16,10 +16,7 @@ PLUGIN = Path(__file__).with_name("plugin.js")
 
 
 class OpenCodeInstaller(Installer):
-    """The installer for OpenCode."""
-
     name = "opencode"
-    title = "OpenCode"
     program = "opencode"
 
     def folder(self, where: InstallTarget) -> Path:

@@ -41,8 +41,8 @@ def find_caller(workspace: Workspace) -> Caller:
     found = next((run for run in runs if not run.parent and finder.is_caller(run)), None)
     if found is None:
         name, began = parent_agent()
-        found = _written_since(finder, name, began) if name else None
-        if found is None:
+        found = newest_run(finder, agent=name) if name else None
+        if found is None or found.changed < began:
             return Caller(name, session=named)
     return Caller(found.agent, found.native, named or _session(workspace, finder, found))
 
@@ -59,11 +59,6 @@ def parent_agent() -> tuple[str, float]:
             if name:
                 return name, began_at(pid)
     return "", 0.0
-
-
-def _written_since(finder: RunFinder, agent: str, began: float) -> Found | None:
-    newest = newest_run(finder, agent=agent)
-    return newest if newest is not None and newest.changed >= began else None
 
 
 def _session(workspace: Workspace, finder: RunFinder, found: Found) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....services.runs.named import run_named
+from ....services.runs.listing import run_named
 from ....services.runs.run import Run
 from ...render import plain
 from ..command import argument, command, flag
