@@ -21,7 +21,7 @@ import msgspec
 
 from ...core.base.values import Value
 from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
-from ...core.memories.ranking import SessionNeighbours, Texts
+from ...core.memories.ranking import Neighbours, Pairs, Texts
 from ...errors import StoreUnavailable
 from .. import base
 from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
@@ -29,11 +29,11 @@ from . import wire
 from .client import Client
 
 T = TypeVar("T")
-_TYPES = {
+_TYPES: dict[str, Any] = {"Neighbours": Neighbours, "Pairs": Pairs} | {
     kind.__name__: kind
     for kind in (
         Audience, Memory, MemoryAudit, MemoryChange, MemoryFilter, MemoryReader, MemoryWithHistory,
-        SessionNeighbours, StoredMemory, Texts,
+        StoredMemory, Texts,
     )
 }  # fmt: skip
 """What the protocols name and do not import."""
