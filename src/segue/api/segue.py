@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..services.resume.bootstrap import Boot
     from ..services.resume.prepare import Prepared
     from ..services.runs.run import Run
-    from ..services.runs.sync import Progress, Synced
+    from ..services.runs.sync import Synced
     from ..services.upkeep.archive_sessions import Cleanup
     from ..services.upkeep.scrub import Scrubbed
     from ..stores.memory_changes import MemoryChange

@@ -87,19 +87,15 @@ def check_url(url: str) -> None:
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.username or parts.password:
-        raise BadSettings(
-            "a model's URL must not contain credentials", hint="put the key into an environment variable"
-        )
-    if parts.scheme == "https" and host:
-        return
-    if parts.scheme == "http" and _loopback(host):
-        return
-    raise BadSettings(
-        f"{url!r} is neither https nor on this machine", hint="for example: http://127.0.0.1:11434/v1"
-    )
+        hint = "put the key into an environment variable"
+        raise BadSettings("a model's URL must not contain credentials", hint=hint)
+    if not (parts.scheme == "https" and host) and not (parts.scheme == "http" and is_loopback(host)):
+        hint = "for example: http://127.0.0.1:11434/v1"
+        raise BadSettings(f"{url!r} is neither https nor on this machine", hint=hint)
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     if host == "localhost":
         return True
     with contextlib.suppress(ValueError):
@@ -152,9 +148,8 @@ def _anthropic(endpoint: ModelEndpoint, question: ModelQuestion, system: str, fo
         "system": system, "messages": [{"role": "user", "content": question.user}],
     }  # fmt: skip
     if form:
-        body["tools"] = [
-            {"name": "answer", "description": "Give the answer.", "input_schema": question.schema}
-        ]
+        tool = {"name": "answer", "description": "Give the answer.", "input_schema": question.schema}
+        body["tools"] = [tool]
         body["tool_choice"] = {"type": "tool", "name": "answer"}
     return body
 
@@ -185,9 +180,8 @@ def ask(
         if left <= 0:
             raise ModelFault(f"no answer in {seconds:.0f} s")
         try:
-            status, headers, raw = _exchange(
-                with_key(endpoint, request_of(endpoint, question, form=form), key), left
-            )
+            request = with_key(endpoint, request_of(endpoint, question, form=form), key)
+            status, headers, raw = _exchange(request, left)
         except ModelFault as fault:
             raise ModelFault(_masked(str(fault), key), sent=fault.sent) from None
         if status == 200:

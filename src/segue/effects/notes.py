@@ -66,14 +66,9 @@ class Library:
     """The notes under a root."""
 
     def __init__(
-        self,
-        root: Path,
-        folders: Sequence[str] = (),
-        cache: Path | None = None,
-        *,
-        organization: str = "",
+        self, root: Path, folders: Sequence[str] = (), cache: Path | None = None, *, organization: str = "",
         project: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.root = root
         self.cache = cache
         """The file for the index; None for no cache."""
@@ -110,9 +105,8 @@ class Library:
         if note is not None:
             return note
         low = id.casefold()
-        return next(
-            (note for note in known.values() if low in (note.title.casefold(), note.path.casefold())), None
-        )
+        named = (note for note in known.values() if low in (note.title.casefold(), note.path.casefold()))
+        return next(named, None)
 
     def index_notes(self) -> list[ProjectNote]:
         """The indexes of the organization and the project, and other notes about the project as a whole."""
@@ -141,8 +135,7 @@ class Library:
         return path in FILES or any(path.startswith(f"{folder}/") for folder in folders)
 
     def outside(self) -> dict[str, str]:
-        """The hashes of notes outside the tree, by path. Nothing is read unless such a folder is
-        configured."""
+        """The hashes of notes outside the tree, by path; only where such a folder is configured."""
         if not any(os.path.isabs(folder) or folder.startswith("..") for folder in self._folders):
             return {}
         inside = os.path.realpath(self.root) + os.sep
@@ -218,10 +211,8 @@ class Library:
         """Every folder of notes with its subfolders, and when its listing last changed."""
         seen: set[str] = set()
         known = self._cached()
-        waiting = [
-            folder.rstrip("/") for folder in self._folders if os.path.isabs(folder) or self._is_inside(folder)
-        ]
-        waiting.reverse()
+        ours = (folder for folder in self._folders if os.path.isabs(folder) or self._is_inside(folder))
+        waiting = [folder.rstrip("/") for folder in ours][::-1]
         while waiting and len(seen) < FOLDERS_MAX:
             here = waiting.pop()
             if here in seen:

@@ -145,10 +145,8 @@ def _python(root: Path, name: str, text: str, environment: Mapping[str, str]) ->
     if folder is None:
         return DependencyState(name, False, "there is no .venv", INSTALL_COMMANDS[name])
     installed = _installed(folder)
-    needed = (
-        core.certain(text) if name == "requirements.txt" else _direct(text) if name == "uv.lock" else set()
-    )
-    return _compared(name, wanted, installed, needed)
+    certain = {"requirements.txt": core.certain, "uv.lock": _direct}.get(name)
+    return _compared(name, wanted, installed, certain(text) if certain else ())
 
 
 def _compared(
@@ -159,12 +157,8 @@ def _compared(
         for package, versions in wanted.items()
         if package in installed and installed[package] not in versions
     ]
-    missing = [
-        f"{package} is missing"
-        for package in sorted(needed)
-        if package in wanted and package not in installed
-    ]
-    wrong = [*missing, *other]
+    missing = sorted(package for package in needed if package in wanted and package not in installed)
+    wrong = [*(f"{package} is missing" for package in missing), *other]
     if not wrong:
         return DependencyState(name, True, "in sync")
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""

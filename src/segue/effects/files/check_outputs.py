@@ -81,9 +81,8 @@ class Outputs:
 
     def prune(self, bytes_max: int) -> int:
         """Remove the oldest outputs until the rest has at most this size; returns how many were removed."""
-        oldest_first = sorted(
-            ((path.stat(), path) for path in self._all()), key=lambda pair: pair[0].st_mtime
-        )
+        outputs = [(path.stat(), path) for path in self._all()]
+        oldest_first = sorted(outputs, key=lambda pair: pair[0].st_mtime)
         size, removed = sum(stat.st_size for stat, _ in oldest_first), 0
         for stat, path in oldest_first:
             if size <= bytes_max:

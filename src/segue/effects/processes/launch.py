@@ -77,10 +77,9 @@ class Child:
 
     def printed(self) -> int:
         """How many bytes it has printed."""
-        try:
+        with suppress(OSError):
             return self.output.stat().st_size
-        except OSError:
-            return 0
+        return 0
 
 
 def spawn(
@@ -108,8 +107,7 @@ def spawn(
 
 
 def find_child(pid: int, started: str, mark: str, output: Path) -> Child | None:
-    """The living child of an earlier supervisor, by pid and start time or else by its mark; None if it is
-    gone."""
+    """The living child of an earlier supervisor, by pid and start or else by its mark; None if it is gone."""
     if pid and started and start_of(pid) == started:
         return Child(pid, started, output)
     if pid:

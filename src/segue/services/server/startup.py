@@ -6,7 +6,6 @@ the command line finds it. A server that others can reach needs keys that somebo
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from ...core.base.values import Value
 from ...core.server.access import ALL_PROJECTS
 from ...effects.clock import now
 from ...effects.files.atomic import write_whole
+from ...effects.models import is_loopback
 from ...errors import RefusedError, SegueError
 from ...settings import data_folder, resolve, user_file
 from ..workspace.data_folder import DataFolder, is_remote
@@ -48,11 +48,7 @@ class ListenAddress(Value):
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        with suppress(ValueError):
-            return ipaddress.ip_address(self.host).is_loopback
-        return False
+        return is_loopback(self.host)
 
 
 class ServerReady(Value):

@@ -107,9 +107,8 @@ def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
     """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
     with _locked(str(path), alone=True, timeout_seconds=timeout_seconds):
         if _open_elsewhere(path):
-            raise errors.StoreBusy(
-                f"other processes have {path} open", hint="end those that use Segue here, then try again"
-            )
+            hint = "end those that use Segue here, then try again"
+            raise errors.StoreBusy(f"other processes have {path} open", hint=hint)
         _alone.add(str(path))
         try:
             yield
@@ -172,13 +171,9 @@ class Database:
     """The file and its connections."""
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
-        vfs: str | None = None,
+        self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
         lock: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.path = path
         self._lock_openings = lock
         self._name = str(path)
@@ -261,17 +256,13 @@ class Database:
 
     def _no_folder(self, fault: OSError) -> NoReturn:
         if isinstance(fault, PermissionError) or fault.errno == 30:
-            raise errors.AccessError(
-                f"cannot write in {self.path.parent}: {fault.strerror}",
-                hint="mend the folder's permissions, or choose another with SEGUE_HOME",
-            ) from fault
+            hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
+            told = f"cannot write in {self.path.parent}: {fault.strerror}"
+            raise errors.AccessError(told, hint=hint) from fault
         if fault.errno == 28:
-            raise errors.StoreFull(
-                f"no space left for {self.path}", hint="free some space, then try again"
-            ) from fault
-        raise errors.StoreUnavailable(
-            f"cannot open {self.path}: {fault.strerror}", hint="see `segue doctor`"
-        ) from fault
+            raise self._full() from fault
+        told = f"cannot open {self.path}: {fault.strerror}"
+        raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
     def _configured(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), vfs=self._vfs)
@@ -455,26 +446,26 @@ class Database:
             hint="try again; `segue doctor` names who holds it",
         )
 
+    def _full(self) -> errors.StoreFull:
+        return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+
     def translate(self, fault: apsw.Error) -> errors.SegueError:
         """Our error for one of SQLite's."""
         if isinstance(fault, apsw.BusyError | apsw.LockedError):
             return self._busy()
         if isinstance(fault, apsw.FullError):
-            return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+            return self._full()
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
             return errors.DamagedError("the store", str(self.path), str(fault))
         readable = not self.path.exists() or os.access(self.path, os.R_OK)
         may = readable and os.access(self.path.parent, os.W_OK)
         read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
-            return errors.AccessError(
-                f"cannot write {self.path}: {fault}",
-                hint="mend the permissions, or choose another folder with SEGUE_HOME",
-            )
+            hint = "mend the permissions, or choose another folder with SEGUE_HOME"
+            return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
         if isinstance(fault, apsw.CantOpenError):
             return errors.StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
         if isinstance(fault, apsw.IOError):
-            return errors.StoreUnavailable(
-                f"the disk did not take it: {fault}", hint="check space and quotas with `df`, then try again"
-            )
+            hint = "check space and quotas with `df`, then try again"
+            return errors.StoreUnavailable(f"the disk did not take it: {fault}", hint=hint)
         return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")
