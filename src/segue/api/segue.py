@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from ..core.base.values import Texts, texts
+from ..core.base.values import Progress, Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError
 from ..services.workspace import open_session

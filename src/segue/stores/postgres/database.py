@@ -198,11 +198,9 @@ class Database:
         """Our error for one of the driver's; it never holds the password."""
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
         if doubt:
-            told = f"the connection to {where} was lost during a commit"
+            told = f"the connection to {where} was lost during a commit: what was written may be there or not"
             hint = "look with `segue log` before you do it again"
-            return errors.StoreUnavailable(
-                f"{told}: what was written may be there or not ({text})", hint=hint
-            )
+            return errors.StoreUnavailable(f"{told} ({text})", hint=hint)
         if state in _AGAIN or state in _BUSY:
             told = f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}"
             return errors.StoreBusy(told, hint="try again")

@@ -205,9 +205,8 @@ class PostgresStore:
         def work(db: Db, attempt: UUID) -> list[Event]:
             made[:] = self._append_many(db, attempt, appends)
             if pieces:
-                put_pieces(
-                    db, [(self.namespace, bytes.fromhex(a), False, body) for a, body in pieces.items()]
-                )
+                own = self.namespace
+                put_pieces(db, [(own, bytes.fromhex(a), False, body) for a, body in pieces.items()])
             if memories is not None:
                 self.memories.apply(db, memories, attempt)
             trip("postgres.append.before_commit")

@@ -360,10 +360,7 @@ def _all_errors(base: type[errors.SegueError]) -> dict[str, type[errors.SegueErr
     return found
 
 
-_MADE_OF_FIELDS: dict[type[errors.SegueError], Callable[..., errors.SegueError]] = {
-    kind: kind
-    for kind in (errors.StaleVersion, errors.DamagedError, errors.SessionHeld, errors.HandoverPending)
-}
+_MADE_OF_FIELDS = (errors.StaleVersion, errors.DamagedError, errors.SessionHeld, errors.HandoverPending)
 _NUMBERS = ("expected", "actual")
 
 
