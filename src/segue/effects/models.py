@@ -103,9 +103,6 @@ def is_loopback(host: str) -> bool:
     return False
 
 
-# -- requests
-
-
 def request_of(endpoint: ModelEndpoint, question: ModelQuestion, *, form: bool = True) -> ModelRequest:
     """The request for a question; without ``form``, the schema is part of the text instead of a parameter."""
     check_url(endpoint.url)
@@ -128,17 +125,12 @@ def _openai(endpoint: ModelEndpoint, question: ModelQuestion, system: str, form:
         "model": endpoint.model,
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": question.user}],
     }
-    if endpoint.strict:
-        body["max_completion_tokens"] = question.output_tokens_max
-    else:
-        body["max_tokens"] = question.output_tokens_max
-        body["temperature"] = 0
+    most = question.output_tokens_max
+    body |= {"max_completion_tokens": most} if endpoint.strict else {"max_tokens": most, "temperature": 0}
     if form:
         schema = without_lengths(question.schema) if endpoint.strict else question.schema
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": schema, "strict": True},
-        }
+        answer = {"name": "answer", "schema": schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": answer}
     return body
 
 
@@ -160,9 +152,6 @@ def with_key(endpoint: ModelEndpoint, request: ModelRequest, key: str) -> ModelR
         return request
     name, value = ("x-api-key", key) if endpoint.wire == "anthropic" else ("Authorization", f"Bearer {key}")
     return ModelRequest(request.url, (*request.headers, (name, value)), request.body)
-
-
-# -- asking
 
 
 def ask(
@@ -226,13 +215,10 @@ def _exchange(request: ModelRequest, seconds: float) -> tuple[int, dict[str, str
     """The status, the headers and the body of the answer; a timer closes the connection when time is over."""
     parts = urlsplit(request.url)
     host, port = parts.hostname or "", parts.port
-    connection: http.client.HTTPConnection
+    connection = http.client.HTTPConnection(host, port, timeout=seconds)
     if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(
-            host, port, timeout=seconds, context=ssl.create_default_context()
-        )
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=seconds)
+        context = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
     over, sockets = threading.Event(), list[socket.socket]()
     timer = threading.Timer(seconds, _shut_down, (sockets, over))
     timer.daemon = True
@@ -265,9 +251,6 @@ def _shut_down(sockets: list[socket.socket], over: threading.Event) -> None:
     for sock in sockets:
         with contextlib.suppress(OSError):
             sock.shutdown(socket.SHUT_RDWR)
-
-
-# -- answers
 
 
 def _answer(endpoint: ModelEndpoint, raw: bytes, seconds: float) -> ModelAnswer:

@@ -83,8 +83,6 @@ class Library:
         base = f"organizations/{self.organization}"
         return [f"{base}/context-library", f"{base}/projects/{self.project}/context-library"]
 
-    # -- finding notes -------------------------------------------------------------------------
-
     def all(self) -> dict[str, ProjectNote]:
         """All notes by their ids."""
         if self._index is None:
@@ -142,8 +140,6 @@ class Library:
         places = ((note, os.path.realpath(self.root / note.path)) for note in self.all().values())
         return {path: note.hash for note, path in places if not path.startswith(inside)}
 
-    # -- reading notes -------------------------------------------------------------------------
-
     def text(self, note: ProjectNote) -> str | None:
         """A note's text; None if it cannot be read."""
         try:
@@ -151,8 +147,6 @@ class Library:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
         except OSError:
             return None
-
-    # -- the index -----------------------------------------------------------------------------
 
     def _read(self, *, anew: bool = False) -> dict[str, ProjectNote]:
         """All notes by id; a folder is read if its listing changed, or in any case if ``anew``."""

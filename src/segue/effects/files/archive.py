@@ -93,8 +93,6 @@ class Archive:
         self.path = path
         self._local = threading.local()
 
-    # -- writing -------------------------------------------------------------------------------
-
     def add(self, chunks: Mapping[bytes, bytes]) -> None:
         """Store chunks before the copy that needs them, so that a long transcript need not be in memory."""
         self._writing(lambda db: _put_chunks(db, chunks))
@@ -166,8 +164,6 @@ class Archive:
         with _translated_errors(self.path):
             self._connection().execute("VACUUM")
 
-    # -- reading -------------------------------------------------------------------------------
-
     def copies(self) -> list[Copy]:
         """All copies, the oldest first, without their chunks and tails."""
         rows = self._fetch("SELECT about, {session}, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
@@ -235,8 +231,6 @@ class Archive:
         except SegueError as fault:
             return fault.message
         return "" if not rows or rows[0][0] == "ok" else str(rows[0][0])
-
-    # -- the file ------------------------------------------------------------------------------
 
     def _connection(self, *, make: bool = True) -> apsw.Connection | Any:
         open_db = getattr(self._local, "db", None)
@@ -365,8 +359,6 @@ def to_drop(
         total -= weights.get(copy.about.key, 0)
     return gone
 
-
-# -- rows ------------------------------------------------------------------------------------------
 
 _about = msgpack_decoder(CopyOwner)
 

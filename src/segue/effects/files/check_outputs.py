@@ -58,8 +58,6 @@ class Outputs:
         clean = "".join(c for c in name if c in "0123456789abcdef")
         return self.folder / clean[:2] / f"{clean}{end}"
 
-    # -- while checks run ----------------------------------------------------------------------
-
     def running(self, number: int) -> Path:
         """The path where a running check of this process writes its output."""
         return private_folder(self.folder / "running") / f"{os.getpid()}-{number}"
@@ -73,8 +71,6 @@ class Outputs:
                 path.unlink(missing_ok=True)
                 swept += 1
         return swept
-
-    # -- upkeep --------------------------------------------------------------------------------
 
     def _all(self) -> Iterator[Path]:
         yield from (path for path in sorted(self.folder.glob("??/*.zst")) if path.is_file())
@@ -99,8 +95,7 @@ class Outputs:
                 body = decompress(path.read_bytes())
             except (OSError, ValueError):
                 continue
-            changed = change(body)
-            if changed == body:
+            if (changed := change(body)) == body:
                 continue
             changed_paths.append(str(path))
             if not dry_run:

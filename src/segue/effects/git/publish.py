@@ -94,8 +94,6 @@ class Publisher(Value):
         except CannotPublish as pending:
             return replace(done, ok=False, reason=str(pending), pushed=False, found=pending.found)
 
-    # -- git -----------------------------------------------------------------------------------
-
     def _git(
         self, *words: str, index: Path | None = None, text: str = "", our_author: bool = False
     ) -> subprocess.CompletedProcess[str]:
@@ -142,8 +140,6 @@ class Publisher(Value):
                 raise CannotPublish(f"{what} is under way: nothing is committed until it is finished")
         if self._ask("ls-files", "--unmerged"):
             raise CannotPublish("there are merge conflicts: nothing is committed until they are resolved")
-
-    # -- commit --------------------------------------------------------------------------------
 
     def _commit(self, folder: Path, message: str) -> tuple[str, tuple[str, ...]]:
         """The commit that has the paths as they are, and the files that this call committed."""
@@ -238,8 +234,6 @@ class Publisher(Value):
             return
         self._wait_for_index(original)
         self._ask("reset", "--quiet", "--", *paths)
-
-    # -- push ----------------------------------------------------------------------------------
 
     def _push(self, commit: str) -> None:
         current = self._git("symbolic-ref", "--quiet", "--short", "HEAD").stdout.strip()

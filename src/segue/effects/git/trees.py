@@ -135,9 +135,6 @@ def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) ->
     return Tree(root, lines, head, took_seconds=time.monotonic() - start)
 
 
-# -- git ---------------------------------------------------------------------------------------
-
-
 def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[list[bytes], str] | None:
     """The lines of the tree and its head, by means of git; None if git fails."""
     try:
@@ -338,8 +335,6 @@ def blob_ids(root: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
     pairs = (line.partition(b"\0") for line in lines)
     return {path: rest.partition(b" ")[2].decode() for path, _, rest in pairs if path in wanted}
 
-
-# -- without git -------------------------------------------------------------------------------
 
 Seen = dict[bytes, tuple[int, int, int, int, bytes]]
 """By path: size, modification time, change time, inode, and mode and hash as in a line."""

@@ -24,6 +24,7 @@ MARK = "SEGUE_LAUNCH"
 GENTLE_SECONDS = 8.0
 FIRM_SECONDS = 3.0
 TAIL_BYTES = 262_144
+Process = subprocess.Popen[bytes]
 UNKNOWN_EXIT = 1_000
 """The exit code of a process that is not our child, so that nobody knows it."""
 
@@ -38,11 +39,8 @@ class LeftoverProcess(Value):
 class Child:
     """A process that this supervisor or an earlier one started."""
 
-    def __init__(
-        self, pid: int, started: str, output: Path, process: subprocess.Popen[bytes] | None = None
-    ) -> None:
-        self.pid, self.started, self.output = pid, started, output
-        self._process = process
+    def __init__(self, pid: int, started: str, output: Path, process: Process | None = None) -> None:
+        self.pid, self.started, self.output, self._process = pid, started, output, process
 
     def exit_code(self) -> int | None:
         """The exit code: None while it lives, negative for a signal, ``UNKNOWN_EXIT`` if nobody knows it."""

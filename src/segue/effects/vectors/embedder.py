@@ -26,21 +26,17 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """The name of the model; vectors of different names are never compared."""
-        ...
 
     @property
     def semantic(self) -> bool:
         """Whether texts with similar meanings get similar vectors, not only texts with similar spelling."""
-        ...
 
     @property
     def ready(self) -> bool:
         """Whether a text can be embedded at once, without loading a model or calling a server."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, all of the same length."""
-        ...
 
 
 class TextOnly:

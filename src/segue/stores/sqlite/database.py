@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import apsw
 
@@ -23,9 +23,6 @@ from ... import errors
 from .. import forks
 from ..proofs import too_new
 from . import schema
-
-if TYPE_CHECKING:
-    from _thread import RLock
 
 T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
@@ -369,8 +366,6 @@ class Database:
             cursor.close(True)
             self._local.writer = db.cursor()
 
-    # -- several writes in one commit ----------------------------------------------------------
-
     @property
     def shared(self) -> SharedCommit | None:
         """The commit that this thread's writes share, if they share one."""
@@ -432,7 +427,7 @@ class Database:
             finally:
                 turn.release()
 
-    def turn(self) -> RLock:
+    def turn(self) -> threading.RLock:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
         that is short and fair, while SQLite looks again after ever longer sleeps."""
         turn = self.free_turn
