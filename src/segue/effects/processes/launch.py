@@ -96,9 +96,8 @@ def spawn(
             start_new_session=not screen,
         )  # fmt: skip
     except OSError as fault:
-        raise NotInstalled(
-            f"{words[0]} cannot be started: {fault.strerror}", hint=f"is {words[0]} installed and on PATH?"
-        ) from fault
+        hint = f"is {words[0]} installed and on PATH?"
+        raise NotInstalled(f"{words[0]} cannot be started: {fault.strerror}", hint=hint) from fault
     finally:
         os.close(descriptor)
     return Child(process.pid, start_of(process.pid), output, process)

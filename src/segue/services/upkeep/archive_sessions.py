@@ -69,10 +69,8 @@ class Cleanup:
         what stands in the way of another is raised when all the rest is archived."""
         self._workspace.pause_file.check()
         if self._workspace.home.shared_store:
-            raise errors.RefusedError(
-                "sessions of a shared store are not archived on one machine",
-                hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",
-            )
+            hint = "`segue export ID -o FILE` keeps a copy here; --list and --restore work as always"
+            raise errors.RefusedError("sessions of a shared store are not archived on one machine", hint=hint)
         cards = self.candidates(days)
         archived: builtins.list[Archived] = []
         faults: builtins.list[errors.SegueError] = []
@@ -98,9 +96,8 @@ class Cleanup:
         self._workspace.pause_file.check()
         path = self._workspace.home.archived(id)
         if not path.is_file():
-            raise errors.UnknownSession(
-                f"no session {id!r} is archived", hint="`segue cleanup --list` names those that are"
-            )
+            hint = "`segue cleanup --list` names those that are"
+            raise errors.UnknownSession(f"no session {id!r} is archived", hint=hint)
         with self._held(id) as hold, _file_faults(path):
             session = deliver(self._workspace, _read(path))
             trip("cleanup.after_restore")

@@ -76,10 +76,8 @@ def migrate(
     for where in (source, target):
         check_kind(where)
     if is_remote(target):
-        raise RefusedError(
-            "a Segue server takes a store in where it keeps its own",
-            hint="run `segue migrate` there, with --to the store that the server uses",
-        )
+        hint = "run `segue migrate` there, with --to the store that the server uses"
+        raise RefusedError("a Segue server takes a store in where it keeps its own", hint=hint)
     timeout_ms = int(settings.number("busy_timeout_ms"))
     places = [home.for_store(where) for where in (source, target)]
     names = [place.shared_store or str(place.database) for place in places]

@@ -43,7 +43,6 @@ from ..workspace.workspace import Workspace
 
 SCRUBBED = "[scrubbed]"
 LENGTH_MIN = 4
-_RETRIES = 5
 
 
 class Scrubbed(Value):
@@ -227,29 +226,27 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     return {row.key for row in changed}
 
 
-def scrub_memories(memories: Memories, text: str, dry_run: bool) -> int:
+def scrub_memories(memories: Memories, text: str, dry_run: bool, retries: int = 4) -> int:
     """Erase a text from memories, their votes and their trail; how many held it."""
     from .recover.from_memories import scrubbed
 
-    for attempt in range(_RETRIES):
-        all_kept, beside = [], set()
-        for one in _carried(memories):
-            all_kept.append(one.kept)
-            said = [vote.context for vote in one.votes] + [trace.reason for trace in one.trail]
-            if any(text in words for words in said):
-                beside.add(one.kept.memory.id)
-        changed = scrubbed(all_kept, lambda value: _replace(value, text))
-        if not dry_run:
-            try:
-                if changed:
-                    memories.write(MemoryChange(puts=changed))
-            except StaleVersion:  # somebody changed one meanwhile
-                if attempt < _RETRIES - 1:
-                    continue
+    all_kept, beside = [], set()
+    for one in _carried(memories):
+        all_kept.append(one.kept)
+        said = [vote.context for vote in one.votes] + [trace.reason for trace in one.trail]
+        if any(text in words for words in said):
+            beside.add(one.kept.memory.id)
+    changed = scrubbed(all_kept, lambda value: _replace(value, text))
+    if not dry_run:
+        try:
+            if changed:
+                memories.write(MemoryChange(puts=changed))
+        except StaleVersion:  # somebody changed one meanwhile
+            if not retries:
                 raise
-            memories.compact(text)
-        return len(beside | {kept.memory.id for kept in changed})
-    raise AssertionError("unreachable")
+            return scrub_memories(memories, text, dry_run, retries - 1)
+        memories.compact(text)
+    return len(beside | {kept.memory.id for kept in changed})
 
 
 def _carried(memories: Memories) -> Iterator[MemoryWithHistory]:

@@ -135,7 +135,7 @@ class VolatileMemories:
 
     def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         with self._lock:
-            hits, lengths = [], []
+            hits = []
             counts = [0] * len(words)
             for no, kept in self._live(reader, where):
                 own = set(kept.words.split())
@@ -144,9 +144,7 @@ class VolatileMemories:
                     counts[place] += held >> place & 1
                 if held:
                     hits.append(Hit(no, held, length_of(kept.words)))
-            for _, kept in self._seen(reader):
-                if kept.memory.live:
-                    lengths.append(length_of(kept.words))
+            lengths = [length_of(kept.words) for _, kept in self._seen(reader) if kept.memory.live]
             mean = sum(lengths) / len(lengths) if lengths else 1.0
             return Texts(hits, counts, len(lengths), mean)
 

@@ -436,10 +436,8 @@ class Database:
         return turn
 
     def _busy(self) -> errors.StoreBusy:
-        return errors.StoreBusy(
-            f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
-            hint="try again; `segue doctor` names who holds it",
-        )
+        hint = "try again; `segue doctor` names who holds it"
+        return errors.StoreBusy(f"the store was busy for {self.busy_timeout_ms / 1000:g} s", hint=hint)
 
     def _full(self) -> errors.StoreFull:
         return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")

@@ -302,10 +302,8 @@ def prove(
     """Break copies of the store, recover them, and say what came back."""
     home = home.for_store(settings.text("store")) if settings else home
     if home.shared_store:
-        raise RefusedError(
-            f"{home.shared_store} is no file that could be copied and broken",
-            hint="`segue doctor` without --prove looks whether it is whole",
-        )
+        hint = "`segue doctor` without --prove looks whether it is whole"
+        raise RefusedError(f"{home.shared_store} is no file that could be copied and broken", hint=hint)
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
         return [_prove_one(home, Path(folder) / name, name) for name in counted(_DAMAGES, progress)]
 
