@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from ..core.base.values import Texts, texts
+from ..core.base.values import Progress, Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError
 from ..services.workspace import open_session
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..services.resume.bootstrap import Boot
     from ..services.resume.prepare import Prepared
     from ..services.runs.run import Run
-    from ..services.runs.sync import Progress, Synced
+    from ..services.runs.sync import Synced
     from ..services.upkeep.archive_sessions import Cleanup
     from ..services.upkeep.scrub import Scrubbed
     from ..stores.memory_changes import MemoryChange

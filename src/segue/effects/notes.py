@@ -66,14 +66,9 @@ class Library:
     """The notes under a root."""
 
     def __init__(
-        self,
-        root: Path,
-        folders: Sequence[str] = (),
-        cache: Path | None = None,
-        *,
-        organization: str = "",
+        self, root: Path, folders: Sequence[str] = (), cache: Path | None = None, *, organization: str = "",
         project: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.root = root
         self.cache = cache
         """The file for the index; None for no cache."""
@@ -87,8 +82,6 @@ class Library:
             return []
         base = f"organizations/{self.organization}"
         return [f"{base}/context-library", f"{base}/projects/{self.project}/context-library"]
-
-    # -- finding notes -------------------------------------------------------------------------
 
     def all(self) -> dict[str, ProjectNote]:
         """All notes by their ids."""
@@ -110,9 +103,8 @@ class Library:
         if note is not None:
             return note
         low = id.casefold()
-        return next(
-            (note for note in known.values() if low in (note.title.casefold(), note.path.casefold())), None
-        )
+        named = (note for note in known.values() if low in (note.title.casefold(), note.path.casefold()))
+        return next(named, None)
 
     def index_notes(self) -> list[ProjectNote]:
         """The indexes of the organization and the project, and other notes about the project as a whole."""
@@ -141,15 +133,12 @@ class Library:
         return path in FILES or any(path.startswith(f"{folder}/") for folder in folders)
 
     def outside(self) -> dict[str, str]:
-        """The hashes of notes outside the tree, by path. Nothing is read unless such a folder is
-        configured."""
+        """The hashes of notes outside the tree, by path; only where such a folder is configured."""
         if not any(os.path.isabs(folder) or folder.startswith("..") for folder in self._folders):
             return {}
         inside = os.path.realpath(self.root) + os.sep
         places = ((note, os.path.realpath(self.root / note.path)) for note in self.all().values())
         return {path: note.hash for note, path in places if not path.startswith(inside)}
-
-    # -- reading notes -------------------------------------------------------------------------
 
     def text(self, note: ProjectNote) -> str | None:
         """A note's text; None if it cannot be read."""
@@ -158,8 +147,6 @@ class Library:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
         except OSError:
             return None
-
-    # -- the index -----------------------------------------------------------------------------
 
     def _read(self, *, anew: bool = False) -> dict[str, ProjectNote]:
         """All notes by id; a folder is read if its listing changed, or in any case if ``anew``."""
@@ -218,10 +205,8 @@ class Library:
         """Every folder of notes with its subfolders, and when its listing last changed."""
         seen: set[str] = set()
         known = self._cached()
-        waiting = [
-            folder.rstrip("/") for folder in self._folders if os.path.isabs(folder) or self._is_inside(folder)
-        ]
-        waiting.reverse()
+        ours = (folder for folder in self._folders if os.path.isabs(folder) or self._is_inside(folder))
+        waiting = [folder.rstrip("/") for folder in ours][::-1]
         while waiting and len(seen) < FOLDERS_MAX:
             here = waiting.pop()
             if here in seen:

@@ -59,9 +59,6 @@ def locks(root: Path) -> dict[str, str]:
     return hashes
 
 
-# -- the interpreter -------------------------------------------------------------------------------
-
-
 def environment_folder(root: Path, environment: Mapping[str, str]) -> Path | None:
     """The virtual environment of a project; None if it has none."""
     active = environment.get("VIRTUAL_ENV", "")
@@ -106,9 +103,6 @@ def asked_version(folder: Path, seconds: float) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-# -- dependencies ----------------------------------------------------------------------------------
-
-
 def dependencies(root: Path, environment: Mapping[str, str]) -> list[DependencyState]:
     """The state of the dependencies of each lock file whose tool installs into the project."""
     states = []
@@ -116,14 +110,11 @@ def dependencies(root: Path, environment: Mapping[str, str]) -> list[DependencyS
         text = _text(root / name)
         if text is None:
             continue
-        state = None
         if name in _PYTHON:
-            state = _python(root, name, text, environment)
+            states.append(_python(root, name, text, environment))
         elif name in _NODE:
-            state = _node(root, name, text)
-        if state is not None:
-            states.append(state)
-    return states
+            states.append(_node(root, name, text))
+    return [state for state in states if state is not None]
 
 
 def _text(path: Path) -> str | None:
@@ -138,17 +129,13 @@ def _text(path: Path) -> str | None:
 def _python(root: Path, name: str, text: str, environment: Mapping[str, str]) -> DependencyState | None:
     folder = environment_folder(root, environment)
     wanted = core.packages(name, text)
-    if not wanted:
-        return None
-    if folder is None and name != "uv.lock":
+    if not wanted or (folder is None and name != "uv.lock"):
         return None  # only uv installs into the project by itself
     if folder is None:
         return DependencyState(name, False, "there is no .venv", INSTALL_COMMANDS[name])
     installed = _installed(folder)
-    needed = (
-        core.certain(text) if name == "requirements.txt" else _direct(text) if name == "uv.lock" else set()
-    )
-    return _compared(name, wanted, installed, needed)
+    certain = {"requirements.txt": core.certain, "uv.lock": _direct}.get(name)
+    return _compared(name, wanted, installed, certain(text) if certain else ())
 
 
 def _compared(
@@ -159,12 +146,8 @@ def _compared(
         for package, versions in wanted.items()
         if package in installed and installed[package] not in versions
     ]
-    missing = [
-        f"{package} is missing"
-        for package in sorted(needed)
-        if package in wanted and package not in installed
-    ]
-    wrong = [*missing, *other]
+    missing = sorted(package for package in needed if package in wanted and package not in installed)
+    wrong = [*(f"{package} is missing" for package in missing), *other]
     if not wrong:
         return DependencyState(name, True, "in sync")
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""

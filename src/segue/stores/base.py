@@ -17,7 +17,7 @@ from ..core.journal.event import Draft, Event
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
     from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
-    from ..core.memories.ranking import SessionNeighbours, Texts
+    from ..core.memories.ranking import Neighbours, Pairs, Texts
     from ..core.server.access import AuditLine, KeptResponse, KeyRecord
     from .memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 
@@ -116,17 +116,13 @@ class Memories(Protocol):
     def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         """Live memories that hold any of these words; of ``where`` types, agents and sessions count."""
 
-    def near(
-        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         """(number, cosine) of live memories whose vectors are nearest; of ``where`` as in ``match``."""
 
     def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         """Memories by the numbers that ``match`` and ``near`` gave."""
 
-    def places(
-        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
-    ) -> dict[int, SessionNeighbours]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> Neighbours:
         """Of memories by their numbers: the session, if they have one, and so many live neighbours on each
         side in it that the reader may see, by distance."""
 

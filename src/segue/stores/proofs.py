@@ -50,7 +50,5 @@ def check_beside(
 
 def too_new(newer: int, known: int) -> SchemaTooNew:
     """The error for a store of a newer schema than the one that is known here."""
-    return SchemaTooNew(
-        f"this store has schema {newer}, and this Segue knows up to {known}",
-        hint="upgrade Segue on this machine; the store was not touched",
-    )
+    hint = "upgrade Segue on this machine; the store was not touched"
+    return SchemaTooNew(f"this store has schema {newer}, and this Segue knows up to {known}", hint=hint)

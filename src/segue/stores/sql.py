@@ -49,6 +49,18 @@ class SqlDatabase(Protocol):
         such that the same twice is the same."""
 
 
+def insert(table: str, columns: Sequence[str]) -> str:
+    """A statement that inserts a row by its columns, with values of the same names."""
+    values = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO segue.{table} (namespace, {', '.join(columns)}) VALUES (:namespace, {values})"
+
+
+def update(table: str, columns: Sequence[str]) -> str:
+    """A statement that changes these columns of the row with a number, to values of the same names."""
+    changes = ", ".join(f"{name} = :{name}" for name in columns)
+    return f"UPDATE segue.{table} SET {changes} WHERE namespace = :namespace AND no = :no"
+
+
 @cache
 def for_postgres(sql: str) -> str:
     """Shared SQL as the driver of Postgres takes it."""

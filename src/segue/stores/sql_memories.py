@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from ..core.base.lazy import json_decoder
@@ -24,7 +25,7 @@ from ..core.memories.model import (
     fits,
     may_read,
 )  # fmt: skip
-from ..core.memories.ranking import SessionNeighbours, Texts
+from ..core.memories.ranking import Neighbours, Pairs, SessionNeighbours, Texts
 from .matching import SqlWords, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
 from .sql import Row, SqlDatabase, Statements
@@ -52,8 +53,7 @@ _NEWEST = " AND m.no > (SELECT max(no) FROM segue.memories WHERE namespace = :na
 
 
 class Audiences:
-    """The audiences of a store, as far as they were looked at: each is judged once for a reader. The caller
-    holds a lock."""
+    """The known audiences of a store, each judged once for a reader. The caller holds a lock."""
 
     def __init__(self) -> None:
         self._keys: dict[int, Audience] = {}
@@ -92,6 +92,7 @@ class SqlMemories(ABC):
 
     def __init__(self, sql: SqlDatabase) -> None:
         self._sql = sql
+        self._rows = sql.rows
         self._lock = threading.RLock()
         self._audiences = Audiences()
         self._indexes: dict[str, tuple[int, int, VectorIndex]] = {}
@@ -161,9 +162,7 @@ class SqlMemories(ABC):
             last = {"no": page[-1][0], "at": page[-1][7], "size": size}
             page = self._rows(f"{sql}{further}{order} LIMIT :size", **values, **last)
 
-    def places(
-        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
-    ) -> dict[int, SessionNeighbours]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> Neighbours:
         values = {"numbers": list(numbers), "seen": self._seen(reader), "reach": reach}
         found = {}
         for no, session, *sides in self._rows(_PLACES.format(sides=self.SIDES if reach else ""), **values):
@@ -191,17 +190,11 @@ class SqlMemories(ABC):
         [(total, length)] = self._rows(sql, seen=seen)
         return matched(self._words(seen, marks), words, limit, int(total), int(length))
 
-    def near(
-        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
-        seen = self._seen(reader)
-        return self._nearest(seen, model, vector, where, limit) if seen else []
-
-    def _nearest(
-        self, seen: list[int], model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
-        """``near``, for these audiences: by an index in this process."""
-        only: Collection[int] | None = None
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
+        """By an index in this process."""
+        seen, only = self._seen(reader), None
+        if not seen:
+            return []
         if clauses := narrow(where):
             sql = (
                 "SELECT m.no FROM segue.memories m WHERE m.namespace = :namespace AND m.live"
@@ -255,20 +248,16 @@ class SqlMemories(ABC):
         numbers, of_these = list(memories), "WHERE namespace = :namespace AND no = ANY(:numbers)"
         sql = f"SELECT no, model, body FROM segue.memory_vectors {of_these}"
         vectors = {row[0]: row[1:] for row in self._rows(sql, numbers=numbers)}
-        votes: dict[int, list[Vote]] = {}
+        votes: dict[int, list[Vote]] = defaultdict(list)
         sql = f"SELECT no, voter, vote, at, context FROM segue.memory_votes {of_these} ORDER BY no, voter"
         for no, *vote in self._rows(sql, numbers=numbers):
-            votes.setdefault(no, []).append(Vote(memories[no].id, *vote))
-        trail: dict[int, list[MemoryAudit]] = {}
+            votes[no].append(Vote(memories[no].id, *vote))
+        trail: dict[int, list[MemoryAudit]] = defaultdict(list)
         sql = f"SELECT no, act, at, actor, reason FROM segue.memory_trail {of_these} ORDER BY line"
         for no, *trace in self._rows(sql, numbers=numbers):
-            trail.setdefault(no, []).append(MemoryAudit(memories[no].id, *trace))
-        return [
-            MemoryWithHistory(
-                no, StoredMemory(memory, "", *vectors.get(no, ())), votes.get(no, []), trail.get(no, [])
-            )
-            for no, memory in memories.items()
-        ]
+            trail[no].append(MemoryAudit(memories[no].id, *trace))
+        kept = {no: StoredMemory(memory, "", *vectors.get(no, ())) for no, memory in memories.items()}
+        return [MemoryWithHistory(no, one, votes[no], trail[no]) for no, one in kept.items()]
 
     def _mask(self, text: str) -> None:
         """Mask a text in what was said with changes and votes."""
@@ -288,9 +277,6 @@ class SqlMemories(ABC):
         sql = "SELECT no, key FROM segue.audiences WHERE namespace = :namespace AND no > :last"
         with self._lock:
             return self._audiences.seen(reader, lambda last: self._rows(sql, last=last))
-
-    def _rows(self, sql: str, /, **values: Any) -> list[Row]:
-        return self._sql.rows(sql, **values)
 
 
 def narrow(where: MemoryFilter) -> list[str]:

@@ -21,16 +21,18 @@ from ..core.memories.model import Memory, MemoryAudit, audience_of, hash_of
 from ..core.memories.ranking import length_of
 from ..errors import DamagedError, StaleVersion
 from .memory_changes import MemoryChange, StoredMemory
-from .sql import Statements
+from .sql import Statements, insert
 from .vectors import bits_of
 
+CHANGED = ("audience", "live", "length", "hash", "type", "agent", "session", "revision")
+"""Columns of a memory that another revision has anew."""
+COLUMNS = ("no", "id", "created", *CHANGED)
 Numbered = tuple[int, int, StoredMemory]
 """A memory with its number and that of its audience."""
 _bodies = json_decoder(Memory)
-_COUNTS = """
-    INSERT INTO segue.memory_counts (namespace, no, helpful, harmful, recalled, recalled_at)
-    VALUES (:namespace, :no, :helpful, :harmful, :recalled, :recalled_at) ON CONFLICT DO NOTHING
-"""
+_COUNTED = ("helpful", "harmful", "recalled", "recalled_at")
+_COUNTS = f"{insert('memory_counts', ('no', *_COUNTED))} ON CONFLICT DO NOTHING"
+_THERE = "SELECT no, audience, length, live, revision FROM segue.memories WHERE namespace = :namespace"
 _WEIGHT = """
     UPDATE segue.audiences SET live = live + :live, words = words + :words
     WHERE namespace = :namespace AND no = :no
@@ -145,11 +147,7 @@ class MemoryWriter(ABC):
 
     def _put(self, kept: StoredMemory) -> None:
         memory, db = kept.memory, self.db
-        sql = (
-            "SELECT no, audience, length, live, revision FROM segue.memories"
-            " WHERE namespace = :namespace AND id = :id"
-        )
-        found = db.rows(sql, id=memory.id)
+        found = db.rows(f"{_THERE} AND id = :id", id=memory.id)
         actual = int(found[0][4]) if found else 0
         late = StaleVersion(f"memory {memory.id}", memory.revision - 1, actual)
         if actual != memory.revision - 1 or not found:
@@ -183,11 +181,8 @@ class MemoryWriter(ABC):
         if new:
             last = self._last("audiences", "no")
             known.update((key, last + place) for place, key in enumerate(new, 1))
-            sql = (
-                "INSERT INTO segue.audiences (namespace, no, key, live, words)"
-                " VALUES (:namespace, :no, :key, 0, 0)"
-            )
-            self.db.many(sql, [{"no": known[key], "key": key} for key in new])
+            sql = insert("audiences", ("no", "key", "live", "words"))
+            self.db.many(sql, [{"no": known[key], "key": key, "live": 0, "words": 0} for key in new])
         return [known[key] for key in keys]
 
     def _index(self, live: Sequence[Numbered]) -> None:
@@ -216,12 +211,9 @@ class MemoryWriter(ABC):
 
     def _new_vectors(self, vectors: Sequence[StoredMemory]) -> None:
         """Vectors of memories that are as they were; what has changed meanwhile is left alone."""
-        sql = (
-            "SELECT no, audience FROM segue.memories"
-            " WHERE namespace = :namespace AND id = :id AND revision = :revision AND live"
-        )
+        sql = f"{_THERE} AND id = :id AND revision = :revision AND live"
         for kept in vectors:
-            for no, audience in self.db.rows(sql, id=kept.memory.id, revision=kept.memory.revision):
+            for no, audience, *_ in self.db.rows(sql, id=kept.memory.id, revision=kept.memory.revision):
                 self._drop_vectors(no)
                 self._vectors([(no, audience, kept)])
 
@@ -246,8 +238,7 @@ def _row(no: int, audience: int, kept: StoredMemory) -> dict[str, Any]:
         "no": no, "id": memory.id, "audience": audience, "live": memory.live, "length": length_of(kept.words),
         "hash": hash_of(memory) if memory.live else b"", "type": memory.type, "agent": memory.agent,
         "session": memory.session, "created": memory.created, "revision": memory.revision,
-        "body_hash": body_hash, "body": body, "helpful": memory.helpful, "harmful": memory.harmful,
-        "recalled": memory.recalled, "recalled_at": memory.recalled_at,
+        "body_hash": body_hash, "body": body, **{name: getattr(memory, name) for name in _COUNTED},
     }  # fmt: skip
 
 

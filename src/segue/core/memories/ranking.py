@@ -68,6 +68,12 @@ class SessionNeighbours(Value):
     """The direct neighbours before and after it, then those at distance two, and so on."""
 
 
+Neighbours = dict[int, SessionNeighbours]
+"""By the numbers of memories."""
+Pairs = list[tuple[int, float]]
+"""(number, cosine) of memories, the nearest first."""
+
+
 class ScoredMemory(Value):
     """A memory's score in the ranking, and its parts."""
 

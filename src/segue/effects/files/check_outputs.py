@@ -58,8 +58,6 @@ class Outputs:
         clean = "".join(c for c in name if c in "0123456789abcdef")
         return self.folder / clean[:2] / f"{clean}{end}"
 
-    # -- while checks run ----------------------------------------------------------------------
-
     def running(self, number: int) -> Path:
         """The path where a running check of this process writes its output."""
         return private_folder(self.folder / "running") / f"{os.getpid()}-{number}"
@@ -74,16 +72,13 @@ class Outputs:
                 swept += 1
         return swept
 
-    # -- upkeep --------------------------------------------------------------------------------
-
     def _all(self) -> Iterator[Path]:
         yield from (path for path in sorted(self.folder.glob("??/*.zst")) if path.is_file())
 
     def prune(self, bytes_max: int) -> int:
         """Remove the oldest outputs until the rest has at most this size; returns how many were removed."""
-        oldest_first = sorted(
-            ((path.stat(), path) for path in self._all()), key=lambda pair: pair[0].st_mtime
-        )
+        outputs = [(path.stat(), path) for path in self._all()]
+        oldest_first = sorted(outputs, key=lambda pair: pair[0].st_mtime)
         size, removed = sum(stat.st_size for stat, _ in oldest_first), 0
         for stat, path in oldest_first:
             if size <= bytes_max:
@@ -100,8 +95,7 @@ class Outputs:
                 body = decompress(path.read_bytes())
             except (OSError, ValueError):
                 continue
-            changed = change(body)
-            if changed == body:
+            if (changed := change(body)) == body:
                 continue
             changed_paths.append(str(path))
             if not dry_run:

@@ -54,9 +54,8 @@ class HistoryQuery:
         if self.repository is None or not then.git:
             return CommitsBetween()
         if then.head == self.head or not self.head:
-            return CommitsBetween(
-                how="same" if then.head == self.head else "unknown", old_branch=self.old_branch
-            )
+            how: How = "same" if then.head == self.head else "unknown"
+            return CommitsBetween(how=how, old_branch=self.old_branch)
         answer = self.queries.answer
         _, log = answer("log")
         if not then.head:
@@ -113,8 +112,7 @@ class HistoryQuery:
         return self._history(how, log, diff, lost=int(lost or 0), rebased=rebased)
 
     def _by_time(self, diff: bytes | None) -> CommitsBetween:
-        """The history if the old commit, or what connects it to the new one, is missing: commits since
-        then."""
+        """The history if the old commit, or what connects it, is missing: commits since then."""
         since = f"--since=@{int(self.then.at)}"
         self.queries.ask("log", "log", "-z", _FORMAT, f"-{COMMITS_MAX + 1}", since, self.head)
         reason = "the clone is shallow: commits are listed by their time"

@@ -35,8 +35,7 @@ class Changes(Value):
 
 
 class HunkQuery:
-    """Starts both git commands at once; the caller can do something else before ``changes`` waits for
-    them."""
+    """Starts both git commands at once; the caller can work until ``changes`` waits for them."""
 
     def __init__(self, root: Path, *, seconds: float = TIME_SECONDS) -> None:
         self.queries = GitQueries(root, seconds)

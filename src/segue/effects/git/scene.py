@@ -151,10 +151,9 @@ def _hashed(root: Path, dirty: Sequence[Dirty]) -> list[Dirty]:
 
 
 def _size(root: Path, name: bytes) -> int:
-    try:
+    with suppress(OSError):
         return os.lstat(os.path.join(os.fsencode(root), name)).st_size
-    except OSError:
-        return 0
+    return 0
 
 
 def _stamp(root: Path, entry: Dirty) -> str:

@@ -68,11 +68,6 @@ def is_alive(pid: int, started: str = "") -> bool:
     return bool(start) and (not started.isdecimal() or ":" not in start or start.endswith(f":{started}"))
 
 
-def own_pid() -> int:
-    """The pid of this process."""
-    return os.getpid()
-
-
 def stop(pid: int, pid_start: str, *, seconds: float) -> str:
     """Send TERM to a process if it is still the one that started then, and wait for it.
 
@@ -119,10 +114,9 @@ def _parent_of(pid: int) -> int:
     if pid == os.getpid():
         return os.getppid()
     if sys.platform == "linux":
-        try:
+        with suppress(OSError, ValueError, IndexError):
             return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            return 0
+        return 0
     parent = _ps(pid, "ppid") if os.name == "posix" else ""
     return int(parent) if parent.isdecimal() else 0
 
@@ -130,30 +124,23 @@ def _parent_of(pid: int) -> int:
 def open_files(pid: int) -> set[str]:
     """The files that a process has open; empty where the system does not tell."""
     paths: set[str] = set()
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return paths
-    for name in names:
-        try:
-            paths.add(os.readlink(f"/proc/{pid}/fd/{name}"))
-        except OSError:
-            continue  # closed meanwhile
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with suppress(OSError):  # closed meanwhile
+                paths.add(os.readlink(f"/proc/{pid}/fd/{name}"))
     return paths
 
 
 def command_of(pid: int) -> list[str]:
     """The words that a process was started with; empty where the system does not tell."""
-    try:
+    with suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return []
-    return [word.decode(errors="replace") for word in words if word]
+        return [word.decode(errors="replace") for word in words if word]
+    return []
 
 
 def began_at(pid: int) -> float:
     """When a process started, in seconds since the epoch; 0 where the system does not tell."""
-    try:
+    with suppress(OSError):
         return os.stat(f"/proc/{pid}").st_mtime
-    except OSError:
-        return 0.0
+    return 0.0

@@ -26,7 +26,7 @@ from ...core.sessions import commands as do, feature_commands as fc
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import SessionStatus, status_of
 from ...effects.files.check_outputs import Outputs
-from ...effects.git.trees import Tree, look, no_tree
+from ...effects.git.trees import Tree, look
 from ...errors import RefusedError, UnknownFeature, UnverifiedFeatures, UsageError
 from ..sessions.repository import Saved, stream_of
 from ..workspace.session_handle import SessionHandle
@@ -98,7 +98,7 @@ class Features:
         """The files of the working tree with their hashes, as of now; on a server a tree without files."""
         root = self.workspace.working_tree.root
         if not self.workspace.sees_tree:
-            return no_tree(root)
+            return Tree(root, [])
         name = stream_of_tree(root) + ".tree"
         home = self.workspace.home
         return look(root, cache=home.evidence / "trees" / name, skip=(home.path,))

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...core.base.lazy import regex
-from ...core.base.values import Value, count, texts
+from ...core.base.values import Progress, Value, count, texts
 from ...core.features.checks import PERSON
 from ...core.memories import curation, model as mem
 from ...core.memories.curation import Junk, Pair
@@ -39,7 +39,6 @@ _FIELDS = (
 )  # fmt: skip
 _PROVENANCE = ("actor", "run", "file", "commit", "source")
 _ID = regex(r"m[0-9a-f]{1,32}")
-Progress = Callable[[int, int, str], None]
 
 
 class Pruned(Value):

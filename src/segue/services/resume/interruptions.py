@@ -7,6 +7,7 @@ the background, a timeout is noticed by the next process that resumes the sessio
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from contextlib import suppress
@@ -171,7 +172,7 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
     Only processes on this machine whose start time matches the recorded one are stopped. This process and its
     ancestors are left alone, so that an agent that pauses its own session can say so."""
     outcomes: dict[str, str] = {}
-    own = set(identity.ancestors(identity.own_pid()))
+    own = set(identity.ancestors(os.getpid()))
     for name, agent in session.state.agents.items():
         if not agent.active or agent.pid <= 0:
             continue

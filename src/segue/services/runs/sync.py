@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import msgspec
 
 from ...agents import agent as agent_of
 from ...agents.base import Found
-from ...core.base.values import Value, count
+from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
 from ...core.sessions.state import OPEN
 from ...effects.files.archive import CopyOwner, to_drop
@@ -35,7 +35,6 @@ from .run import Run, RunFacts, facts_of, refreshed, row_of
 from .shared_copies import Unreadable, share_runs
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
-Progress = Callable[[int, int, str], None]
 WAIT_SECONDS = 300.0
 FORK_BYTES_MIN = 4 << 20
 """With less to read, another process is not worth its start."""

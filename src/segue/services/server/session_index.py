@@ -76,16 +76,12 @@ class SessionIndex:
             ]
         if len(known) == 1 and self._has(workspace, known[0], feature):
             return known[0]
-        there = {name: entry for name, entry in self.sessions(workspace).items() if feature in entry.features}
-        found = [(one.updated, name) for name, one in there.items() if one.label.namespace == namespace]
+        entries = self.sessions(workspace).items()
+        there = [(e.updated, name, e.label.namespace) for name, e in entries if feature in e.features]
+        found = [one for one in there if one[2] == namespace]
         if not found and not strict:
-            found = [
-                (one.updated, name)
-                for name, one in there.items()
-                if name != shared_session(one.label.namespace)
-            ]
-        newest: tuple[str, str] = max(found, default=("", ""))
-        return newest[1]
+            found = [one for one in there if one[1] != shared_session(one[2])]
+        return max(found, default=("", "", ""))[1]
 
     def _has(self, workspace: Workspace, session: str, feature: str) -> bool:
         with suppress(UnknownSession):

@@ -6,7 +6,6 @@ the command line finds it. A server that others can reach needs keys that somebo
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from ...core.base.values import Value
 from ...core.server.access import ALL_PROJECTS
 from ...effects.clock import now
 from ...effects.files.atomic import write_whole
+from ...effects.models import is_loopback
 from ...errors import RefusedError, SegueError
 from ...settings import data_folder, resolve, user_file
 from ..workspace.data_folder import DataFolder, is_remote
@@ -48,11 +48,7 @@ class ListenAddress(Value):
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        with suppress(ValueError):
-            return ipaddress.ip_address(self.host).is_loopback
-        return False
+        return is_loopback(self.host)
 
 
 class ServerReady(Value):
@@ -77,10 +73,8 @@ def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool
     known = Keys(projects.server_tables)
     if not place.loopback:
         if not any(key.state(now()) == "live" for key in known.list()):
-            raise RefusedError(
-                f"there is no key yet, and {place.host} can be reached by others",
-                hint="make one first: segue key create --project '*' --role admin",
-            )
+            hint = "make one first: segue key create --project '*' --role admin"
+            raise RefusedError(f"there is no key yet, and {place.host} can be reached by others", hint=hint)
         return ServerReady(projects)
     return _with_token(projects, known)
 

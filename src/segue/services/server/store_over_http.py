@@ -14,7 +14,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,13 +23,14 @@ from msgspec.structs import replace
 from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
-from ...core.memories.model import Memory, MemoryReader, audience_of
+from ...core.memories.model import Memory, audience_of
 from ...core.server.access import Access
 from ...errors import NotAllowed, StoreBusy, UsageError
 from ...settings import own_version
 from ...stores.base import Append, Memories, Snapshot, Store
 from ...stores.memory_changes import MemoryChange
 from ...stores.remote import wire
+from ...stores.remote.memories import reader_of
 from ...stores.remote.ports import About, port_method
 
 PAGE_EVENTS, PAGE_BYTES, STEP_EVENTS = 5_000, 8 << 20, 500
@@ -65,13 +66,14 @@ def call(store: Store, access: Access, port: str, method: str, body: bytes) -> b
         asked: Any = wire.decode(body, port_method(port, method).request)
     except msgspec.MsgspecError as fault:
         raise UsageError(f"the body of {port}/{method} cannot be read: {fault}", hint=_HINT) from None
-    attempt = getattr(asked, "attempt", "")
-    if not attempt:
+
+    def work() -> bytes:
         return wire.encode(_worked(store, access, port, method, asked))
-    name = hashlib.sha256(
-        f"{access.project} {access.key} {port}/{method} {attempt}".encode("utf-8", "replace")
-    ).hexdigest()
-    return _attempts.once(name, lambda: wire.encode(_worked(store, access, port, method, asked)))
+
+    if not (attempt := getattr(asked, "attempt", "")):
+        return work()
+    name = f"{access.project} {access.key} {port}/{method} {attempt}".encode("utf-8", "replace")
+    return _attempts.once(hashlib.sha256(name).hexdigest(), work)
 
 
 def _worked(store: Store, access: Access, port: str, method: str, asked: Any) -> Any:
@@ -202,18 +204,14 @@ def _page(store: Store, asked: Any, _: Access) -> wire.StreamPage:
     return wire.StreamPage(wire.rows_of(kept), more=most != asked.limit)
 
 
-def _check_addresses(names: Iterable[str]) -> None:
-    try:
-        for name in names:
-            bytes.fromhex(name)
-    except ValueError:
-        raise UsageError("an address of a piece is hexadecimal", hint=_HINT) from None
-
-
 def _check_pieces(_: Store, asked: Any, access: Access) -> None:
     """Of whatever names pieces, their addresses; of what also appends, who declares it."""
     _check_drafts(getattr(asked, "appends", ()), access)
-    _check_addresses(asked.addresses if hasattr(asked, "addresses") else asked.pieces)
+    try:
+        for name in asked.addresses if hasattr(asked, "addresses") else asked.pieces:
+            bytes.fromhex(name)
+    except ValueError:
+        raise UsageError("an address of a piece is hexadecimal", hint=_HINT) from None
 
 
 def _proven_pieces(found: dict[str, bytes], *_: Any) -> list[tuple[str, bytes, bool]]:
@@ -247,16 +245,17 @@ def _check_change(memories: Memories, change: MemoryChange, access: Access) -> N
             raise _not_as(access, kept.memory.agent)
 
 
+def _check_write(store: Store, asked: Any, access: Access) -> None:
+    _check_change(store.memories, asked.change, access)
+
+
 def _may_see(memory: Memory, agent: str) -> bool:
     return not memory.scope.startswith("agent-") or agent in audience_of(memory).names
 
 
 def _sees(memories: Memories, memory: Memory, agent: str) -> bool:
     """Whether the agent may see what is there under this id: what it cannot see it cannot change."""
-    reader = MemoryReader(
-        agent, memory.namespace, memory.user, (memory.session,), (memory.project,), memory.organization
-    )
-    return bool(memories.get([memory.id], reader))
+    return bool(memories.get([memory.id], reader_of(memory, agent)))
 
 
 def _visible(found: list[tuple[int, Memory]], _: Any, access: Access) -> list[tuple[int, Memory]]:
@@ -293,9 +292,7 @@ _RULES: dict[tuple[str, str], Rule] = {
     ("runs", "rows"): Rule("reader"),
     ("runs", "known"): Rule("reader"),
     ("runs", "drop"): Rule("writer"),
-    ("memories", "write"): Rule(
-        "writer", lambda store, asked, access: _check_change(store.memories, asked.change, access)
-    ),
+    ("memories", "write"): Rule("writer", _check_write),
     ("memories", "get"): Rule("reader"),
     ("memories", "listing"): Rule("reader"),
     ("memories", "match"): Rule("reader"),

@@ -11,16 +11,17 @@ import builtins
 import errno
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ... import errors
 from ..._failpoints import trip
-from ...core.base.values import Value
+from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
+from ...effects.clock import moment
 from ...effects.files.atomic import sync_folder, write_whole
 from ...stores.base import Append
 from ..handoff.export import Parcel, deliver, named_pieces, pack, unpack
@@ -30,7 +31,6 @@ from ..sessions.repository import fold_all, stream_of
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 
-Progress = Callable[[int, int, str], None]
 Cards = list[Card]
 _HOLDER = "segue cleanup"
 
@@ -58,10 +58,9 @@ class Cleanup:
         """Sessions that were completed or abandoned longer ago than the settings say."""
         age_days = self._workspace.settings.number("cleanup_days") if days is None else days
         if age_days < 0:
-            raise errors.UsageError(
-                f"{age_days:g} days are no age", hint="0 means all sessions that are over"
-            )
-        before = _text(datetime.now(UTC) - timedelta(days=age_days))
+            hint = "0 means all sessions that are over"
+            raise errors.UsageError(f"{age_days:g} days are no age", hint=hint)
+        before = moment(-86_400 * age_days)
         cards, over = self._workspace.repository.cards(), ("completed", "abandoned")
         return [card for card in cards if card.status in over and "" < card.ended < before]
 
@@ -70,16 +69,12 @@ class Cleanup:
         what stands in the way of another is raised when all the rest is archived."""
         self._workspace.pause_file.check()
         if self._workspace.home.shared_store:
-            raise errors.RefusedError(
-                "sessions of a shared store are not archived on one machine",
-                hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",
-            )
+            hint = "`segue export ID -o FILE` keeps a copy here; --list and --restore work as always"
+            raise errors.RefusedError("sessions of a shared store are not archived on one machine", hint=hint)
         cards = self.candidates(days)
         archived: builtins.list[Archived] = []
         faults: builtins.list[errors.SegueError] = []
-        for done, card in enumerate(cards):
-            if progress:
-                progress(done, len(cards), card.id)
+        for card in counted(cards, progress, lambda card: card.id):
             try:
                 archived.append(self._archive(card.id))
             except (errors.SessionHeld, errors.StaleVersion):
@@ -101,9 +96,8 @@ class Cleanup:
         self._workspace.pause_file.check()
         path = self._workspace.home.archived(id)
         if not path.is_file():
-            raise errors.UnknownSession(
-                f"no session {id!r} is archived", hint="`segue cleanup --list` names those that are"
-            )
+            hint = "`segue cleanup --list` names those that are"
+            raise errors.UnknownSession(f"no session {id!r} is archived", hint=hint)
         with self._held(id) as hold, _file_faults(path):
             session = deliver(self._workspace, _read(path))
             trip("cleanup.after_restore")
@@ -185,17 +179,14 @@ def _read(path: Path) -> Parcel:
 
 def _described(path: Path, parcel: Parcel | None = None) -> Archived:
     with path.open("rb") as file:
-        moment = datetime.fromtimestamp(int.from_bytes(file.read(8)[4:], "little"), UTC)
+        made = datetime.fromtimestamp(int.from_bytes(file.read(8)[4:], "little"), UTC)
+    archived_at = made.isoformat(timespec="microseconds").replace("+00:00", "Z")
     size, id = path.stat().st_size, path.name.removesuffix(".jsonl.gz")
     try:
         parcel = parcel or _read(path)
     except errors.DamagedError as fault:
-        return Archived(id, "", path, size, 0, _text(moment), fault.reason)
-    return Archived(id, fold_all(parcel.events).goal, path, size, len(parcel.events), _text(moment))
-
-
-def _text(moment: datetime) -> str:
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        return Archived(id, "", path, size, 0, archived_at, fault.reason)
+    return Archived(id, fold_all(parcel.events).goal, path, size, len(parcel.events), archived_at)
 
 
 @contextmanager
@@ -203,14 +194,10 @@ def _file_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as fault:
+        told = f"cannot write {path}: {fault.strerror}"
         if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
-            raise errors.AccessError(
-                f"cannot write {path}: {fault.strerror}", hint="mend the permissions of the data folder"
-            ) from fault
+            raise errors.AccessError(told, hint="mend the permissions of the data folder") from fault
         if fault.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise errors.StoreFull(
-                f"no space left for {path}", hint="free some space, then try again"
-            ) from fault
-        raise errors.StoreUnavailable(
-            f"cannot write {path}: {fault.strerror}", hint="see `segue doctor`"
-        ) from fault
+            hint = "free some space, then try again"
+            raise errors.StoreFull(f"no space left for {path}", hint=hint) from fault
+        raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault

@@ -12,14 +12,15 @@ store that machines share; it is written anew under that name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from msgspec.structs import replace
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
-from ...core.base.values import Value
+from ...core.base.values import Progress, Value, counted
 from ...core.journal.event import Draft, Event
 from ...core.runs.shared_copies import PREFIX
 from ...effects.pause_file import PauseFile
@@ -35,7 +36,6 @@ from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import KINDS, check_kind, open_store, shown
 from ..workspace.working_tree import TRUST_STREAM, tree_stream
 
-Progress = Callable[[int, int, str], None]
 BATCH_EVENTS = 400
 BATCH_PIECES = 100
 BATCH_MEMORIES = 200
@@ -76,10 +76,8 @@ def migrate(
     for where in (source, target):
         check_kind(where)
     if is_remote(target):
-        raise RefusedError(
-            "a Segue server takes a store in where it keeps its own",
-            hint="run `segue migrate` there, with --to the store that the server uses",
-        )
+        hint = "run `segue migrate` there, with --to the store that the server uses"
+        raise RefusedError("a Segue server takes a store in where it keeps its own", hint=hint)
     timeout_ms = int(settings.number("busy_timeout_ms"))
     places = [home.for_store(where) for where in (source, target)]
     names = [place.shared_store or str(place.database) for place in places]
@@ -95,12 +93,8 @@ def migrate(
         here: Store = VolatileStore()
     else:
         here = open_store(places[1], target, busy_timeout_ms=timeout_ms)
-    try:
-        move = _Move(there, here, dry_run, progress)
-        return move.all(names[0], names[1])
-    finally:
-        there.close()
-        here.close()
+    with closing(there), closing(here):
+        return _Move(there, here, dry_run, progress).all(names[0], names[1])
 
 
 class _Move:
@@ -115,8 +109,7 @@ class _Move:
     def all(self, source: str, target: str) -> Migrated:
         heads = self.source.streams()
         owns = _owned(self.source, self.source.machine, self.target.machine)
-        for done, (stream, version) in enumerate(heads):
-            self.progress(done, len(heads), stream)
+        for stream, version in counted(heads, self.progress, lambda head: head[0]):
             if stream in owns:
                 self._write_anew(stream, owns[stream])
             else:
@@ -192,15 +185,14 @@ class _Move:
         self.events += len(rest)
 
     def _runs(self, source: Runs, target: Runs) -> int:
-        rows = source.rows()
+        keys = [row.key for row in source.rows()]
         waiting, count = [], 0
-        for done, listed in enumerate(rows, 1):
-            self.progress(done - 1, len(rows), "runs")
-            row = source.get(listed.key)
-            if row is not None and target.get(listed.key) != row:
+        for key in counted(keys, self.progress, lambda _: "runs"):
+            row = source.get(key)
+            if row is not None and target.get(key) != row:
                 waiting.append(row)
                 count += 1
-            if waiting and (len(waiting) >= BATCH_RUNS or done == len(rows)):
+            if waiting and (len(waiting) >= BATCH_RUNS or key == keys[-1]):
                 if not self.dry_run:
                     target.put(waiting)
                 waiting = []
@@ -226,8 +218,7 @@ class _Move:
     def _verify(self, sessions: Sequence[str]) -> tuple[int, list[str]]:
         """How many sessions a refold of the target gives as the source has them; those that moved on."""
         verified, behind = 0, []
-        for done, stream in enumerate(sessions):
-            self.progress(done, len(sessions), f"proving {stream}")
+        for stream in counted(sessions, self.progress, lambda stream: f"proving {stream}"):
             session = stream.removeprefix("session/")
             if session in self.conflicts:
                 continue

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from ...agents import agent as agent_of
-from ...core.base.values import Value
+from ...core.base.values import Progress, Value, counted
 from ...core.runs.digest import encode
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, SegueError
@@ -19,8 +18,6 @@ from ..runs.read_transcript import Reading, read
 from ..runs.run import facts_of, row_of
 from ..sessions.repository import fold_all, snapshot_of, stream_of
 from ..workspace.workspace import Workspace
-
-Progress = Callable[[int, int, str], None]
 
 
 class Rebuilt(Value):
@@ -43,10 +40,9 @@ def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | N
         workspace.pause_file.check()
     heads = workspace.store.streams("session/")
     same, missing, different = 0, 0, []
-    for done, (stream, _) in enumerate(heads):
-        session = stream.removeprefix("session/")
-        if progress:
-            progress(done, len(heads), session)
+    sessions = [stream.removeprefix("session/") for stream, _ in heads]
+    for session in counted(sessions, progress):
+        stream = stream_of(session)
         kept = workspace.store.snapshots([stream]).get(stream)
         events = workspace.store.read(stream)
         if kept is None:
@@ -60,7 +56,7 @@ def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | N
             workspace.repository.forget(session)
             after = workspace.store.snapshots([stream]).get(stream)
             if after is None or after.version != len(events):
-                raise DamagedError("a snapshot", stream_of(session), "it was not replaced")
+                raise DamagedError("a snapshot", stream, "it was not replaced")
     runs, other = _rebuild_runs(workspace, check, progress)
     return Rebuilt(len(heads), same, different, missing, runs, other)
 
@@ -69,9 +65,7 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
     """Read every run from its start; one that cannot be read as it was is left as it is."""
     rows = runs_of(workspace).runs.rows()
     read, different = 0, []
-    for done, listed in enumerate(rows):
-        if progress:
-            progress(done, len(rows), listed.native)
+    for listed in counted(rows, progress, lambda row: row.native):
         row = runs_of(workspace).runs.get(listed.key)
         kept = cursor.unpacked(row.reading) if row is not None else None
         anew = _read_anew(workspace, listed, kept)
@@ -102,6 +96,12 @@ def _read_anew(workspace: Workspace, row: RunRow, kept: cursor.StoredReading | N
         reading = read(Path(row.path), agent, row.native, clean)
         return reading if kept is None or reading.offset == kept.offset else None
     return None
+
+
+def tally(journal: Journal) -> tuple[int, int]:
+    """How many sessions and events a store has."""
+    heads = journal.streams()
+    return sum(name.startswith("session/") for name, _ in heads), sum(version for _, version in heads)
 
 
 def stale_snapshots(journal: Journal, *, mend: bool = False) -> list[str]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...core.memories import model as mem
 from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
-from ...core.memories.ranking import Hit, SessionNeighbours, Texts, length_of
+from ...core.memories.ranking import Hit, Neighbours, Pairs, SessionNeighbours, Texts, length_of
 from ...errors import StaleVersion
 from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 from ..vectors import bits_of, index
@@ -135,7 +135,7 @@ class VolatileMemories:
 
     def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         with self._lock:
-            hits, lengths = [], []
+            hits = []
             counts = [0] * len(words)
             for no, kept in self._live(reader, where):
                 own = set(kept.words.split())
@@ -144,24 +144,18 @@ class VolatileMemories:
                     counts[place] += held >> place & 1
                 if held:
                     hits.append(Hit(no, held, length_of(kept.words)))
-            for _, kept in self._seen(reader):
-                if kept.memory.live:
-                    lengths.append(length_of(kept.words))
+            lengths = [length_of(kept.words) for _, kept in self._seen(reader) if kept.memory.live]
             mean = sum(lengths) / len(lengths) if lengths else 1.0
             return Texts(hits, counts, len(lengths), mean)
 
-    def near(
-        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
             made = index(len(bodies))
             made.add((no, 0, bits_of(body)) for no, body in bodies.items())
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 
-    def places(
-        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
-    ) -> dict[int, SessionNeighbours]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> Neighbours:
         with self._lock:
             rows: dict[str, list[int]] = {}
             live = {no: kept.memory.session for no, kept in self._seen(reader) if kept.memory.live}

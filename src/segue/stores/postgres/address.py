@@ -84,9 +84,8 @@ def _query(pairs: list[tuple[str, str]]) -> str:
 
 def _namespace(value: str) -> str:
     if not value or len(value) > NAMESPACE_CHARS_MAX or not value.isprintable():
-        raise BadSettings(
-            "a namespace is a printable name of at most 128 characters", hint="for example ?namespace=web"
-        )
+        hint = "for example ?namespace=web"
+        raise BadSettings("a namespace is a printable name of at most 128 characters", hint=hint)
     return value
 
 

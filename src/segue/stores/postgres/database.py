@@ -48,6 +48,7 @@ _LOST = ("57P01", "57P02", "57P03", "57P05", "25006", "08")
 """The server ends, starts, or is a standby by now."""
 _BUSY = ("53300", "55P03", "57014", "53400")
 _DENIED = ("28", "42501")
+_HOPELESS = ("authentication failed", "does not exist", "no password supplied", "not known", "no pg_hba.conf")
 
 
 class Database:
@@ -99,10 +100,8 @@ class Database:
                 client_encoding="UTF8",
             )  # fmt: skip
         except psycopg.ProgrammingError as fault:
-            text = self.address.masked(str(fault))
-            raise errors.BadSettings(
-                f"not an address that Postgres understands: {text}", hint="see SEGUE_STORE"
-            ) from None
+            told = f"not an address that Postgres understands: {self.address.masked(str(fault))}"
+            raise errors.BadSettings(told, hint="see SEGUE_STORE") from None
         try:
             sql = (
                 "SELECT set_config('lock_timeout', %s, false),"
@@ -146,6 +145,7 @@ class Database:
 
     def _trying(self, work: Callable[[Db], T], done: Callable[[Db], T | None] | None) -> T:
         psycopg = driver()
+        late = (errors.StaleVersion, psycopg.errors.UniqueViolation)
         began, whole = time.monotonic(), self.busy_timeout_ms / 1000
         deadline = began + self._patience_seconds()
         pause, doubt = _PAUSE_SECONDS, False
@@ -161,10 +161,7 @@ class Database:
                     begun = True
                     try:
                         return work(db)
-                    except (
-                        errors.StaleVersion,
-                        psycopg.errors.UniqueViolation,
-                    ):  # perhaps by our own first try
+                    except late:  # perhaps by our own first try
                         found = done(db) if doubt and done is not None else None
                         if found is None:
                             raise
@@ -201,32 +198,25 @@ class Database:
         """Our error for one of the driver's; it never holds the password."""
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
         if doubt:
-            return errors.StoreUnavailable(
-                f"the connection to {where} was lost during a commit: what was written may be there or not"
-                f" ({text})",
-                hint="look with `segue log` before you do it again",
-            )
+            told = f"the connection to {where} was lost during a commit: what was written may be there or not"
+            hint = "look with `segue log` before you do it again"
+            return errors.StoreUnavailable(f"{told} ({text})", hint=hint)
         if state in _AGAIN or state in _BUSY:
-            return errors.StoreBusy(
-                f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}", hint="try again"
-            )
+            told = f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}"
+            return errors.StoreBusy(told, hint="try again")
         if state.startswith("53"):
-            return errors.StoreFull(
-                f"the server has no room: {text}", hint="free some space there, then try again"
-            )
-        if state.startswith("XX00") and state in ("XX001", "XX002"):
+            hint = "free some space there, then try again"
+            return errors.StoreFull(f"the server has no room: {text}", hint=hint)
+        if state in ("XX001", "XX002"):
             return errors.DamagedError("the store", where, text)
         if state.startswith(_DENIED) or "authentication failed" in text or "no password supplied" in text:
-            return errors.AccessError(
-                f"{where} does not let us in: {text}",
-                hint="check user, password (PGPASSWORD or ~/.pgpass) and what the role may do",
-            )
+            hint = "check user, password (PGPASSWORD or ~/.pgpass) and what the role may do"
+            return errors.AccessError(f"{where} does not let us in: {text}", hint=hint)
         if state == "3D000" or ("database" in text and "does not exist" in text):
             return errors.StoreUnavailable(f"{where}: {text}", hint="create the database with `createdb`")
         if not state or state.startswith(_LOST) or state.startswith("58"):
-            return errors.StoreUnavailable(
-                f"cannot reach {where}: {text}", hint="is the server up? `segue doctor` looks"
-            )
+            hint = "is the server up? `segue doctor` looks"
+            return errors.StoreUnavailable(f"cannot reach {where}: {text}", hint=hint)
         return errors.StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
 
 
@@ -235,10 +225,8 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError as fault:
-        raise errors.NotInstalled(
-            "a Postgres store needs the driver psycopg, which is not installed",
-            hint=errors.extra("postgres"),
-        ) from fault
+        told = "a Postgres store needs the driver psycopg, which is not installed"
+        raise errors.NotInstalled(told, hint=errors.extra("postgres")) from fault
     return psycopg
 
 
@@ -298,16 +286,9 @@ def _may_try_again(fault: Error) -> bool:
     if not (unnamed or isinstance(fault, kinds)):
         return False
     text = str(fault)
-    hopeless = (
-        "authentication failed",
-        "does not exist",
-        "no password supplied",
-        "not known",
-        "no pg_hba.conf",
-    )
     state = fault.sqlstate or ""
     if not state:
-        return not any(word in text for word in hopeless)
+        return not any(word in text for word in _HOPELESS)
     return state in _AGAIN or state.startswith(_LOST) or state == "53300"
 
 

@@ -55,8 +55,7 @@ _MANY = """unnest(%(headers)s::bytea[], %(bodies)s::bytea[], %(hashes)s::bytea[]
         WITH ORDINALITY AS e (header, body, hash, place)"""
 _FEW = 12
 """So many events are sent one by one: the driver writes lists slowly, and remembers short statements only."""
-_INSERT = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
-_INSERT_PIECE = "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+INSERT = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
 _KEEP = """
     INSERT INTO segue.snapshots AS s
     SELECT %(namespace)s, %(stream)s, %(version)s, %(fold)s, %(state)s, %(card)s FROM (
@@ -77,13 +76,19 @@ def _appending(count: int, *, new: bool, pieces: bool) -> str:
     return "WITH" + (_BEGIN if new else _MOVE) + (_PIECES if pieces else "") + _EVENTS + events
 
 
+def put_pieces(db: Db, found: Sequence[tuple[str, bytes, bool, bytes]]) -> None:
+    """Insert pieces (namespace, address, erased, body), while nobody drops any there."""
+    rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE", (found[0][0],))
+    many(db, "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", found)
+
+
 class PostgresStore:
     """A store in a namespace of a Postgres database: a journal, and what was observed and learnt."""
 
     def __init__(self, where: Address | str | Database, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
-        if not isinstance(where, Database):
-            address = Address(where) if isinstance(where, str) else where
-            where = Database(address, busy_timeout_ms=busy_timeout_ms)
+        where = Address(where) if isinstance(where, str) else where
+        if isinstance(where, Address):
+            where = Database(where, busy_timeout_ms=busy_timeout_ms)
         self.database = where
         self.namespace = where.namespace
         self.machine = ""
@@ -200,10 +205,8 @@ class PostgresStore:
         def work(db: Db, attempt: UUID) -> list[Event]:
             made[:] = self._append_many(db, attempt, appends)
             if pieces:
-                sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE"
-                rows(db, sql, (self.namespace,))
-                found = [(self.namespace, bytes.fromhex(a), False, body) for a, body in pieces.items()]
-                many(db, _INSERT_PIECE, found)
+                own = self.namespace
+                put_pieces(db, [(own, bytes.fromhex(a), False, body) for a, body in pieces.items()])
             if memories is not None:
                 self.memories.apply(db, memories, attempt)
             trip("postgres.append.before_commit")
@@ -229,7 +232,7 @@ class PostgresStore:
                 found.append((self.namespace, event.stream, *row))
                 events.append(event)
                 heads[wish.stream] = (event.version, event.hash)
-            many(db, _INSERT, found)
+            many(db, INSERT, found)
             trip("postgres.append.between")
         sql = "UPDATE segue.streams SET version = %s, hash = %s WHERE namespace = %s AND name = %s"
         moved = dict.fromkeys(event.stream for event in events)

@@ -16,12 +16,14 @@ from typing import Any
 from uuid import UUID
 
 from ..._failpoints import trip
-from ...core.memories.model import MemoryFilter
+from ...core.memories.model import MemoryFilter, MemoryReader
+from ...core.memories.ranking import Pairs
 from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
+from ..sql import insert, update
 from ..sql_memories import SqlMemories, narrow, narrow_values
-from ..sql_memory_writes import MemoryWriter, marked
-from ..vectors import cosine
+from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
+from ..vectors import by_bytes
 from .database import Database, driver, plain, remember, tried
 from .schema import Db, as_vector
 from .sql import PostgresSql, PostgresStatements
@@ -94,13 +96,11 @@ class PostgresMemories(SqlMemories):
     def _words(self, seen: Sequence[int], marks: list[list[str]]) -> SqlWords:
         return _Words(self._sql, [[self._mark("a", no) for no in seen], *marks])
 
-    def _nearest(
-        self, seen: list[int], model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         """With pgvector: the server chooses, and what is chosen is compared as everywhere."""
-        schema, clauses = self._database.vector, narrow(where)
-        if not schema:
-            return super()._nearest(seen, model, vector, where, limit)
+        seen, schema, clauses = self._seen(reader), self._database.vector, narrow(where)
+        if not seen or not schema:
+            return super().near(reader, model, vector, where, limit)
         join = " JOIN segue.memories m ON m.namespace = v.namespace AND m.no = v.no" if clauses else ""
         every = (
             f"SELECT v.no, v.body FROM segue.memory_vectors v{join} WHERE v.namespace = :namespace"
@@ -116,8 +116,7 @@ class PostgresMemories(SqlMemories):
             sql, model=model, seen=seen, size=len(vector), vector=as_vector(vector), most=limit + _TIES,
             **narrow_values(where),
         )  # fmt: skip
-        scored = [(no, cosine(vector, body)) for no, body in found]
-        return sorted(scored, key=lambda pair: (-pair[1], -pair[0]))[:limit]
+        return by_bytes(vector, dict(found), limit)
 
 
 class _Words(SqlWords):
@@ -144,16 +143,8 @@ def _quoted(word: str) -> str:
 
 
 class _Writer(MemoryWriter):
-    INSERT = (
-        "INSERT INTO segue.memories (namespace, no, id, audience, live, length, hash, type, agent, session,"
-        " created, revision, body_hash, body) VALUES (:namespace, :no, :id, :audience, :live, :length, :hash,"
-        " :type, :agent, :session, :created, :revision, :body_hash, :body)",
-    )
-    UPDATE = (
-        "UPDATE segue.memories SET audience = :audience, live = :live, length = :length, hash = :hash,"
-        " type = :type, agent = :agent, session = :session, revision = :revision, body_hash = :body_hash,"
-        " body = :body WHERE namespace = :namespace AND no = :no",
-    )
+    INSERT = (insert("memories", (*COLUMNS, "body_hash", "body")),)
+    UPDATE = (update("memories", (*CHANGED, "body_hash", "body")),)
     ADD_WORDS = "INSERT INTO segue.memory_words VALUES (:namespace, :no, array_to_tsvector(:words::text[]))"
     DROP_WORDS = "DELETE FROM segue.memory_words WHERE namespace = :namespace AND no = :no"
     DROP_VECTORS = ("DELETE FROM segue.memory_vectors WHERE namespace = :namespace AND no = :no",)
@@ -186,14 +177,10 @@ class _Writer(MemoryWriter):
         return [*dict.fromkeys(plain(word) for word in kept.words.split()), *marks]
 
     def add_vectors(self, rows: list[dict[str, Any]]) -> None:
-        columns, values = "namespace, no, audience, model, size, bits, body", ":size, :bits, :body"
-        if self._vector:
-            columns, values = f"{columns}, embedding", f"{values}, :vector::{self._vector}.vector"
-        sql = (
-            f"INSERT INTO segue.memory_vectors ({columns})"
-            f" VALUES (:namespace, :no, :audience, :model, {values})"
-        )
-        more = [{"size": len(row["body"]), "vector": as_vector(row["body"])} for row in rows]
+        columns = ["no", "audience", "model", "size", "bits", "body"]
+        sql = insert("memory_vectors", [*columns, "embedding"] if self._vector else columns)
+        sql = sql.replace(":embedding", f":embedding::{self._vector}.vector")
+        more = [{"size": len(row["body"]), "embedding": as_vector(row["body"])} for row in rows]
         self.db.many(sql, [{**row, **two} for row, two in zip(rows, more, strict=True)])
 
     def is_duplicate(self, fault: Exception) -> bool:

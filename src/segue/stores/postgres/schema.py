@@ -143,9 +143,8 @@ def prepare(db: Db, namespace: str) -> Ready:
     """Bring a database to this schema, and have the namespace; raises SchemaTooNew."""
     encoding, _, standby, there, vector, available, column = db.execute(_LOOK).fetchone() or ("",) * 7
     if encoding != "UTF8":
-        raise StoreUnavailable(
-            f"the database is in {encoding}, and Segue needs UTF8", hint="create one with `createdb -E UTF8`"
-        )
+        hint = "create one with `createdb -E UTF8`"
+        raise StoreUnavailable(f"the database is in {encoding}, and Segue needs UTF8", hint=hint)
     found = _found(db) if there else Ready(True, 0)
     if not found.writable or standby:
         return Ready(False, found.schema, vector if column else "")

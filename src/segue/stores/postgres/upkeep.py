@@ -10,8 +10,8 @@ from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...errors import StaleVersion
-from .database import Database, changed, driver, many, rows
-from .journal import PostgresStore
+from .database import Database, changed, driver, many
+from .journal import INSERT, PostgresStore, put_pieces
 from .schema import Db
 
 TABLES = (
@@ -88,11 +88,8 @@ def copy_in(journal: PostgresStore, stream: str, after: int, events: Sequence[Ev
         moved = changed(db, sql, (last.version, last.hash, namespace, stream, after, events[0].prev))
         if not moved:
             raise StaleVersion(stream, after, journal.head_in(db, stream).version)
-        sql = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
-        found = [
-            (namespace, stream, e.version, e.header(), e.body, e.hash, attempt, e.erased) for e in events
-        ]
-        many(db, sql, found)
+        own = (namespace, stream)
+        many(db, INSERT, [(*own, e.version, e.header(), e.body, e.hash, attempt, e.erased) for e in events])
         trip("postgres.copy.before_commit")
         return True
 
@@ -111,9 +108,7 @@ def copy_pieces(journal: PostgresStore, pieces: Mapping[str, bytes]) -> None:
     ]
 
     def work(db: Db, _: UUID) -> bool:
-        sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE"
-        rows(db, sql, (journal.namespace,))
-        many(db, "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", found)
+        put_pieces(db, found)
         return True
 
     journal.database.transaction(work, lambda *_: None)

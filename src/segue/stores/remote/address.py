@@ -41,10 +41,8 @@ class Address:
         except ValueError:
             raise BadSettings("the address of the server cannot be read", hint=HINT) from None
         if "@" in parts.netloc:
-            raise BadSettings(
-                "an address of a Segue server holds no name and no password",
-                hint="give the key with SEGUE_API_KEY",
-            )
+            hint = "give the key with SEGUE_API_KEY"
+            raise BadSettings("an address of a Segue server holds no name and no password", hint=hint)
         if not self.host or not _HOST.fullmatch(self.host) or parts.fragment:
             raise BadSettings("the address of the server cannot be read", hint=HINT)
         self.tls = parts.scheme == "https"
@@ -54,10 +52,8 @@ class Address:
         self._read(parts.query)
         self.loopback = is_loopback(self.host)
         if not self.tls and not self.loopback and not self._insecure:
-            raise BadSettings(
-                f"http://{self.host} would carry the key and all texts in the clear",
-                hint="use https://, or ?insecure=1 if the network between is your own",
-            )
+            hint = "use https://, or ?insecure=1 if the network between is your own"
+            raise BadSettings(f"http://{self.host} would carry the key and all texts in the clear", hint=hint)
         host = f"[{self.host}]" if ":" in self.host else self.host
         standard = self.port == _PORTS[parts.scheme]
         self.base = f"{parts.scheme}://{host}{'' if standard else f':{self.port}'}{self.prefix}"

@@ -285,9 +285,8 @@ class Client:
         detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
         if status == 429:
             seconds = _seconds(response.headers.get("Retry-After", ""))
-            return errors.RateLimited(
-                f"{where}: {detail}", hint="try again later", retry_after_seconds=seconds
-            )
+            told, hint = f"{where}: {detail}", "try again later"
+            return errors.RateLimited(told, hint=hint, retry_after_seconds=seconds)
         if status == 401:
             return errors.NotKnown(f"{where} does not know the key: {detail}", hint=_KEY_HINT)
         known = known_error(problem)
@@ -361,26 +360,21 @@ def _all_errors(base: type[errors.SegueError]) -> dict[str, type[errors.SegueErr
     return found
 
 
+_MADE_OF_FIELDS = (errors.StaleVersion, errors.DamagedError, errors.SessionHeld, errors.HandoverPending)
+_NUMBERS = ("expected", "actual")
+
+
 def known_error(problem: dict[str, Any]) -> errors.SegueError | None:
     """The error that a problem describes; None if it is none of ours."""
-    kind = _all_errors(errors.SegueError).get(str(problem.get("code", "")))
+    kind: Any = _all_errors(errors.SegueError).get(str(problem.get("code", "")))
     if kind is None:
         return None
     detail, hint = str(problem.get("detail", "")), str(problem.get("hint", ""))
-    made: errors.SegueError
+    if kind not in _MADE_OF_FIELDS:
+        return kind(detail, hint=hint)  # type: ignore[no-any-return]
     try:
-        if kind is errors.StaleVersion:
-            made = errors.StaleVersion(
-                str(problem["stream"]), int(problem["expected"]), int(problem["actual"])
-            )
-        elif kind is errors.DamagedError:
-            made = errors.DamagedError(*(str(problem[name]) for name in ("source", "where", "reason")))
-        elif kind is errors.SessionHeld:
-            made = errors.SessionHeld(*(str(problem[name]) for name in ("session", "by", "since", "until")))
-        elif kind is errors.HandoverPending:
-            made = errors.HandoverPending(str(problem["step"]), str(problem["reason"]))
-        else:
-            return kind(detail, hint=hint)
+        values = [int(problem[n]) if n in _NUMBERS else str(problem[n]) for n in kind.fields]
+        made: errors.SegueError = kind(*values)
     except (KeyError, TypeError, ValueError):
         return None
     made.hint = hint or made.hint

@@ -20,22 +20,14 @@ from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from ...core.base.values import Value
-from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
-from ...core.memories.ranking import SessionNeighbours, Texts
+from ...core.memories import model, ranking
 from ...errors import StoreUnavailable
-from .. import base
-from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
+from .. import base, memory_changes
 from . import wire
 from .client import Client
 
 T = TypeVar("T")
-_TYPES = {
-    kind.__name__: kind
-    for kind in (
-        Audience, Memory, MemoryAudit, MemoryChange, MemoryFilter, MemoryReader, MemoryWithHistory,
-        SessionNeighbours, StoredMemory, Texts,
-    )
-}  # fmt: skip
+_TYPES = vars(model) | vars(ranking) | vars(memory_changes)
 """What the protocols name and do not import."""
 
 
@@ -80,7 +72,7 @@ class PortMethod:
         self.port, self.name = port, name
         function = getattr(PORTS[port], name)
         self._signature = signature(function)
-        self._hints = get_type_hints(function, vars(base) | globals(), _TYPES)
+        self._hints = get_type_hints(function, _TYPES | vars(base) | globals())
         self._arguments = list(self._signature.parameters.values())[1:]
 
     @cached_property

@@ -8,7 +8,6 @@ that it comes too late, the events behind ``expect`` are compared with the draft
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import cast
 
 from ...core.journal.chain import linked
@@ -34,18 +33,11 @@ class RemoteStore:
         self.client = Client(address, key, busy_timeout_ms=busy_timeout_ms)
         self._journal = RemotePort(self.client, "journal")
         self._memories = RemoteMemories(self.client)
+        self.memories = cast(Memories, self._memories)
+        self.runs = cast(Runs, RemotePort(self.client, "runs"))
+        """Rows are replaced whole, so that a put may be sent twice."""
         self.machine = ""
         """Set by whoever shares the store with other machines: part of the names of streams of its own."""
-
-    @cached_property
-    def runs(self) -> Runs:
-        """What was observed of runs; rows are replaced whole, so that a put may be sent twice."""
-        return cast(Runs, RemotePort(self.client, "runs"))
-
-    @property
-    def memories(self) -> Memories:
-        """What was learnt."""
-        return cast(Memories, self._memories)
 
     def about(self) -> About:
         """What the server says of itself, and of our key."""

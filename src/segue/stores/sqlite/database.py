@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import apsw
 
@@ -23,9 +23,6 @@ from ... import errors
 from .. import forks
 from ..proofs import too_new
 from . import schema
-
-if TYPE_CHECKING:
-    from _thread import RLock
 
 T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
@@ -107,9 +104,8 @@ def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
     """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
     with _locked(str(path), alone=True, timeout_seconds=timeout_seconds):
         if _open_elsewhere(path):
-            raise errors.StoreBusy(
-                f"other processes have {path} open", hint="end those that use Segue here, then try again"
-            )
+            hint = "end those that use Segue here, then try again"
+            raise errors.StoreBusy(f"other processes have {path} open", hint=hint)
         _alone.add(str(path))
         try:
             yield
@@ -172,13 +168,9 @@ class Database:
     """The file and its connections."""
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
-        vfs: str | None = None,
+        self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
         lock: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.path = path
         self._lock_openings = lock
         self._name = str(path)
@@ -261,17 +253,13 @@ class Database:
 
     def _no_folder(self, fault: OSError) -> NoReturn:
         if isinstance(fault, PermissionError) or fault.errno == 30:
-            raise errors.AccessError(
-                f"cannot write in {self.path.parent}: {fault.strerror}",
-                hint="mend the folder's permissions, or choose another with SEGUE_HOME",
-            ) from fault
+            hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
+            told = f"cannot write in {self.path.parent}: {fault.strerror}"
+            raise errors.AccessError(told, hint=hint) from fault
         if fault.errno == 28:
-            raise errors.StoreFull(
-                f"no space left for {self.path}", hint="free some space, then try again"
-            ) from fault
-        raise errors.StoreUnavailable(
-            f"cannot open {self.path}: {fault.strerror}", hint="see `segue doctor`"
-        ) from fault
+            raise self._full() from fault
+        told = f"cannot open {self.path}: {fault.strerror}"
+        raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
     def _configured(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), vfs=self._vfs)
@@ -378,8 +366,6 @@ class Database:
             cursor.close(True)
             self._local.writer = db.cursor()
 
-    # -- several writes in one commit ----------------------------------------------------------
-
     @property
     def shared(self) -> SharedCommit | None:
         """The commit that this thread's writes share, if they share one."""
@@ -441,7 +427,7 @@ class Database:
             finally:
                 turn.release()
 
-    def turn(self) -> RLock:
+    def turn(self) -> threading.RLock:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
         that is short and fair, while SQLite looks again after ever longer sleeps."""
         turn = self.free_turn
@@ -450,31 +436,29 @@ class Database:
         return turn
 
     def _busy(self) -> errors.StoreBusy:
-        return errors.StoreBusy(
-            f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
-            hint="try again; `segue doctor` names who holds it",
-        )
+        hint = "try again; `segue doctor` names who holds it"
+        return errors.StoreBusy(f"the store was busy for {self.busy_timeout_ms / 1000:g} s", hint=hint)
+
+    def _full(self) -> errors.StoreFull:
+        return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
 
     def translate(self, fault: apsw.Error) -> errors.SegueError:
         """Our error for one of SQLite's."""
         if isinstance(fault, apsw.BusyError | apsw.LockedError):
             return self._busy()
         if isinstance(fault, apsw.FullError):
-            return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+            return self._full()
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
             return errors.DamagedError("the store", str(self.path), str(fault))
         readable = not self.path.exists() or os.access(self.path, os.R_OK)
         may = readable and os.access(self.path.parent, os.W_OK)
         read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
-            return errors.AccessError(
-                f"cannot write {self.path}: {fault}",
-                hint="mend the permissions, or choose another folder with SEGUE_HOME",
-            )
+            hint = "mend the permissions, or choose another folder with SEGUE_HOME"
+            return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
         if isinstance(fault, apsw.CantOpenError):
             return errors.StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
         if isinstance(fault, apsw.IOError):
-            return errors.StoreUnavailable(
-                f"the disk did not take it: {fault}", hint="check space and quotas with `df`, then try again"
-            )
+            hint = "check space and quotas with `df`, then try again"
+            return errors.StoreUnavailable(f"the disk did not take it: {fault}", hint=hint)
         return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")

@@ -17,8 +17,9 @@ from ..._failpoints import trip
 from ...core.memories.model import MemoryReader
 from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
+from ..sql import insert, update
 from ..sql_memories import Audiences, SqlMemories
-from ..sql_memory_writes import MemoryWriter, marked
+from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
 from ..vectors import PLAIN_ROWS_MAX, VectorIndex, asks_once
 from .database import Database
 from .sql import SqliteSql, SqliteStatements
@@ -138,13 +139,11 @@ class _Writer(MemoryWriter):
     """One change of the memories of a file: only one can write to it at a time."""
 
     INSERT = (
-        "INSERT INTO memories (no, id, audience, live, length, hash, type, agent, session, created, revision)"
-        " VALUES (:no, :id, :audience, :live, :length, :hash, :type, :agent, :session, :created, :revision)",
+        insert("memories", COLUMNS),
         "INSERT INTO memory_bodies (no, hash, body) VALUES (:no, :body_hash, :body)",
     )
     UPDATE = (
-        "UPDATE memories SET audience = :audience, live = :live, length = :length, hash = :hash,"
-        " type = :type, agent = :agent, session = :session, revision = :revision WHERE no = :no",
+        update("memories", CHANGED),
         "UPDATE memory_bodies SET hash = :body_hash, body = :body WHERE no = :no",
     )
     ADD_WORDS = "INSERT INTO memory_words (rowid, words) VALUES (:no, :words)"

@@ -11,7 +11,7 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import apsw
 
 from ....agents import agent as agent_of
 from ....agents.base import SearchScope
-from ....core.base.values import count
+from ....core.base.values import Progress, count, counted
 from ....effects.files.archive import Archive
 from ....effects.files.atomic import is_open_to_others, private_folder
 from ....effects.files.spool import SPOOL_BYTES_MAX, Spool
@@ -168,9 +168,8 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
         return
     copies = archive.copies()
     most = settings.number("archive_bytes_max")
-    counted = count(len(copies), "transcript")
-    detail = f"{counted} in {archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
-    yield Diagnosis("archive", "ok", detail)
+    size = f"{archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
+    yield Diagnosis("archive", "ok", f"{count(len(copies), 'transcript')} in {size}")
     broken = archive.broken()
     keys = {copy.about.key for copy in copies}
     gone = [row for row in _runs(home) if row.key not in keys and not Path(row.path).exists()]
@@ -178,10 +177,8 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
         hint = "`segue sync` makes copies anew while the transcripts are there"
         yield Diagnosis("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
     elif gone:
-        detail = (
-            f"of {count(len(gone), 'run')} only the digest is left: neither transcript nor copy can be read"
-        )
-        yield Diagnosis("runs", "ok", detail)
+        told = f"of {count(len(gone), 'run')} only the digest is left"
+        yield Diagnosis("runs", "ok", f"{told}: neither transcript nor copy can be read")
 
 
 def _runs(home: DataFolder) -> Sequence[RunRow]:
@@ -206,10 +203,8 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
 
 
 def _emergency(home: DataFolder) -> _Found:
-    files = emergency.pending(home.emergency)
-    if files:
-        return ("warn", f"{len(files)} wait to be merged", "`segue recover`")
-    return ("ok", "none")
+    waiting = len(emergency.pending(home.emergency))
+    return ("warn", f"{waiting} wait to be merged", "`segue recover`") if waiting else ("ok", "none")
 
 
 def _spool(home: DataFolder) -> _Found:
@@ -302,24 +297,15 @@ def _damage(path: Path, name: str) -> str:
 
 
 def prove(
-    home: DataFolder,
-    progress: Callable[[int, int, str], None] | None = None,
-    settings: Settings | None = None,
+    home: DataFolder, progress: Progress | None = None, settings: Settings | None = None
 ) -> list[Diagnosis]:
     """Break copies of the store, recover them, and say what came back."""
-    findings = []
     home = home.for_store(settings.text("store")) if settings else home
     if home.shared_store:
-        raise RefusedError(
-            f"{home.shared_store} is no file that could be copied and broken",
-            hint="`segue doctor` without --prove looks whether it is whole",
-        )
+        hint = "`segue doctor` without --prove looks whether it is whole"
+        raise RefusedError(f"{home.shared_store} is no file that could be copied and broken", hint=hint)
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
-        for done, name in enumerate(_DAMAGES):
-            if progress:
-                progress(done, len(_DAMAGES), name)
-            findings.append(_prove_one(home, Path(folder) / str(done), name))
-    return findings
+        return [_prove_one(home, Path(folder) / name, name) for name in counted(_DAMAGES, progress)]
 
 
 def _prove_one(home: DataFolder, folder: Path, name: str) -> Diagnosis:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from ....core.base.values import Value, count
 from ....errors import SegueError
 from ....stores.base import Journal
-from ..rebuild import stale_snapshots
+from ..rebuild import stale_snapshots, tally
 
 
 class Diagnosis(Value):
@@ -55,13 +55,9 @@ def every_event_read(journal: Journal, more: str, hint: str) -> Diagnosis:
 
 def proven(journal: Journal, more: str) -> Diagnosis:
     """Every event of a store read and proven, and every snapshot held against a refold."""
-    heads = journal.streams()
-    sessions = sum(name.startswith("session/") for name, _ in heads)
-    events = sum(version for _, version in heads)
-    stale = stale_snapshots(journal)
-    if stale:
-        return Diagnosis(
-            "store", "warn", f"not as a refold gives it: {count(len(stale), 'snapshot')}", "`segue rebuild`"
-        )
-    counted = f"{count(sessions, 'session')}, {count(events, 'event')}"
-    return Diagnosis("store", "ok", f"{counted}, every chain proven; {more}")
+    sessions, events = tally(journal)
+    if stale := stale_snapshots(journal):
+        told = f"not as a refold gives it: {count(len(stale), 'snapshot')}"
+        return Diagnosis("store", "warn", told, "`segue rebuild`")
+    told = f"{count(sessions, 'session')}, {count(events, 'event')}, every chain proven; {more}"
+    return Diagnosis("store", "ok", told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ....settings import Settings
 from ....stores.postgres import PostgresStore
@@ -16,18 +17,16 @@ CONNECTIONS_SHARE_MAX = 0.9
 def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     """Everything worth a look; changes nothing but what opening a store changes."""
     where, timeout_ms = settings.text("store"), int(settings.number("busy_timeout_ms"))
-    return of_server(
-        lambda: PostgresStore(where, busy_timeout_ms=timeout_ms), lambda journal: _server(home, journal)
-    )
+    store = partial(PostgresStore, where, busy_timeout_ms=timeout_ms)
+    return of_server(store, lambda journal: _server(home, journal))
 
 
 def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
     found = facts(journal.database)
     detail = f"{home.shared_store}: Postgres {found.version}, {found.driver}, schema {found.schema}"
     if found.standby:
-        yield Diagnosis(
-            "server", "warn", f"{detail}; a standby: it can only be read", "name the primary, too"
-        )
+        detail += "; a standby: it can only be read"
+        yield Diagnosis("server", "warn", detail, "name the primary, too")
     else:
         yield Diagnosis("server", "ok", f"{detail}, namespace {journal.namespace}")
     if found.durable:
@@ -38,17 +37,15 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
     if journal.database.vector:
         yield Diagnosis("vectors", "ok", f"pgvector {found.pgvector} finds the nearest")
     elif found.pgvector_available:
+        detail = "without pgvector: this role may not create it; search is exact"
         hint = "let a superuser run CREATE EXTENSION vector in this database"
-        yield Diagnosis(
-            "vectors", "ok", "without pgvector: this role may not create it; search is exact", hint
-        )
+        yield Diagnosis("vectors", "ok", detail, hint)
     else:
         yield Diagnosis("vectors", "ok", "without pgvector: search is exact, in this process")
     if found.connections > CONNECTIONS_SHARE_MAX * found.connections_max:
         detail = f"{found.connections} of {found.connections_max} are in use"
         yield Diagnosis("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
-    yield Diagnosis(
-        "backups", "ok", "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
-    )
+    detail = "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
+    yield Diagnosis("backups", "ok", detail)
     more = f"{found.size_bytes / 1e6:.1f} MB with all namespaces"
     yield every_event_read(journal, more, "restore the database from its backup")

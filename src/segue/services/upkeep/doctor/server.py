@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ....core.base.values import count
 from ....effects.files.spool import Spool
 from ....settings import Settings, own_version
 from ....stores.base import Store
+from ....stores.remote import RemoteStore
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_store import open_store
 from .finding import Diagnosis, every_event_read, of_server
-
-if TYPE_CHECKING:
-    from ....stores.remote.ports import About
 
 _MAY = {
     "reader": "may only read: nothing of this machine is stored there",
@@ -43,7 +40,8 @@ def _pending(home: DataFolder) -> Diagnosis:
 
 
 def _server(home: DataFolder, journal: Store) -> Iterator[Diagnosis]:
-    found: About = journal.about()  # type: ignore[attr-defined]
+    assert isinstance(journal, RemoteStore)
+    found = journal.about()
     detail = f"{home.shared_store}: Segue {found.segue}, project {found.project}"
     own = own_version()
     if found.segue.split(".")[:2] != own.split(".")[:2]:

@@ -8,7 +8,6 @@ is noted.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from ....core.handover.markdown_layers import FrontMatter, read_front_matter
 from ....core.sessions import commands as do
 from ....core.sessions.command import Command
 from ....effects.git import repository as git
+from ....effects.git.queries import output_of
 from ....errors import BadName
 from ...workspace.data_folder import DataFolder
 from .lost_state import LostSession, SourceWords
@@ -68,21 +68,14 @@ def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[FrontMatter, str]
     if repository is None:
         return
     name = path.relative_to(root).as_posix()
-    for commit in _git(root, "log", f"-{VERSIONS_MAX}", "--all", "--format=%H", "--", name).decode().split():
-        told = read_front_matter(_git(root, "show", f"{commit}:{name}").decode("utf-8", "replace"))
+    for commit in _git(root, "log", f"-{VERSIONS_MAX}", "--all", "--format=%H", "--", name).split():
+        told = read_front_matter(_git(root, "show", f"{commit}:{name}"))
         if told is not None:
             yield told, f"{name} of commit {commit[:12]}"
 
 
-def _git(root: Path, *words: str) -> bytes:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *words], capture_output=True, timeout=_SECONDS, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return b""
-    return done.stdout if done.returncode == 0 else b""
+def _git(root: Path, *words: str) -> str:
+    return (output_of(root, *words, seconds=_SECONDS) or b"").decode("utf-8", "replace")
 
 
 def _commands(told: FrontMatter, where: str) -> list[Command]:
@@ -96,14 +89,10 @@ def _commands(told: FrontMatter, where: str) -> list[Command]:
         if not text.strip():
             continue
         wishes.append(do.Add(text))
-        if status == "done":
-            wishes.append(do.Done(text))
-        elif status == "active":
-            wishes.append(do.Begin(text))
-        elif status == "blocked":
-            wishes.append(do.Block(text, reason, True))
-        elif status == "dropped":
-            wishes.append(do.Drop(text, reason))
+        if status in ("done", "active"):
+            wishes.append(do.Done(text) if status == "done" else do.Begin(text))
+        elif status in ("blocked", "dropped"):
+            wishes.append(do.Block(text, reason, True) if status == "blocked" else do.Drop(text, reason))
     wishes += [do.Decide(text, why) for text, why in told.decisions if text.strip()]
     wishes += [do.Ask(text) for text in told.questions if text.strip()]
     wishes += [do.Learn(text) for text in told.findings if text.strip()]

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
 from ...._failpoints import trip
-from ....core.base.values import Value, count
+from ....core.base.values import Progress, Value, count, counted
 from ....core.journal.chain import Missing, faults
 from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
@@ -43,7 +43,6 @@ from .from_memories import gathered, put_back
 from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
 from .result import OF_A_STATE, Recovery, Rung
 
-Progress = Callable[[int, int, str], None]
 Tree = tuple[Path, str]
 """A working tree, and its folder of Markdown layers."""
 TROUBLES_MAX = 2
@@ -62,11 +61,10 @@ def recover(
         from .remote import recover_server
 
         return recover_server(home, settings, dry_run=dry_run)
-    if dry_run:
-        return _climb(home, settings, tree, dry_run=True, progress=progress)
-    private_folder(home.database.parent)
-    with alone(home.database):
-        return _climb(home, settings, tree, dry_run=False, progress=progress)
+    if not dry_run:
+        private_folder(home.database.parent)
+    with nullcontext() if dry_run else alone(home.database):
+        return _climb(home, settings, tree, dry_run=dry_run, progress=progress)
 
 
 def _climb(
@@ -180,9 +178,7 @@ def _build(home: DataFolder, path: Path, progress: Progress | None) -> _Built:
     read: list[sources.Source] = []
     rungs: list[Rung] = []
     places = sources.places(home)
-    for done, place in enumerate(places):
-        if progress:
-            progress(done, len(places), place.name)
+    for place in counted(places, progress, lambda place: place.name):
         found = sources.read_wreck(place)
         read.append(found)
         number = sum(len(events) for events in found.streams.values())

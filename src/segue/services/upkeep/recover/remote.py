@@ -16,6 +16,7 @@ from ....settings import Settings
 from ....stores.base import Store
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
+from ..rebuild import tally
 from . import from_runs
 from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
 from .result import Recovery, Rung
@@ -23,8 +24,7 @@ from .result import Recovery, Rung
 
 def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Recovery:
     """Look, and mend what can be mended from here. Raises what opening the store raises."""
-    where = settings.text("store")
-    key = settings.text("api_key")
+    where, key = settings.text("store"), settings.text("api_key")
     with open_workspace(home=home.path, store=where, folder=home.path, api_key=key or None) as workspace:
         journal = workspace.store
         trouble = _inspect(journal)
@@ -34,13 +34,10 @@ def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Re
         rungs = [Rung("store", "damaged" if trouble else "ok", detail)]
         if not trouble:
             rungs.append(refold(journal, mend=not dry_run))
-        rung, _ = merge_emergencies(workspace.home, lambda: nullcontext(workspace), dry_run=dry_run)
-        rungs.append(rung)
-        rung, missing = _transcripts(home, journal, dry_run=dry_run)
-        rungs.append(rung)
-        heads = journal.streams()
-        sessions = sum(name.startswith("session/") for name, _ in heads)
-        events = sum(version for _, version in heads)
+        merged, _ = merge_emergencies(workspace.home, lambda: nullcontext(workspace), dry_run=dry_run)
+        told, missing = _transcripts(home, journal, dry_run=dry_run)
+        rungs += [merged, told]
+        sessions, events = tally(journal)
     changed = not dry_run and any(rung.status == "used" for rung in rungs)
     return Recovery(rungs, sessions, events, missing, "", changed)
 
