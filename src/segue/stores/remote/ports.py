@@ -188,7 +188,7 @@ class RemotePort:
         try:
             return wire.decode(answer, method.answer)
         except msgspec.MsgspecError as fault:
-            raise StoreUnavailable(
-                f"{self.client.address.shown} answers in a way that this Segue does not understand: {fault}",
-                hint="are both of the same version?",
-            ) from None
+            told = (
+                f"{self.client.address.shown} answers in a way that this Segue does not understand: {fault}"
+            )
+            raise StoreUnavailable(told, hint="are both of the same version?") from None
