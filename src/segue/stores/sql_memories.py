@@ -15,16 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from ..core.base.lazy import json_decoder
-from ..core.memories.model import (
-    Audience,
-    Memory,
-    MemoryAudit,
-    MemoryFilter,
-    MemoryReader,
-    Vote,
-    fits,
-    may_read,
-)  # fmt: skip
+from ..core.memories import model as mem
+from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
 from ..core.memories.ranking import Neighbours, Pairs, SessionNeighbours, Texts
 from .matching import SqlWords, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
@@ -69,7 +61,7 @@ class Audiences:
         checked, seen = self._readers.get(reader, (0, []))
         newest = max(self._keys, default=0)
         if checked < newest:
-            seen = seen + [no for no, key in self._keys.items() if no > checked and may_read(reader, key)]
+            seen = seen + [no for no, key in self._keys.items() if no > checked and mem.may_read(reader, key)]
             if len(self._readers) > _READERS_CACHED:
                 self._readers.clear()
             self._readers[reader] = (newest, seen)
@@ -141,7 +133,7 @@ class SqlMemories(ABC):
         found: list[Memory] = []
         for row in self._newest_first(f"{self.WHOLE} AND {' AND '.join(clauses)}", values, whole=not limit):
             memory = memory_of(row)
-            if fits(where, memory, now):
+            if mem.fits(where, memory, now):
                 found.append(memory)
                 if limit and len(found) >= limit:
                     break
@@ -248,10 +240,10 @@ class SqlMemories(ABC):
         numbers, of_these = list(memories), "WHERE namespace = :namespace AND no = ANY(:numbers)"
         sql = f"SELECT no, model, body FROM segue.memory_vectors {of_these}"
         vectors = {row[0]: row[1:] for row in self._rows(sql, numbers=numbers)}
-        votes: dict[int, list[Vote]] = defaultdict(list)
+        votes: dict[int, list[mem.Vote]] = defaultdict(list)
         sql = f"SELECT no, voter, vote, at, context FROM segue.memory_votes {of_these} ORDER BY no, voter"
         for no, *vote in self._rows(sql, numbers=numbers):
-            votes[no].append(Vote(memories[no].id, *vote))
+            votes[no].append(mem.Vote(memories[no].id, *vote))
         trail: dict[int, list[MemoryAudit]] = defaultdict(list)
         sql = f"SELECT no, act, at, actor, reason FROM segue.memory_trail {of_these} ORDER BY line"
         for no, *trace in self._rows(sql, numbers=numbers):

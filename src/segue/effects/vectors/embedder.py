@@ -101,10 +101,8 @@ class EmbeddingServer:
                 rows = json.load(answer)["data"]
             vectors = [[float(x) for x in row["embedding"]] for row in sorted(rows, key=lambda r: r["index"])]
         except (error.URLError, OSError, ValueError, KeyError, TypeError) as fault:
-            raise AgentError(
-                f"the embedding endpoint did not answer as expected: {fault}",
-                hint="check `embedder_url`, or use `hash`",
-            ) from fault
+            told = f"the embedding endpoint did not answer as expected: {fault}"
+            raise AgentError(told, hint="check `embedder_url`, or use `hash`") from fault
         if len(vectors) != len(texts):
             hint = "check `embedder_model`"
             raise AgentError("the embedding endpoint left out some of the texts", hint=hint)

@@ -175,10 +175,8 @@ def _check_drafts(appends: Sequence[Append], access: Access) -> None:
 
 
 def _not_as(access: Access, other: str) -> NotAllowed:
-    return NotAllowed(
-        f"this key is bound to the agent {access.agent}, and this is by {other[:60]!r}",
-        hint=f"set SEGUE_ACTOR={access.agent}, or use another key",
-    )
+    told = f"this key is bound to the agent {access.agent}, and this is by {other[:60]!r}"
+    return NotAllowed(told, hint=f"set SEGUE_ACTOR={access.agent}, or use another key")
 
 
 def _headers(events: list[Event], *_: Any) -> list[tuple[bytes, bytes]]:
@@ -265,10 +263,8 @@ def _visible(found: list[tuple[int, Memory]], _: Any, access: Access) -> list[tu
 def _check_unbound(_: Store, asked: Any, access: Access) -> None:
     """What tells of every memory, whoever it is for, is not for a key of one agent."""
     if access.agent:
-        raise NotAllowed(
-            f"this key is bound to the agent {access.agent}, and this is about the memories of all",
-            hint="use an admin's key that is bound to no agent",
-        )
+        told = f"this key is bound to the agent {access.agent}, and this is about the memories of all"
+        raise NotAllowed(told, hint="use an admin's key that is bound to no agent")
 
 
 def _check_compact(_: Store, asked: Any, access: Access) -> None:

@@ -137,10 +137,9 @@ class Cleanup:
         if path.exists():
             old = _read(path)
             if not _continues(parcel, old):
-                raise errors.ConflictError(
-                    f"{path} holds another session {old.session}: nothing was overwritten",
-                    hint="move that file away, or restore it in another data folder",
-                )
+                told = f"{path} holds another session {old.session}: nothing was overwritten"
+                hint = "move that file away, or restore it in another data folder"
+                raise errors.ConflictError(told, hint=hint)
             if gzip.decompress(path.read_bytes()) == body:
                 return
         write_whole(path, gzip.compress(body, mtime=int(datetime.now(UTC).timestamp())))

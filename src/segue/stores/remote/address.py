@@ -68,10 +68,8 @@ class Address:
             elif name == "project":
                 self.project = value
             else:
-                raise BadSettings(
-                    "an address of a Segue server takes no other parameters than project and insecure",
-                    hint="give the key with SEGUE_API_KEY",
-                )
+                told = "an address of a Segue server takes no other parameters than project and insecure"
+                raise BadSettings(told, hint="give the key with SEGUE_API_KEY")
         if self.project and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", self.project):
             raise BadSettings("a project's name is made of letters, digits, dots and dashes", hint=HINT)
 

@@ -214,10 +214,8 @@ class Client:
                 raise Unsent("connection refused")
             opened.settimeout(max(0.001, deadline - time.monotonic()))
         except ssl.SSLCertVerificationError as fault:
-            raise self._hopeless(
-                f"its certificate is not trusted: {fault.verify_message}",
-                "check the address; an own authority is named by SSL_CERT_FILE",
-            ) from None
+            hint = "check the address; an own authority is named by SSL_CERT_FILE"
+            raise self._hopeless(f"its certificate is not trusted: {fault.verify_message}", hint) from None
         except socket.gaierror as fault:
             if fault.errno == socket.EAI_AGAIN:
                 raise Unsent(fault.strerror) from None
@@ -311,16 +309,12 @@ class Client:
     def _unreachable(self, reason: str) -> errors.StoreUnavailable:
         if reason == _OVER:
             reason = _unreached.get(self.address.shown, (0.0, ""))[1] or reason
-        return errors.StoreUnavailable(
-            f"cannot reach {self.address.shown}: {' '.join(reason.split())}",
-            hint="is the server up? `segue doctor` looks",
-        )
+        told = f"cannot reach {self.address.shown}: {' '.join(reason.split())}"
+        return errors.StoreUnavailable(told, hint="is the server up? `segue doctor` looks")
 
     def _in_doubt(self) -> errors.StoreUnavailable:
-        error = errors.StoreUnavailable(
-            f"{self.address.shown} did not answer a write: what was written may be there or not",
-            hint="look with `segue log` before you do it again",
-        )
+        told = f"{self.address.shown} did not answer a write: what was written may be there or not"
+        error = errors.StoreUnavailable(told, hint="look with `segue log` before you do it again")
         error.doubt = True
         return error
 

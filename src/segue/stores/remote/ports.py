@@ -188,7 +188,6 @@ class RemotePort:
         try:
             return wire.decode(answer, method.answer)
         except msgspec.MsgspecError as fault:
-            raise StoreUnavailable(
-                f"{self.client.address.shown} answers in a way that this Segue does not understand: {fault}",
-                hint="are both of the same version?",
-            ) from None
+            where = self.client.address.shown
+            told = f"{where} answers in a way that this Segue does not understand: {fault}"
+            raise StoreUnavailable(told, hint="are both of the same version?") from None
