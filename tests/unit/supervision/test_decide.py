@@ -41,9 +41,10 @@ RAN = Tally(runs=1)
         ("A command may take long.", RAN, Living(silent_seconds=601, in_call=True), Watch()),
         ("Not for ever.", RAN, Living(silent_seconds=1801, in_call=True), End("hung", "silent for 1801 s")),
         ("A retry may help.", RAN, Living(trouble="rate", troubled_seconds=10), Watch()),
-        ("Not for ever.", RAN, Living(trouble="rate", troubled_seconds=61), End("rate", "it tries in vain")),
+        ("Not for ever.", RAN, Living(trouble="rate", troubled_seconds=61),
+         End("rate", "it keeps retrying in vain")),
         ("No login: ended.", RAN, Living(trouble="auth", troubled_seconds=61),
-         End("auth", "it tries in vain")),
+         End("auth", "it keeps retrying in vain")),
     ],
 )  # fmt: skip
 def test_a_living_agent_is_watched_or_ended(
