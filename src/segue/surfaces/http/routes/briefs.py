@@ -21,7 +21,7 @@ Bytes = Annotated[
 ]
 Form = Annotated[Literal["text", "json", "markdown"], Meta(description="The format of the brief.")]
 Budget = Annotated[
-    str, Meta(max_length=32, description="minimal, balanced, full, or a number of tokens from 600 up.")
+    str, Meta(max_length=32, description="minimal, balanced, full, or a number of tokens from 300 up.")
 ]
 _MEDIA_TYPES = {"text": TEXT, "json": JSON, "markdown": "text/markdown"}
 
