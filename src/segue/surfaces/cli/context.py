@@ -277,7 +277,7 @@ def read_file(name: str) -> bytes:
 
 
 def write_file(name: str, body: bytes) -> None:
-    """Write a file that only the user can read."""
+    """Write a file; a new one is readable by its owner only."""
     import os
 
     try:

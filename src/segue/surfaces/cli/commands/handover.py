@@ -127,7 +127,7 @@ def _standing(context: CommandContext) -> HandoverStatus:
 
 
 def _condenser(context: CommandContext) -> Condense:
-    """A function that lets a model add to an archive; None without ``--with-model``."""
+    """A function with which a model adds to an archive. Raises NoModel."""
     from ....services.models import config, refine
     from ..progress import model_progress
 

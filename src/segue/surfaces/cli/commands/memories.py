@@ -63,7 +63,7 @@ def _audit(context: CommandContext) -> int:
 
 
 def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memory]], str]:
-    """A function that lets a model add to the summary of pruned memories; None without ``--with-model``."""
+    """A function with which a model adds to the summary of pruned memories. Raises NoModel."""
     from ....services.models import config, refine
     from ..progress import model_progress
 
