@@ -1,10 +1,10 @@
-"""Grounding: what a model said of a transcript, held to the transcript.
+"""Grounding: checking what a model said about a transcript against that transcript.
 
-A claim names the steps or files that it rests on and is kept only if they were among what the model was
-given, if every word of weight in it stands in them, in their order and with their sense, and if nothing that
-was observed speaks against it: a check that failed, an item that is not finished. Everything else is dropped
-and counted, with the reason. What is kept is as trusted as the least trusted voice that it rests on.
-Whatever a model sends, this neither raises nor lets it through on trust.
+A claim names the steps or files that it rests on. It is kept only if the model was given these, if they
+contain every significant word of the claim in the same order and sense, and if nothing that was observed
+contradicts it, such as a check that failed or an item that is not finished. Every other claim is dropped and
+counted, with the reason. What is kept is as trusted as the least trusted voice that it rests on. Whatever a
+model sends, nothing here raises, and nothing is accepted unchecked.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def ground(claims: Iterable[Any], sources: Sequence[ClaimSource], facts: Observe
 
 
 def holds(claim: Claim, facts: ObservedFacts) -> bool:
-    """Whether nothing that was observed since speaks against a claim."""
+    """Whether nothing that was observed since contradicts a claim."""
     return not _contradiction(claim.kind, claim.text, facts)
 
 
@@ -161,7 +161,7 @@ def gives_orders(text: str) -> bool:
     return sentences.gives_orders(text) or _ORDERS.search(text) is not None
 
 
-# -- does it stand in what it names?
+# -- is it supported by what it names?
 
 _PATH = regex(r"[\w.~-]*(?:/[\w.~-]+)+/?|\b[\w-]+\.[a-z][a-z0-9]{0,4}\b")
 _NUMBER = regex(r"(?<![\w.])\d+(?:[.,:]\d+)*%?(?![\w])")
@@ -189,7 +189,7 @@ _GLUE = frozenset(
 
 
 def _stems(text: str) -> list[str]:
-    """The words of weight, in order."""
+    """The significant words, as stems and in order."""
     found = []
     for match in _WORD.finditer(text.lower()):
         word = stem(match.group().replace("’", "'"))
@@ -277,7 +277,7 @@ def _in_order(said: Sequence[str], there: Sequence[str]) -> bool:
     return all(any(word == other for other in left) for word in said)
 
 
-# -- does something that was observed speak against it?
+# -- does something that was observed contradict it?
 
 _FINISHED = regex(
     r"\b(?:done|complete[ds]?|completely|finish\w*|pass(?:es|ed|ing)?|green|verified|works?|working|ready|"
@@ -289,7 +289,7 @@ _PROOF = regex(r"\b(?:pass\w*|green|verified|works?|working|proven|tests?|checks
 
 
 def _contradiction(kind: str, text: str, facts: ObservedFacts) -> str:
-    """What was observed that speaks against a text; empty if nothing does."""
+    """What was observed that contradicts a text; empty if nothing does."""
     claims_end = _FINISHED.search(text) is not None and _NOT.search(text) is None
     if claims_end:
         if any(_about(text, item) for item in facts.unfinished):

@@ -96,7 +96,7 @@ def schema() -> dict[str, Any]:
 
 
 def proposed(value: Any, task: str, repository: ProjectFacts) -> tuple[PlanDraft, dict[str, int]]:
-    """What of a model's plan can stand, and how much was taken out, by reason."""
+    """The usable parts of a model's plan, and how many were removed, by reason."""
     out: Counter[str] = Counter()
     raw = value if isinstance(value, dict) else {}
     items = _lines(raw.get("items"), ITEMS_MAX, out)

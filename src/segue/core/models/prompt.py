@@ -1,9 +1,9 @@
-"""What a model is asked, and with what: the digest's facts and chosen excerpts, within so many bytes.
+"""What a model is asked, and what it is sent: the digest's facts and chosen excerpts, within a size limit.
 
 Excerpts are taken while a transcript is read, from all of it: the user's words, what the agent said of
-choices and causes, what failed. Each stands under the number of its step, which is what a claim must name.
-All of it is data between two lines that no text inside can repeat, since they hold its hash; what to do
-stands outside.
+choices and causes, what failed. Each is labelled with the number of its step, which a claim must name. All of
+it is data between two lines that no text inside can repeat, since they contain its hash; the instructions are
+outside.
 """
 
 from __future__ import annotations

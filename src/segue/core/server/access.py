@@ -1,9 +1,9 @@
 """Who may do what on a server: keys, their roles, and the project that each is bound to.
 
-A key is a random token, shown once. What is kept of it is a hash, so that nobody who reads the tables can use
-it; its id, which is not secret, is the first part of the token and stands in logs and the audit. A project is
-a store of its own: what a key may reach is decided by the store that it is given, and what it may do there by
-its role. A key that is bound to an agent acts as that agent only.
+A key is a random token, shown once. Only its hash is stored, so that nobody who reads the tables can use it;
+its id, which is not secret, is the first part of the token and appears in logs and the audit. A project is a
+store of its own: the store that a key is given decides what it can reach, and its role what it may do there.
+A key that is bound to an agent acts as that agent only.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class KeyRecord(Value):
     role: str
     project: str
     agent: str = ""
-    """The only agent that it may act as; empty: any."""
+    """The only agent that it may act as; empty for any."""
     name: str = ""
     created: str = ""
     created_by: str = ""
     expires: str = ""
-    """Until when it holds; empty: for good."""
+    """Until when it is valid; empty for ever."""
     revoked: str = ""
     """When it was revoked."""
 

@@ -19,7 +19,7 @@ ALIKE = 0.8
 
 
 class NearMiss(Value):
-    """A text that named no row, in a plan or list of questions of so many rows."""
+    """A text that matched no row of a plan or a list of questions, and the number of its rows."""
 
     text: str
     rows: int

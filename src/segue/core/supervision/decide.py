@@ -261,7 +261,7 @@ def backoff(policy: Policy, waits: int) -> float:
 
 
 def _how(gone: Gone) -> How:
-    """Whether to go on in the same conversation: while there is room in it, and unless that just failed."""
+    """Whether to continue the same conversation: while there is room in it, and unless that just failed."""
     fits = gone.cause in ("crashed", "rate", "done") and max(gone.share, gone.filled) < RESUME_SHARE
     in_vain = gone.resumed and not gone.progressed
     return "resume" if gone.native and fits and not in_vain else "fresh"

@@ -1,4 +1,4 @@
-"""`segue hook`: what agents call; whatever happens, the agent goes on."""
+"""`segue hook`: what agents call; whatever happens, the agent can continue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..context import CommandContext
     examples=("segue hook claude-code SessionStart < event.json", "segue hook codex Stop < event.json"),
 )  # fmt: skip
 def hook(context: CommandContext) -> int:
-    """Answer an agent; whatever happens, the agent goes on."""
+    """Answer an agent; whatever happens, the agent can continue."""
     import sys
 
     from ....settings import data_folder

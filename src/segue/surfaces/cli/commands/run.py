@@ -60,7 +60,7 @@ LIMITS = (
     ),
 )  # fmt: skip
 def run(context: CommandContext) -> int:
-    """Launch agents on a goal, or go on with the current session, until it is done."""
+    """Launch agents on a goal, or continue the current session, until it is done."""
     from ....services.supervision import begin
 
     args = context.args

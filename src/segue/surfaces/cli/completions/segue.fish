@@ -214,7 +214,7 @@ complete -c segue -n '_shtab_segue_using budget' -l no-color -d 'no colours, eve
 complete -c segue -n '_shtab_segue_using budget' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using budget; and test $_shtab_segue_npos -eq 0' -ka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default the current one'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a bootstrap -d 'start from the manifest: where the work stands, and whether everything is still in place'
-complete -c segue -n '_shtab_segue_using bootstrap' -l seconds -x -d 'finish within so many seconds; at most 30'
+complete -c segue -n '_shtab_segue_using bootstrap' -l seconds -x -d 'finish within this many seconds; at most 30'
 complete -c segue -n '_shtab_segue_using bootstrap' -l no-checks -d 'do not run the checks that had passed'
 complete -c segue -n '_shtab_segue_using bootstrap' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using bootstrap' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'

@@ -235,7 +235,7 @@ _shtab_segue_block_options=(
 _shtab_segue_block_defaults_added=0
 
 _shtab_segue_bootstrap_options=(
-  "--seconds[finish within so many seconds\; at most 30]:N:"
+  "--seconds[finish within this many seconds\; at most 30]:N:"
   "--no-checks[do not run the checks that had passed]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"

@@ -313,7 +313,7 @@ def export(caller: Caller, body: ExportIn) -> ExportOut:
 
 
 def live_memories(caller: Caller, namespace: str, agent: str) -> dict[str, Memory]:
-    """The memories of a namespace that an agent may read and that are not deprecated, by id."""
+    """The memories of a namespace that an agent may read and that are still valid, by id."""
     service = caller.segue.memories
     reader = service.reader(agent=agent, namespace=namespace)
     return {one.id: one for one in service.store.listing(reader, MemoryFilter(), now())}

@@ -51,8 +51,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def unpacked(body: bytes, bytes_max: int) -> bytes:
-    """The content of a gzip body. Raises TooLarge if it is larger than that, and UsageError if it is not
-    gzip."""
+    """The content of a gzip body. Raises TooLarge if it is larger than that, or is not complete gzip data."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
         found = unpacker.decompress(body, bytes_max + 1)
@@ -61,5 +60,5 @@ def unpacked(body: bytes, bytes_max: int) -> bytes:
     if len(found) > bytes_max or unpacker.unconsumed_tail:
         raise TooLarge(f"more than {bytes_max:,} bytes when unpacked")
     if not unpacker.eof:
-        raise TooLarge("it is not gzip to its end")
+        raise TooLarge("the gzip data is incomplete")
     return found
