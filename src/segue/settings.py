@@ -19,14 +19,14 @@ from .errors import BadSettings
 
 
 class Setting(Value):
-    """A setting that exists."""
+    """The declaration of a setting."""
 
     name: str
     default: str | int | float | bool
-    """Its value if nothing is said, which is of the type that every value has."""
+    """Its default, whose type every value must have."""
     about: str
     variable: str = ""
-    """The variable of the environment, if it is another than SEGUE_ and the name."""
+    """Its environment variable, if that is not SEGUE_ and the name in capitals."""
     in_project: bool = True
 
     @property
@@ -42,7 +42,7 @@ DECLARED: tuple[Setting, ...] = (
     Setting(
         "store",
         "",
-        "where sessions are kept: sqlite:///PATH, postgresql://… or https://…; empty: segue.db of the home",
+        "where sessions are kept: sqlite:///PATH, postgresql://… or https://…; empty: in the data folder",
         in_project=False,
     ),
     Setting("api_key", "", "the key for a Segue server", in_project=False),
@@ -50,14 +50,19 @@ DECLARED: tuple[Setting, ...] = (
     Setting("organization", "personal", "the organization of new sessions", variable="SEGUE_ORG"),
     Setting("project", "", "the project's key; empty: found from git, else the path"),
     Setting("type", "coding", "the type of new sessions"),
-    Setting("pause_file", "", "one more place where a PAUSE file brakes"),
+    Setting("pause_file", "", "another path at which a PAUSE file stops all writes"),
     Setting("busy_timeout_ms", 10_000, "how long to wait for a busy store", in_project=False),
     Setting("backup_keep", 5, "how many backups are kept", in_project=False),
-    Setting("backup_events", 500, "a backup is due after so many writes", in_project=False),
-    Setting("backup_hours", 24.0, "or, after any write, when the last is so old", in_project=False),
+    Setting("backup_events", 500, "after how many writes a backup is due", in_project=False),
+    Setting(
+        "backup_hours",
+        24.0,
+        "how old the last backup may be before a write makes a new one",
+        in_project=False,
+    ),
     Setting("lease_seconds", 900.0, "how long a hold lasts without renewal"),
-    Setting("resumable_days", 7, "how long a paused or crashed session is offered"),
-    Setting("cleanup_days", 30, "ended sessions older than this are archived"),
+    Setting("resumable_days", 7, "how long a paused or crashed session is listed as resumable"),
+    Setting("cleanup_days", 30, "how long ago a session must have ended to be archived"),
     Setting(
         "archive_bytes_max",
         1_000_000_000,
@@ -67,7 +72,7 @@ DECLARED: tuple[Setting, ...] = (
     Setting(
         "archive_days_max",
         365,
-        "copies of runs that were active last before so many days go; 0: age is no reason",
+        "how long after its last activity the copy of a run is removed; 0: never because of its age",
         in_project=False,
     ),
     Setting(
@@ -81,33 +86,35 @@ DECLARED: tuple[Setting, ...] = (
     Setting(
         "check_environment",
         "",
-        "names of more variables that checks are given, separated by spaces",
+        "names of further variables that checks get, separated by spaces",
         in_project=False,
     ),
     Setting(
         "check_output_bytes_max",
         4_000_000,
-        "how much of a check's output is kept; of more, the beginning and the end",
+        "how much of a check's output is kept; of a longer one, its beginning and its end",
         in_project=False,
     ),
     Setting(
         "evidence_bytes_max",
         1_000_000_000,
-        "how large the kept outputs of checks may become; the oldest go first",
+        "how large the kept outputs of checks may become; the oldest are removed first",
         in_project=False,
     ),
     Setting(
         "embedder", "auto", "how memories are compared: auto, hash, minilm or endpoint", in_project=False
     ),
-    Setting("embedder_url", "", "an endpoint that speaks OpenAI's form, up to /v1", in_project=False),
-    Setting("embedder_model", "", "the model that the endpoint is asked for", in_project=False),
+    Setting("embedder_url", "", "an endpoint with OpenAI's API, up to /v1", in_project=False),
+    Setting("embedder_model", "", "the model to request from that endpoint", in_project=False),
     Setting("embedder_key", "", "the key for that endpoint", in_project=False),
     Setting(
-        "windows", "", "sizes of context windows that are other than known: MODEL=TOKENS …, or TOKENS for all"
+        "windows",
+        "",
+        "context window sizes that differ from the known ones: MODEL=TOKENS …, or TOKENS for all",
     ),
-    Setting("pressure_threshold", 0.8, "from which share of the window on the recovery is prepared"),
-    Setting("notes", "", "folders with notes, beside those found by convention, separated by commas"),
-    Setting("hook_brief_bytes", 2_048, "how large a brief may be that is put before an agent"),
+    Setting("pressure_threshold", 0.8, "how full the window must be for the recovery to be prepared"),
+    Setting("notes", "", "folders with notes, in addition to the conventional ones, separated by commas"),
+    Setting("hook_brief_bytes", 2_048, "how large the brief for an agent may be"),
     Setting(
         "gate_stops_max",
         2,
@@ -119,14 +126,14 @@ DECLARED: tuple[Setting, ...] = (
     Setting(
         "idle_minutes",
         120.0,
-        "an active session that was silent for longer had a timeout, noticed when it is resumed; 0: never",
+        "how long an active session may be silent before it times out, as noticed on resume; 0: forever",
     ),
     Setting("redact", True, "mask secrets in every text that is stored", in_project=False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}
 PROJECT_FILE = "segue.toml"
 TABLES = ("handover",)
-"""Tables of a settings file that have a reader of their own; see ``table_of``."""
+"""Tables of a settings file that other modules read; see ``table_of``."""
 
 
 class Origin(Value):
@@ -177,12 +184,13 @@ def user_file(environment: Mapping[str, str]) -> Path:
 
 
 def environment_now() -> dict[str, str]:
-    """The process's environment: read by ``Segue()`` and the surfaces, by nothing else."""
+    """The environment of the process; only ``Segue()`` and the surfaces read it."""
     return dict(os.environ)
 
 
 def store_of(environment: Mapping[str, str]) -> str:
-    """The store that the environment names, or else the user's file; for whoever needs no other setting."""
+    """The store that the environment or else the user's file names, for callers that need no other
+    setting."""
     given = environment.get("SEGUE_STORE", "")
     if given:
         return given
@@ -191,7 +199,7 @@ def store_of(environment: Mapping[str, str]) -> str:
 
 
 def content_hash(path: Path) -> str:
-    """What ``segue trust`` accepts of a project's file; empty if there is no file."""
+    """The hash of a project's file that ``segue trust`` accepts; empty if there is no file."""
     import hashlib
 
     try:
@@ -208,7 +216,7 @@ def resolve(
     project_trusted: bool = False,
     user_config: Path | None = None,
 ) -> Settings:
-    """Every setting's value, by the order of the layers."""
+    """All settings, each from the first layer that has it. Raises BadSettings."""
     values = {s.name: Origin(s.name, s.default, "default", s.about) for s in DECLARED}
     if user_config is not None and user_config.is_file():
         for name, value in _read_toml(user_config).items():
@@ -237,7 +245,7 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        raise BadSettings(f"{path}: {fault}", hint="mend the file; see `segue config --help`") from fault
+        raise BadSettings(f"{path}: {fault}", hint="correct the file; see `segue config --help`") from fault
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -249,7 +257,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def table_of(name: str, *files: Path | None) -> tuple[dict[str, Any], str]:
-    """A table and the file that has it: the first of these files in which it stands; empty if none has."""
+    """A table and its file, from the first of these files that has it; empty if none has."""
     for path in files:
         found = _toml(path).get(name) if path is not None and path.is_file() else None
         if found is None:
@@ -297,7 +305,7 @@ def _from_text(setting: Setting, text: str) -> Any:
 
 
 def own_version() -> str:
-    """The version of the Segue that is installed; empty if none is."""
+    """The installed version of Segue; empty if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,8 +1,8 @@
-"""Answers of models as values, whatever came: JSON, JSON in prose, JSON that was cut off, or nothing.
+"""The values in models' answers, whatever these are: JSON, JSON in prose, JSON that was cut off, or nothing.
 
-Where an endpoint cannot hold its model to a schema, what it sends is searched for the first object or list
-that can be read; of one that was cut off, the elements that are whole are taken. Nothing here raises, and no
-answer costs more time than its length.
+Where an endpoint cannot enforce a schema, its answer is searched for the first object or list that can be
+parsed; of one that was cut off, the complete elements are taken. Nothing here raises, and the time taken is
+linear in the length of the answer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KEY = regex(r'"(\w{1,40})"\s*:\s*\[')
 
 
 def _salvaged(text: str, start: int) -> dict[str, list[Any]] | None:
-    """Of an object that was cut off: its lists, with the elements that are whole."""
+    """The lists of an object that was cut off, with their complete elements."""
     found: dict[str, list[Any]] = {}
     place = start
     while len(found) < DEPTH_MAX and (match := _KEY.search(text, place)):

@@ -1,9 +1,9 @@
-"""What Segue does when an agent calls: the hot path, behind ``segue hook``.
+"""What Segue does when an agent calls a hook: the code behind ``segue hook``, which must be fast.
 
-Nothing here may break or slow the agent. The store is asked with a short patience; what it does not take
-goes to the spool, and what it cannot say is left out of the answer. Hooks never hold a session. The same
-event from two installs acts once. A stop is refused only where a run claims to be done (or under ``segue
-run``), only by verdicts that are known, and only so many times.
+Nothing here may break or slow down the agent. The store gets only a short time; what it does not take goes to
+the spool, and what it does not tell is left out of the reply. Hooks never hold a session. The same event from
+two installations takes effect once. A run is kept from stopping only if it claims to be done (or under
+``segue run``), only because of verdicts that are known, and only a limited number of times.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ from ..workspace.workspace import Workspace
 from .spool_drain import GIVEN, drain, session_of_run, spool_of, store
 
 PATIENCE_MS = 60
-"""How long a hook waits for a busy store, each time; after the first time it asks no more."""
+"""How long a hook waits for a busy store; after the first time it does not try again."""
 PATIENCE_REMOTE_MS = 250
-"""For a server, which is further away; the first time that it does not answer is the last."""
+"""The same for a server, which is further away."""
 ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
 LOOKS_MAX = 256
-"""Of so many runs it is remembered when they were last looked at."""
+"""For how many runs it is remembered when they were last looked at."""
 SUPERVISED = "SEGUE_SUPERVISED"
 """Set by ``segue run`` for the agents that it launches."""
 
 
 def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str]) -> bytes:
-    """What the agent is told; never raises. What could not be stored is in the spool."""
+    """The reply to the agent; never raises. What could not be stored is in the spool."""
     folder = Path(home)
     try:
         event = wire.read(agent, name, payload)
         if event is None:
             _spool(folder, agent, name, payload)
-            log(folder, f"hook {agent} {name}: {len(payload)} bytes that are no event")
+            log(folder, f"hook {agent} {name}: {len(payload)} bytes that are not an event")
             return b""
         off = is_off(DataFolder(folder), Path(event.cwd or "/"))
         if event.side or off or not _first(folder, event, name, payload):
@@ -80,12 +80,13 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
 
 
 def _pid(agent: str, environment: Mapping[str, str]) -> int:
-    told = environment.get(traits_of(agent_of(agent)).pid_variable, "")
-    return int(told) if told.isdecimal() else 0
+    pid = environment.get(traits_of(agent_of(agent)).pid_variable, "")
+    return int(pid) if pid.isdecimal() else 0
 
 
 def _store(environment: Mapping[str, str]) -> str:
-    """The store that is set; empty if the settings cannot be read, which opening it will say."""
+    """The configured store; empty if the settings cannot be read, which is reported when the store is
+    opened."""
     with suppress(SegueError):
         return store_of(environment)
     return ""
@@ -99,7 +100,7 @@ def _spool(home: Path, agent: str, name: str, payload: bytes) -> None:
 
 
 def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
-    """Whether no other install has answered this event a moment ago."""
+    """Whether no other installation has answered this event a moment ago."""
     if event.kind not in ("start", "prompt", "compact", "stop"):
         return True
     size = 0
@@ -145,10 +146,10 @@ class Handler:
         cwd = Path(event.cwd)
         self.folder = cwd if event.cwd and cwd.is_dir() else Path.cwd()
         self.writes = True
-        """Until the store, or a PAUSE file, says otherwise."""
+        """False as soon as the store refuses a write or a PAUSE file is found."""
 
     def answer(self) -> HookReply:
-        """Do what the event asks for."""
+        """Handle the event and return the reply."""
         try:
             workspace = open_workspace(
                 folder=self.folder, environment=self.environment, actor=self.event.agent
@@ -178,7 +179,7 @@ class Handler:
         return answer(workspace) if answer is not None else HookReply()
 
     def _without_store(self, fault: SegueError) -> HookReply:
-        """The event is spooled; a run that starts still gets what transcripts alone say."""
+        """Spool the event; a run that starts still gets a brief from transcripts alone."""
         log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault.message}")
         if not isinstance(fault, Paused):
             _spool(self.home, self.event.agent, self.name, self.payload)
@@ -196,7 +197,7 @@ class Handler:
             )
 
     def _try(self, write: Callable[[], object]) -> bool:
-        """Write if the store takes it; after the first refusal nothing more is tried."""
+        """Whether a write succeeded; after the first failure no other write is tried."""
         if not self.writes:
             return False
         try:
@@ -221,27 +222,27 @@ class Handler:
     def _tell(
         self, workspace: Workspace, about: HookEvent, kind: str = "brief", *, stored: bool = True
     ) -> HookReply:
-        """Hand the brief for an event over, once, and keep that it was."""
+        """Reply with the brief for an event, unless it was given already, and record that it was given."""
         budget, event = max(256, int(workspace.settings.number("hook_brief_bytes"))), self.event
-        told = brief_for_hook(workspace, about, budget=budget)
-        if not told.text:
+        brief = brief_for_hook(workspace, about, budget=budget)
+        if not brief.text:
             return HookReply()
         stream = delivered.stream_of_run(event.agent, event.native)
         before = [body for body in self._bodies(workspace, stream) if isinstance(body, ev.BriefGiven)]
-        text = told.text
+        text = brief.text
         if event.source == "compact" and kind == "brief":
             count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
             text = f"{text}\n(after compaction {count} of this run)"  # the same text would not be sent twice
         if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
             return HookReply()
         body = delivered.brief_body(
-            workspace, text, kind=kind, source=event.source, session=told.session, declared=told.declared
+            workspace, text, kind=kind, source=event.source, session=brief.session, declared=brief.declared
         )
         write = partial(delivered.append, workspace.store, stream, [body], actor=event.agent)
         kept = stored and self._try(write)
         if not kept and not workspace.pause_file.in_force():
-            told_as = {"native": event.native, "body": msgspec.to_builtins(body)}
-            _spool(self.home, event.agent, GIVEN, msgspec.json.encode(told_as))
+            delivery = {"native": event.native, "body": msgspec.to_builtins(body)}
+            _spool(self.home, event.agent, GIVEN, msgspec.json.encode(delivery))
         return HookReply(context=text if kind == "brief" else f"{STEER}\n{text}")
 
     def _bodies(self, workspace: Workspace, stream: str) -> list[ev.Body]:
@@ -266,7 +267,8 @@ class Handler:
         return False
 
     def _look(self, workspace: Workspace) -> HookReply:
-        """Take in what is new, see how full the window is, prepare if a trigger fired."""
+        """Read what is new in the transcript, check how full the window is, and prepare if a trigger
+        fired."""
         event = self.event
         if event.window and event.model:
             remember_window(workspace.home, event.model, event.window)
@@ -298,7 +300,7 @@ class Handler:
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
     ) -> tuple[str, ...]:
-        """Prepare the recovery if there is a reason; the reasons."""
+        """Prepare the recovery if there is a reason to, and return the reasons."""
         word = self.home / "hook" / "looks" / self.event.native
         before = _marks(word)
         features = self._proven(workspace)
@@ -359,7 +361,7 @@ class Handler:
         stream = delivered.stream_of_run(self.event.agent, self.event.native)
         body = ev.StopRefused(self.event.turn, gate.text, session.id)
         if not self._try(lambda: delivered.append(workspace.store, stream, [body], actor=self.event.agent)):
-            return HookReply()  # what cannot be counted could go on for ever
+            return HookReply()  # if refusals cannot be counted, they could go on for ever
         return HookReply(refuse=gate.text)
 
     def _featured(self, workspace: Workspace, session: SessionHandle | None) -> SessionHandle | None:
@@ -372,8 +374,8 @@ class Handler:
         return None
 
     def _refused(self, workspace: Workspace) -> int:
-        """How often this run was kept from stopping since the user spoke last; our own words, which some
-        agents give back as a prompt, are not the user's."""
+        """How often this run was kept from stopping since the user's last prompt. Our own text, which some
+        agents return as a prompt, does not count as the user's."""
         count, reason = 0, ""
         for body in self._bodies(workspace, delivered.stream_of_run(self.event.agent, self.event.native)):
             if isinstance(body, ev.RunHooked) and body.kind == "prompt":

@@ -1,10 +1,10 @@
-"""`segue init` and `uninit`: into the files of agents and out again, to the byte.
+"""`segue init` and `segue uninit`: writing to the files of agents, and restoring them byte for byte.
 
-Everything that will be written is known, and can be shown, before anything is. A file that cannot be
-read, understood or written stops it before the first write. Before a file is changed for the first time
-its bytes are kept; if nobody changed it since, taking out means putting those bytes back, else only what
-is ours goes. What was done is written down first (``installed.json``), so that a death in the middle is
-taken back by the next `uninit`. Links are followed: the file behind them is changed.
+Everything that will be written is known, and can be shown, before anything is written. A file that cannot be
+read, parsed or written stops an installation before its first write. Before a file is changed for the first
+time its bytes are kept; if nobody has changed it since, `uninit` puts those bytes back, otherwise it removes
+only what is ours. What is about to be done is recorded first (``installed.json``), so that the next `uninit`
+can revert an installation that was killed. Symbolic links are followed: the file behind them is changed.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ Names = Sequence[str]
 
 
 class PlannedWrite(Value):
-    """A file, as it is and as it will be."""
+    """A file before and after a change."""
 
     path: str
     agent: str
     about: str
     before: bytes | None
-    """None: there is no such file."""
+    """None if there is no such file."""
     after: bytes | None
-    """None: it goes."""
+    """None if the file is removed."""
     mode: int = 0o644
 
     @property
@@ -55,7 +55,7 @@ class PlannedWrite(Value):
         return self.before != self.after
 
     def diff(self) -> str:
-        """What changes, as people read it."""
+        """The change as a unified diff."""
         old = (self.before or b"").decode("utf-8", "replace").splitlines(keepends=True)
         new = (self.after or b"").decode("utf-8", "replace").splitlines(keepends=True)
         begins = "/dev/null" if self.before is None else self.path
@@ -65,17 +65,18 @@ class PlannedWrite(Value):
 
 
 class InstalledFile(Value):
-    """A file that was changed, and how to take it back."""
+    """A file that was changed, and how to restore it."""
 
     path: str
     agent: str
     scope: str
     roots: tuple[str, ...]
-    """The working trees for which it was; empty: all of the user's."""
+    """The working trees that it was changed for; empty means all of the user's."""
     before: str
-    """The name of the kept bytes; empty: there was no such file."""
+    """The name of the kept bytes; empty if there was no such file."""
     after: str
-    """The hash of what was written; empty: others changed the file too, so that only what is ours goes."""
+    """The hash of what was written; empty if others changed the file, too, so that only what is ours is
+    removed."""
     made: tuple[str, ...] = ()
 
 
@@ -93,12 +94,12 @@ class InstallReport(Value):
     scope: str
     changes: list[PlannedWrite]
     notes: list[str]
-    """What is left for the user."""
+    """What is left for the user to do."""
     dry: bool = False
 
 
 def read(home: DataFolder) -> Installed:
-    """What is installed; nothing if that was never written down."""
+    """What is installed; empty if nothing was ever recorded."""
     with suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
     return Installed()
@@ -112,7 +113,7 @@ def found_agents(where: InstallTarget) -> list[Installer]:
 
 
 def chosen(names: Names, where: InstallTarget) -> list[Installer]:
-    """The agents that were named, else all that are here."""
+    """The agents that were named, else all that are on this machine. Raises UsageError."""
     if not names:
         return found_agents(where)
     unknown = [name for name in names if name not in texts.installers()]
@@ -124,7 +125,7 @@ def chosen(names: Names, where: InstallTarget) -> list[Installer]:
 
 
 def can_serve() -> bool:
-    """Whether the MCP server can start here: it is an extra of the package."""
+    """Whether the MCP server can run here: the SDK is an optional dependency."""
     return find_spec("mcp") is not None
 
 
@@ -141,7 +142,7 @@ def where_of(
     home: DataFolder, root: Path, environment: Mapping[str, str], scope: Scope, *, mcp: bool,
     live: bool = False, status_line: bool = False,
 ) -> InstallTarget:  # fmt: skip
-    """Who installs what for whom, on this machine."""
+    """The target of an installation on this machine."""
     python, hook = sys.executable, hook_file.file_of(home)
     server = (python, "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
@@ -149,7 +150,7 @@ def where_of(
 
 
 def planned(installers: Iterable[Installer], where: InstallTarget) -> list[PlannedWrite]:
-    """What will be written. NotWritable if a file cannot be understood or written; nothing is touched."""
+    """What would be written; nothing is changed. Raises NotWritable if a file cannot be parsed or written."""
     changes = []
     for one in installers:
         for edit in one.edits(where):
@@ -161,13 +162,14 @@ def planned(installers: Iterable[Installer], where: InstallTarget) -> list[Plann
 
 
 def _full(where: InstallTarget, **more: Any) -> InstallTarget:
-    """The same with everything that is optional."""
+    """The same target with everything that is optional."""
     server = where.mcp or (where.python, "-m", "segue", "mcp")
     return replace(where, live=True, status_line=True, mcp=server, **more)
 
 
 def _mark(home: DataFolder, agent: str, where: InstallTarget) -> Path:
-    """The file that says that an agent's hooks are meant for these projects."""
+    """The marker file that says that an agent's hooks are meant for this project, or for all of the
+    user's."""
     top = roots_folder(home, agent)
     return top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
 
@@ -194,7 +196,7 @@ def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> Planned
 
 def _cannot(path: Path, why: str) -> NotWritable:
     return NotWritable(
-        f"{path} was left alone: {why}", hint="mend the file, or leave this agent out with --agent"
+        f"{path} was left alone: {why}", hint="correct the file, or leave this agent out with --agent"
     )
 
 
@@ -218,7 +220,7 @@ def install(
     roots = () if where.scope == "user" else (str(where.root),)
     for change in changes:
         known[change.path] = _entry(home, change, where.scope, roots, known.get(change.path))
-    for one in installers:  # files that are right already may be meant for one more place
+    for one in installers:  # files that need no change may be needed by one more working tree
         for edit in one.edits(where):
             path = os.path.realpath(edit.path)
             if path in known:
@@ -255,7 +257,7 @@ def _entry(
 
 
 def _is_as_we_left_it(home: DataFolder, entry: InstalledFile, now: bytes | None) -> bool:
-    """Whether nobody changed the file since it was written, or since before that: then its old bytes hold."""
+    """Whether the file is as we wrote it or as it was before, so that nobody else has changed it."""
     if now is None:
         return not entry.before
     return hashlib.sha256(now).hexdigest() == entry.after or now == _kept(home, entry)
@@ -280,7 +282,7 @@ def _keep(home: DataFolder, entries: Iterable[InstalledFile]) -> None:
 
 
 def _put(change: PlannedWrite) -> None:
-    """Whole or not at all, with the mode that the file has; folders get the user's usual mode."""
+    """Write a file atomically with its present mode; new folders get the user's default mode."""
     path = Path(change.path)
     if change.after is None:
         path.unlink(missing_ok=True)
@@ -292,7 +294,7 @@ def _put(change: PlannedWrite) -> None:
 
 
 def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write: Callable[[], int]) -> int:
-    """Let an agent change its own file because of us, so that it is taken back with the rest."""
+    """Let an agent change its own file for us, recorded so that `uninit` reverts that as well."""
     real = Path(os.path.realpath(path))
     known = {entry.path: entry for entry in read(home).entries}
     before = real.read_bytes() if real.exists() else None
@@ -309,14 +311,14 @@ def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write:
 
 
 def roots_folder(home: DataFolder, agent: str) -> Path:
-    """Where it is marked for which projects an agent's hooks are meant."""
+    """The folder of the markers that say for which projects an agent's hooks are meant."""
     return home.path / "hook" / "roots" / agent
 
 
 def take_out(
     home: DataFolder, where: InstallTarget, names: Names = (), *, everywhere: bool = False, dry: bool = False
 ) -> InstallReport:
-    """Take back what was written: for this project, for the user, or everything."""
+    """Remove what was written: for this project, for the user, or everything."""
     left: list[InstalledFile] = []
     changes: list[PlannedWrite] = []
     made: list[str] = []
@@ -355,7 +357,8 @@ def take_out(
 def _lessened(
     home: DataFolder, entry: InstalledFile, where: InstallTarget, others: tuple[str, ...]
 ) -> tuple[PlannedWrite | None, InstalledFile]:
-    """A file that others need, without what was for this working tree alone; and what is known of it."""
+    """The change that removes what only this working tree needs from a shared file, and the new entry for the
+    file."""
     entry = replace(entry, roots=others)
     if where.scope != "project":
         return None, entry
@@ -376,7 +379,8 @@ def _lessened(
 
 
 def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> PlannedWrite:
-    """The file of before if nobody changed it, else the file of now without what is ours."""
+    """The change back to the old content if nobody else changed the file, else the removal of what is
+    ours."""
     path = Path(entry.path)
     try:
         now: bytes | None = path.read_bytes()
@@ -396,7 +400,7 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
 
 
 def _same_json(one: bytes, other: bytes) -> bool:
-    """Whether both say the same: then the older text, with its layout, is the right one."""
+    """Whether both are the same JSON; the older text, with its layout, is then preferred."""
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
         return bool(msgspec.json.decode(one) == msgspec.json.decode(other))
     return False
@@ -426,7 +430,7 @@ def _all_edits(
 
 
 def _strays(where: InstallTarget, names: Names, known: set[str]) -> list[PlannedWrite]:
-    """What is ours in files of this scope although nothing says so: the data folder was lost."""
+    """Removals of what is ours in files of this scope without a record, as after the data folder was lost."""
     changes = []
     for name in names or texts.installers():
         for edit in texts.installer(name).edits(_full(where)):
@@ -445,7 +449,7 @@ def _strays(where: InstallTarget, names: Names, known: set[str]) -> list[Planned
 def _tidy(
     home: DataFolder, left: list[InstalledFile], where: InstallTarget, names: Names, *, everywhere: bool
 ) -> None:
-    """What init put into the data folder goes with the last thing that needed it."""
+    """Remove what init put into the data folder once nothing needs it any more."""
     for name in names or texts.installers():
         with suppress(OSError):
             _mark(home, name, where).unlink()

@@ -1,9 +1,9 @@
 """Draining the spool: what recording hooks saw goes into the streams of their runs, exactly once.
 
-One drain at a time. A file is taken away from the writers, stored in one commit and removed; if the
-process dies in between, the next drain meets the same records again and knows them by their ids. The same
-event from two installs (user, project, plugin) is told by its content and its moment, and stored once.
-What belongs to a place or a session where Segue is off is dropped.
+Only one drain runs at a time. A file is renamed away from the writers, stored in one commit and removed; if
+the process dies in between, the next drain finds the same records again and recognises them by their ids. The
+same event from two installations (user, project, plugin) is recognised by its content and time, and stored
+once. What belongs to a folder or a session where Segue is off is dropped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SAME_SECONDS = 5.0
 TEXT_CHARS = 2_000
 OBSERVER = "segue"
 GIVEN = "segue-given"
-"""A brief that was given to a run and could not be stored then."""
+"""The event name of a record about a brief that was given to a run and could not be stored then."""
 
 
 def spool_of(home: Path) -> Spool:
@@ -42,8 +42,8 @@ def spool_of(home: Path) -> Spool:
 
 
 def drain(workspace: Workspace, *, commands: bool = True) -> int:
-    """Store everything that waits; how many records were new. StoreError if the store does not take it.
-    Without ``commands`` only what hooks saw: a hook has no time for more."""
+    """Store everything that waits, and return how many records were new. Raises StoreError. Without
+    ``commands`` only the records of hooks are stored, because a hook has no time for more."""
     if commands:
         workspace.drain_offline()
     spool = spool_of(workspace.home.path)
@@ -59,7 +59,7 @@ def drain(workspace: Workspace, *, commands: bool = True) -> int:
             return stored
     except StoreBusy as busy:
         if "draining" in busy.message:
-            return 0  # somebody else is at it
+            return 0  # another process is draining
         raise
 
 
@@ -117,7 +117,7 @@ def _unknown(
 
 
 def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | None]:
-    """Where a record goes and what is kept of it; None if nothing is."""
+    """The stream for a record, and the body to store there; None if nothing is stored."""
     total = f"{checksum(b'', record.payload):016x}"
     if record.event == GIVEN:
         return _given(record)
@@ -127,8 +127,8 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
     except (SegueError, ValueError):
         event, stream = None, UNREADABLE
     if event is None:
-        told = f"{len(record.payload)} bytes that could not be read" if record.payload else "nothing"
-        return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=told, pid=record.pid)
+        text = f"{len(record.payload)} bytes that could not be read" if record.payload else "nothing"
+        return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=text, pid=record.pid)
     folder = Path(event.cwd or "/")
     if event.side or is_off(workspace.home, folder, session_of_run(workspace, event.agent, event.native)):
         return stream, None
@@ -141,9 +141,9 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
 
 def _given(record: SpoolRecord) -> tuple[str, ev.Body | None]:
     with suppress(msgspec.MsgspecError, SegueError, KeyError, TypeError):
-        told = msgspec.json.decode(record.payload)
-        body = msgspec.convert(told["body"], ev.BriefGiven)
-        return stream_of_run(record.agent, str(told["native"])), body
+        delivery = msgspec.json.decode(record.payload)
+        body = msgspec.convert(delivery["body"], ev.BriefGiven)
+        return stream_of_run(record.agent, str(delivery["native"])), body
     return UNREADABLE, None
 
 

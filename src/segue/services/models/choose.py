@@ -1,4 +1,4 @@
-"""Which models are asked: set, taken out, and tried."""
+"""Choosing which models are asked, removing some, and testing them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .config import ModelChoice, ModelConfig
 
 
 class Trial(Value):
-    """A model that was asked for a word."""
+    """The result of testing a model."""
 
     name: str
     reply: ModelReply | None = None
-    """What it answered, and at what cost; None if it did not."""
+    """Its answer and what that cost; None if it did not answer."""
     why: str = ""
 
 
@@ -28,7 +28,8 @@ def choose(
     workspace: Workspace, chosen: Sequence[ModelChoice], *, add: bool = False, call: float | None = None,
     session: float | None = None, day: float | None = None,
 ) -> ModelConfig:  # fmt: skip
-    """Ask these models from now on, beside those of before if ``add``; caps that are not given stay."""
+    """Ask these models from now on, with ``add`` in addition to those that are set; caps that are not given
+    stay."""
     before = config.load(workspace)
     given = {"call": call, "session": session, "day": day}
     caps = replace(before.caps, **{name: cap for name, cap in given.items() if cap is not None})
@@ -38,7 +39,7 @@ def choose(
 
 
 def take_out(workspace: Workspace, names: Collection[str]) -> ModelConfig:
-    """Ask these models no more; without names, none at all."""
+    """Stop asking these models or, without names, any model."""
     before = config.load(workspace)
     left = [choice for choice in before.models if names and choice.name not in names]
     made = config.model_config(left, before.caps)
@@ -47,7 +48,7 @@ def take_out(workspace: Workspace, names: Collection[str]) -> ModelConfig:
 
 
 def try_each(workspace: Workspace, *, say: Announce | None = None) -> Iterator[Trial]:
-    """Ask one model after the other for a word, within the caps; NoModel if none is set."""
+    """Test one model after the other, within the caps. Raises NoModel if none is set."""
     found = config.load_required(workspace)
     for choice in found.models:
         yield _tried(workspace, choice, found.caps, say)

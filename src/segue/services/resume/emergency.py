@@ -169,7 +169,7 @@ Handler = Callable[[int, FrameType | None], None]
 
 
 def watch_signals(names: Iterable[str], handler: Handler) -> dict[int, Any]:
-    """Let a handler have these signals, where the main thread asks for it. Returns the handlers of before."""
+    """Install a handler for these signals, if called in the main thread. Returns the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
@@ -177,7 +177,7 @@ def watch_signals(names: Iterable[str], handler: Handler) -> dict[int, Any]:
 
 
 def unwatch_signals(before: Mapping[int, Any], handler: Handler) -> None:
-    """Put the handlers of before back, unless somebody else has the signals by now."""
+    """Restore the previous handlers, unless other code has taken over the signals."""
     for number, other in before.items():
         if signal.getsignal(number) == handler:
             signal.signal(number, other)

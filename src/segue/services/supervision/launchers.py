@@ -17,7 +17,8 @@ def launchable() -> dict[str, str]:
 
 
 def chosen(workspace: Workspace, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The agents that were asked for; else the one that worked here last, else the first installed one."""
+    """The agents that were named; else the one that worked here last, else the first installed one. Raises
+    UsageError or NotInstalled."""
     known = launchable()
     by_word = {**{command: name for name, command in known.items()}, **{name: name for name in known}}
     path = workspace.environment.get("PATH")

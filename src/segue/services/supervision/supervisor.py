@@ -1,8 +1,8 @@
-"""`segue run`: launches agents, watches them, and goes on until the work is proven or cannot go on.
+"""`segue run`: launches agents and watches them until the work is proven or cannot continue.
 
-What to do is decided in ``core/supervision/decide.py``; here it is done and told. Everything that the next
-supervisor needs is durable before it counts, so this one may be killed at any moment. The work is done when
-the gate of the features says so, and when nothing of the plan is left.
+What to do is decided in ``core/supervision/decide.py``; here it is done and reported. Everything that the
+next supervisor needs is stored before it takes effect, so this one may be killed at any moment. The work is
+done when the gate of the features says so and nothing of the plan is left.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TELL_SECONDS = 1.0
 
 
 class Notice(Value):
-    """Something that happened, for whoever looks on."""
+    """Something that happened, for whoever is watching."""
 
     kind: str
     """launched, working, ended, left behind, proving, waiting, stopped."""
@@ -59,7 +59,7 @@ class Notice(Value):
 
 
 class RunFinished(Value):
-    """How it ended."""
+    """How a supervised run ended."""
 
     session: str
     outcome: str
@@ -75,7 +75,7 @@ Tell = Callable[[Notice], None]
 
 
 def launcher_of(name: str) -> Launcher:
-    """How an agent is started; UsageError for one that cannot be."""
+    """How an agent is started. Raises UsageError for one that cannot be launched."""
     found: Launcher | None = getattr(agent_of(name), "launcher", None)
     if found is None:
         raise UsageError(f"{name} cannot be launched", hint="claude-code, codex, opencode and gemini-cli can")
@@ -103,7 +103,7 @@ class Supervisor:
         self._before = self.kept.tally
 
     def ask_to_stop(self) -> None:
-        """End the agent gently and pause; also from a signal handler."""
+        """End the agent gently and pause the session; may be called from a signal handler."""
         self._asked_to_stop = True
 
     @property
@@ -111,7 +111,7 @@ class Supervisor:
         return self.kept.policy
 
     def run(self) -> RunFinished:
-        """Until it is done or cannot go on."""
+        """Supervise until the work is done or cannot continue."""
         with self.session.hold(holder="segue run"):
             action = self._picked_up()
             while isinstance(action, decide.Launch):
@@ -120,7 +120,7 @@ class Supervisor:
             return self._finish(action)
 
     def _picked_up(self) -> decide.Launch | decide.Stop:
-        """What an earlier supervisor left: a living child, a dead one, or nothing."""
+        """The first action, given what an earlier supervisor left: a living child, a dead one, or nothing."""
         launch = self.kept.under_way
         if launch is None:
             waited = self.kept.waiting
@@ -181,14 +181,14 @@ class Supervisor:
         )  # fmt: skip
 
     def _watched(self, launch: Launched, child: processes.Child) -> decide.Gone:
-        """Look at a child until it is gone; why it is gone."""
+        """Watch a child until it is gone, and return how it ended."""
         chosen = launch.how == "resume" or traits_of(agent_of(launch.agent)).id_can_be_chosen
         chosen = chosen and not self.kept.options.screen
         native = launch.native if chosen else self._heard(launch, child).native
         following = Following(
             self.workspace, launch.agent, native, began=launch.began, known=frozenset(launch.known)
         )
-        began, told, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()
+        began, reported, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()
         self._before = self.kept.tally
         while True:
             code = child.exit_code()
@@ -216,8 +216,8 @@ class Supervisor:
                 heard = self._heard(launch, child)
                 retry = _asked_to_wait(look.fault, heard) if action.cause == "rate" else 0.0
                 return self._gone(launch, look, action.cause, action.why, retry)
-            if now - told > TELL_SECONDS:
-                told = now
+            if now - reported > TELL_SECONDS:
+                reported = now
                 self._say("working", launch, look.last_said, now - began, look)
             time.sleep(TICK_SECONDS)
 
@@ -257,7 +257,7 @@ class Supervisor:
         progressed = look.calls > launch.calls
         tally = self.kept.tally
         fruitless = 0 if progressed or cause in ("paused", "rate", "full") else tally.fruitless + 1
-        if cause == "done":  # the gate decides what that is worth
+        if cause == "done":  # the gate decides whether that is so
             fruitless = tally.fruitless
         waits = tally.waits if cause == "rate" else 0
         out = (*tally.out, launch.agent) if cause == "auth" else tally.out
@@ -268,8 +268,8 @@ class Supervisor:
         )  # fmt: skip
         self._keep(ended)
         self._output(launch.mark).unlink(missing_ok=True)
-        told = {"done": "says it is done", "full": f"{detail}: handed over"}
-        words = told.get(cause, f"{cause} ({detail})")
+        named = {"done": "says it is done", "full": f"{detail}: handed over"}
+        words = named.get(cause, f"{cause} ({detail})")
         self._say("ended", ended, f"{words} after {_span(seconds)}", seconds, look)
         for one in self._left:
             self._say("left behind", ended, f"pid {one.pid} still runs: {one.command[:120]}")
@@ -290,7 +290,7 @@ class Supervisor:
         return action
 
     def _proven(self, gone: decide.Gone) -> decide.Gone:
-        """Whether a "done" is one: checks are run, the plan is looked at."""
+        """Whether a "done" is true: the checks are run and the plan is looked at."""
         features = Features(self.session)
         state = self.session.state
         if state.features:
@@ -324,7 +324,7 @@ class Supervisor:
             return
         launch = self.kept.launches[-1]
         text = f"{action.why}: waiting {_span(action.wait_seconds)}"
-        until = time.time() + action.wait_seconds  # a limit outlives whoever waits for its end
+        until = time.time() + action.wait_seconds  # the limit may outlast this supervisor
         waiting = decide.Waiting(action.agent, action.how, action.why, until)
         self.kept = replace(self.kept, waiting=waiting)
         self._save()
@@ -361,7 +361,7 @@ class Supervisor:
         return next_prompt(self.workspace, self.session, action.why, self._left)
 
     def _take_in(self, launch: Launched, look: Look) -> None:
-        """Digest, copy and manifest of what it left; none of it is worth losing the work for."""
+        """Sync the run and write the manifest; a failure of either must not stop the work."""
         with suppress(SegueError, OSError):
             if look.path and agent_of(launch.agent).form != "database":
                 sync(self.workspace, shares=True, paths=[Path(look.path)], session=self.session.id)
@@ -373,7 +373,8 @@ class Supervisor:
             )  # fmt: skip
 
     def _orphans(self, launch: Launched) -> list[processes.LeftoverProcess]:
-        """What a dead agent left running. Its own program, without a launcher, is ended: two would write."""
+        """What a dead agent left running. The agent's own program is killed, because two would write to one
+        conversation."""
         command, left = launcher_of(launch.agent).command, []
         for one in processes.leftover_processes(launch.mark):
             program = one.command.split(" ")[0].rpartition("/")[2]
@@ -382,9 +383,9 @@ class Supervisor:
             else:
                 left.append(one)
         if left:
-            told = "; ".join(f"pid {one.pid}: {one.command[:100]}" for one in left[:5])
+            names = "; ".join(f"pid {one.pid}: {one.command[:100]}" for one in left[:5])
             with suppress(SegueError):
-                self.session.apply(do.Note(f"run {launch.number} left processes running: {told}"))
+                self.session.apply(do.Note(f"run {launch.number} left processes running: {names}"))
         return left
 
     def _heard(self, launch: Launched, child: processes.Child) -> AgentOutput:
@@ -394,7 +395,7 @@ class Supervisor:
         return self.workspace.home.path / "launches" / f"{mark}.out"
 
     def _spend(self, launch: Launched, look: Look) -> None:
-        """Add what this run has cost so far; a conversation that goes on counts once."""
+        """Add what this run has cost so far; a conversation that is continued counts once."""
         before = self._before
         earlier = next((one for one in reversed(self.kept.launches[:-1]) if one.native == look.native), None)
         tokens = look.tokens - (earlier.tokens if earlier and look.native else 0)
@@ -435,7 +436,8 @@ def _span(seconds: float) -> str:
 
 
 def _asked_to_wait(fault: str, heard: AgentOutput) -> float:
-    """How many seconds a limited agent asks to wait, as its records or its words say; 0 where they do not."""
+    """How many seconds a rate-limited agent asks to wait, according to its records or its text; 0 if they do
+    not say."""
     if heard.resets_at > time.time():
         return heard.resets_at - time.time()
     return heard.retry_seconds or told_wait(fault, datetime.now().astimezone(), _zone)

@@ -82,7 +82,7 @@ def _was_down(home: DataFolder) -> bool:
 
 
 def _note_reached(home: DataFolder, reached: bool) -> None:
-    """Leave or remove the note for other processes. It only saves them time, so failing is no error."""
+    """Leave or remove the note for other processes. It only saves them time, so failing is not an error."""
     with suppress(OSError):
         if reached:
             home.unreachable_note.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a command is: its name, what it takes, how it is explained, and the function that carries it out."""
+"""The declaration of a command: its name, its arguments, its help, and the function that carries it out."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ class CliCommand:
         self, name: str, *arguments: Argument, json: str, examples: Sequence[str], session: str = "",
         more: str = "", actions: Mapping[str, Run] | None = None,
     ) -> None:  # fmt: skip
-        """``json`` says what ``--json`` gives. ``session`` is ``id`` for an optional ID and --session,
-        ``flag`` for --session only. ``more`` is what may follow ``--``, as the usage line shows it. With
-        ``actions`` the first argument names one of them, and no other function is needed."""
+        """``json`` describes the output of ``--json``. ``session`` is ``id`` for an optional ID and
+        --session, ``flag`` for --session only. ``more`` is what may follow ``--``, as the usage line shows
+        it. With ``actions``, the first argument names one of them, and no other function is needed."""
         self.name = name
         self.arguments = arguments
         self.json = json
@@ -88,11 +88,11 @@ class CliCommand:
 
     @property
     def about(self) -> str:
-        """What it does, in a line; from the table."""
+        """What it does, in one line; from the table."""
         return TABLE[self.name][1]
 
     def parser(self) -> Parser:
-        """A parser of its command line."""
+        """A parser for its command line."""
         from .parser import Parser  # argparse is slow to load, and the overview of all commands needs none
 
         own = [*self.arguments, *({"id": [_ID, _SESSION], "flag": [_SESSION]}.get(self.session, ()))]

@@ -83,7 +83,7 @@ class CommandContext:
         return opened
 
     def _report_brought(self, workspace: Workspace) -> None:
-        """Say what had waited for the server, and what became of it."""
+        """Report what had waited for the server, and what became of it."""
         brought = workspace.brought
         if brought is None:
             return
@@ -93,7 +93,7 @@ class CommandContext:
             self.warn(f"a pending change was refused, and is recorded in the session as an error: {text}")
 
     def look(self) -> Segue:
-        """The same for a command that only looks: where nothing is stored yet, nothing is made."""
+        """The same for a command that only reads: where nothing is stored yet, no store is created."""
         if self._segue is None:
             from ...api.for_command import segue_for_looking
 
@@ -101,8 +101,9 @@ class CommandContext:
         return self._segue
 
     def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
-        """What Segue answers to one who only looks; without its store if that is damaged, which may show only
-        while it is asked, so it is asked once more. None is no answer then. ``instead``: what it goes by."""
+        """The result of ``ask`` for a command that only reads. If the store cannot be read, which may show
+        only while it is used, ``ask`` is called again without it, and a warning says what is used
+        ``instead``; if that gives None, the error is raised."""
         from ...errors import AccessError, DamagedError, StoreError
 
         try:
@@ -136,7 +137,7 @@ class CommandContext:
         return str(given or flag)
 
     def needed(self, name: str, what: str) -> str:
-        """An argument that this action cannot do without."""
+        """An argument that this action needs. Raises UsageError if it is missing."""
         given = getattr(self.args, name)
         if not given:
             hint = f"segue {self.command} {self.args.action} {name.upper()}"
@@ -153,7 +154,7 @@ class CommandContext:
         return DataFolder(data_folder(self.environment))
 
     def own_settings(self) -> Settings:
-        """The settings without those of the project: the store knows whether they are trusted."""
+        """The settings without the project's file, because only the store knows whether that is trusted."""
         from ...settings import resolve, user_file
 
         return resolve(
@@ -162,7 +163,8 @@ class CommandContext:
         )  # fmt: skip
 
     def check_paused(self) -> None:
-        """Paused if there is a PAUSE file in the data folder or in the project; asks no store."""
+        """Raise Paused if there is a PAUSE file in the data folder or in the project; the store is not
+        asked."""
         from ...services.workspace.working_tree import check_pause
 
         check_pause(self.folder, self.data_folder().path, self.own_settings().text("pause_file"))
@@ -182,7 +184,7 @@ class CommandContext:
             write(self.out, as_json(value))
 
     def report(self, value: Any, *lines: str, code: int = 0) -> int:
-        """Give programs a value and people lines; the exit code of the command."""
+        """Print a value for programs or lines for people, and return the exit code of the command."""
         self.say(*lines)
         self.emit(value)
         return code
@@ -190,7 +192,7 @@ class CommandContext:
     def listed(
         self, value: Any, head: Sequence[str], rows: Iterable[Sequence[str]], empty: str, *, stretch: int = -1
     ) -> int:
-        """Give programs a value and people a table of it, or a sentence if there is nothing in it."""
+        """Print a value for programs or, for people, a table of it, or a sentence if it is empty."""
         if self.json or not value:
             return self.report(value, empty)
         self.say(*table(head, rows, self.style, stretch=stretch))
@@ -222,7 +224,7 @@ class CommandContext:
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Print a line; what the encoding of the stream cannot express is replaced."""
+    """Print a line; characters that the stream cannot encode are replaced."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     if not text.isascii():
         text = text.encode(encoding, "replace").decode(encoding)
@@ -237,7 +239,7 @@ def write(stream: TextIO, text: str) -> None:
 
 
 def write_bytes(stream: TextIO, body: bytes) -> None:
-    """Print bytes as they are; as text where the stream takes no other."""
+    """Print bytes as they are, or as text if the stream accepts only that."""
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(body.decode())
@@ -253,7 +255,7 @@ def stdin_text() -> str:
 
 
 def _input() -> bytes:
-    if sys.stdin is None:  # whoever started us closed it
+    if sys.stdin is None:  # the parent process closed it
         raise UsageError("there is no standard input to read", hint="give the text itself, or a file")
     buffer = getattr(sys.stdin, "buffer", None)
     return bytes(buffer.read()) if buffer is not None else sys.stdin.read().encode()
@@ -275,7 +277,7 @@ def read_file(name: str) -> bytes:
 
 
 def write_file(name: str, body: bytes) -> None:
-    """Write a user's own file, for the user only."""
+    """Write a file; a new one is readable by its owner only."""
     import os
 
     try:
@@ -287,7 +289,7 @@ def write_file(name: str, body: bytes) -> None:
 
 
 def facts(pairs: list[str]) -> dict[str, Any]:
-    """The facts of ``--meta KEY=VALUE``; a value that is JSON is taken as that, all else as text."""
+    """The facts in ``--meta KEY=VALUE``; a value that is JSON is parsed, any other is text."""
     found: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")

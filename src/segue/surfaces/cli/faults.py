@@ -1,4 +1,4 @@
-"""Errors, in words for people and, with ``--json``, as an object for programs."""
+"""Reporting errors: as text for people and, with ``--json``, as an object for programs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,8 @@ def _say(text: str) -> None:
 
 
 def _close_pipe() -> None:
-    """The reader of the output is gone: let the interpreter flush into nothing at its end."""
+    """Redirect the output to nowhere, because its reader is gone and the interpreter will flush it at
+    exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):

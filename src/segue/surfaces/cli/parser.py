@@ -1,8 +1,6 @@
-"""The parser of one command.
-
-A parser is made for the command that was asked for and for no other. The global options may
-stand before and after the command. Help is written here rather than by argparse, so that it is
-the same on every version of Python and serves as the reference.
+"""The parser of a command; only the parser of the command that is run is made. Global options may come before
+or after the command. Help is written here rather than by argparse, so that it is the same on every version of
+Python and serves as the reference.
 """
 
 from __future__ import annotations
@@ -14,11 +12,12 @@ from typing import Any, NoReturn
 from ...errors import UsageError
 
 Declared = Sequence[tuple[Sequence[str], Mapping[str, Any]]]
-"""Arguments and options: the names of each, and the rest that argparse takes."""
+"""Arguments and options: the names of each, and its settings for argparse."""
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Argparse asks for one at every argument; without a width it would look at the terminal."""
+    """A formatter with a fixed width: argparse makes one for every argument, and would look at the terminal
+    each time."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=100)
@@ -28,7 +27,8 @@ class Parser(argparse.ArgumentParser):
     """The parser of one command; a bad command line is a UsageError."""
 
     def __init__(self, name: str, own: Declared, shared: Declared, more: str = "") -> None:
-        """``own`` has only this command, ``shared`` every one; ``more`` is as in ``CliCommand``."""
+        """``own`` are the options of this command, ``shared`` those of every command; ``more`` is as in
+        ``CliCommand``."""
         super().__init__(prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter)
         self.name = name
         self.own = len(own)
@@ -45,13 +45,13 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"see `segue {self.name} --help`")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """The words as values; options and arguments may stand in any order."""
+        """The values of a command line; options and arguments may be in any order."""
         if "--" in words or not any(a.nargs in ("+", "*", "?") for a in self.positionals()):
             return self.parse_args(words)
         return self.parse_intermixed_args(words)
 
     def positionals(self) -> list[argparse.Action]:
-        """The arguments that are no options."""
+        """The arguments that are not options."""
         return [action for action in self._actions if not action.option_strings]
 
     def options(self, *, shared: bool = False) -> list[argparse.Action]:

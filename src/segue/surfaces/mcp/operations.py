@@ -1,4 +1,4 @@
-"""What each tool does: its arguments as values, the service that it calls, and what that gave as an object.
+"""What each tool does: it reads the arguments, calls a service, and returns the result as an object.
 
 An object is what the command of the same operation prints with ``--json``. Texts are taken as they are,
 except ``-``: on a command line it stands for standard input, and a model has none.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...api.segue import Segue
 
 TYPE, LIMIT = "standard", 10
-"""Of memories: the type of one that is kept, and how many are found, if nothing is said."""
+"""The default type of a memory, and how many memories are found by default."""
 
 
 TEXTS = ("done", "begin", "add", "unblock", "ask", "learn", "error")
@@ -45,7 +45,7 @@ class ToolCall(Value):
 
 
 def stores_nothing(tool: Tool, given: Arguments) -> bool:
-    """Whether a call only looks."""
+    """Whether a call only reads."""
     if tool.name == "plan":
         return not _changes_plan(given)
     return tool.name in ("recall", "since") or given.get("action") in ("list", "show")
@@ -56,7 +56,7 @@ def _changes_plan(given: Arguments) -> bool:
 
 
 def perform(tool: Tool, call: ToolCall) -> Any:
-    """Do what a tool is for; the object that it gives."""
+    """Carry out a call and return its result."""
     return _OPERATIONS[tool.name](call)
 
 
@@ -88,7 +88,7 @@ def _plan(call: ToolCall) -> Any:
 
 
 def checkpoint_commands(call: ToolCall) -> list[do.Command]:
-    """The commands that the arguments of a checkpoint or of a plan come to."""
+    """The commands for the arguments of a checkpoint or of a plan."""
     fields: dict[str, Any] = {name: call.given.get(name) for name in ("focus", "summary", "goal", "name")}
     fields["note"] = call.text("note") if "note" in call.given else None
     fields |= {name: tuple(call.texts(name)) for name in TEXTS}

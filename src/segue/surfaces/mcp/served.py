@@ -1,8 +1,9 @@
 """The eight tools on a server: the same operations, on the sessions of the key's project, many at once.
 
-Which session is meant is said by the header ``Segue-Session``, else it is the one that this key last worked
-on here, else the only one that is open; with several nothing is guessed. A server has no working tree: what
-needs one is said to be done on the machine with the code. A reader's key calls what only looks.
+The header ``Segue-Session`` says which session is meant; by default it is the one that this key last worked
+on here, else the only one that is open; with several, nothing is guessed. A server has no working tree: a
+tool that needs one says that it must be used on the machine with the code. A reader's key can call only tools
+that read.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from .operations import ToolCall, begin, perform, stores_nothing
 from .tools import Arguments, Tool
 
 NOWHERE = {
-    "verify": "checks are run on the machine with the code: `segue verify` there",
-    "since": "what changed in the project is seen on the machine with the code: `segue since` there",
+    "verify": "checks run on the machine with the code: use `segue verify` there",
+    "since": "what changed in the project is known on the machine with the code: use `segue since` there",
 }
 _REMEMBERED_MAX = 4_096
 _NAMED_MAX = 8
 
 
 class ServedCaller(Value):
-    """Who calls: the sessions as they may be seen, the key behind it, and the session that was named."""
+    """Who calls: the sessions that the caller may see, the key, and the session that was named."""
 
     segue: Segue
     access: Access
@@ -46,7 +47,7 @@ class ServedCalls:
         self._lock = threading.Lock()
 
     def call(self, caller: ServedCaller, name: str, arguments: Arguments) -> ToolOutcome:
-        """Run a tool; what goes wrong is an outcome too."""
+        """Run a tool; an error is an outcome, too."""
         return outcome_of(
             lambda tool, given: ToolOutcome(as_json(self._call(caller, tool, given))), name, arguments
         )
@@ -112,7 +113,7 @@ class ServedCalls:
 
 
 def _resumed(segue: Segue, session: str, budget: str) -> dict[str, Any]:
-    """What can be told of a session without a working tree."""
+    """What is known about a session without a working tree."""
     saved = segue.attach(session).resume()
     restored = segue.restore(session, budget=budget) if budget else None
     return saved_object(

@@ -13,7 +13,7 @@ from ..context import CommandContext
 @command(
     "bootstrap",
     optional("file", "FILE", "a manifest; by default the newest of this project"),
-    argument("--seconds", "N", "finish within so many seconds; at most 30", type=float, default=30.0),
+    argument("--seconds", "N", "finish within this many seconds; at most 30", type=float, default=30.0),
     flag("--no-checks", "do not run the checks that had passed"),
     json="Boot (docs/reference/library.md)",
     examples=("segue bootstrap", "segue bootstrap --no-checks", "segue bootstrap manifest.json"),

@@ -43,7 +43,7 @@ def brief(context: CommandContext) -> int:
 
 
 def _print(context: CommandContext, text: str) -> int:
-    """UTF-8 whatever the terminal says: the bytes were counted."""
+    """Print as UTF-8 whatever the terminal's encoding is, because the budget is in bytes."""
     write_bytes(context.out, text.encode("utf-8", "replace") + b"\n")
     return 0
 
@@ -60,7 +60,7 @@ def _written(context: CommandContext, path: Path | None, form: Format) -> str:
 
 
 def _of_input(agent: str, most: int, form: Format) -> str:
-    """The brief of what comes in: readers want a file, so it is one while it is read."""
+    """The brief of standard input, from a temporary file, because readers need one."""
     from tempfile import TemporaryDirectory
 
     from ....errors import TranscriptUnreadable
@@ -77,7 +77,7 @@ def _of_input(agent: str, most: int, form: Format) -> str:
 
 
 def _uncollected(work: Callable[[], str]) -> str:
-    """Without the garbage collector: many small values, no cycles."""
+    """Run without the garbage collector: there are many small values, and no cycles."""
     import gc
 
     was_on = gc.isenabled()
@@ -90,5 +90,5 @@ def _uncollected(work: Callable[[], str]) -> str:
 
 
 def _names_a_file(what: str) -> bool:
-    """Whether it is meant as a file although there is none; ``codex/0193a7c4`` is a run."""
+    """Whether a name that is not an existing file looks like one; ``codex/0193a7c4`` is a run."""
     return what.startswith(("/", ".", "~")) or what.endswith((".json", ".jsonl", ".db"))

@@ -19,7 +19,7 @@ from ..context import CommandContext, text_or_stdin
 
 
 class _Opens(argparse.Action):
-    """An option that another one may add to: kept as [text, addition or None]."""
+    """An option that another one may add to; stored as [text, addition or None]."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, space: argparse.Namespace, values: Any, flag: str | None = None
@@ -86,7 +86,7 @@ def checkpoint(context: CommandContext) -> int:
 
 
 def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:
-    """The commands that the options come to."""
+    """The commands for the options."""
     threads = (topic.partition("=") for topic in args.thread)
     made = Checkpoint(
         done=tuple(args.done), begin=tuple(args.begin), add=tuple(args.add),
@@ -102,7 +102,7 @@ def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> 
 
 
 def _blocked(entry: Sequence[str | None], state: Callable[[], SessionState]) -> tuple[str, str]:
-    """(item, reason) of ``ITEM=REASON``; an item of the plan may have a ``=`` in its own text."""
+    """The item and the reason in ``ITEM=REASON``; an item of the plan may contain ``=`` itself."""
     text, reason = entry[0] or "", entry[1]
     if reason is not None or "=" not in text or find_item(state(), text) >= 0:
         return text, reason or ""

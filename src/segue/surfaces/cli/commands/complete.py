@@ -47,7 +47,7 @@ def complete(context: CommandContext) -> int:
 
 
 def _summed_up(context: CommandContext, session: Session) -> str:
-    """A summary by the model that was set, of what its claims hold; empty without one."""
+    """A summary by the configured model, made of those of its claims that hold; empty if there is none."""
     from ....services.models import refine
     from ..progress import model_progress
 

@@ -36,7 +36,8 @@ def config(context: CommandContext) -> int:
 
 
 def _origins(context: CommandContext) -> list[Origin]:
-    """The settings; without the project's file if the store, which knows what is trusted, cannot be read."""
+    """All settings; without the project's file if the store, which knows whether that is trusted, cannot be
+    read."""
     try:
         return context.segue.workspace.settings.origins()
     except (BadSettings, UsageError):

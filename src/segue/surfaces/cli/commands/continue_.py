@@ -1,4 +1,4 @@
-"""`segue continue`: go on with the same work in this or another agent."""
+"""`segue continue`: continue the same work in this or another agent."""
 
 from __future__ import annotations
 

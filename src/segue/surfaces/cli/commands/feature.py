@@ -1,4 +1,4 @@
-"""`segue feature`: criteria of success, declared and looked at. Nothing here says that one passes."""
+"""`segue feature`: declare and show criteria of success. Nothing here makes one pass."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _attest(context: CommandContext) -> int:
 
 
 def _move(context: CommandContext) -> int:
-    """Say that a feature is begun, waits for something, or fails."""
+    """Declare that a feature is under way, blocked or failing."""
     args, features, id = context.args, context.session().features, _named(context)
     if args.action == "begin":
         return context.saved(features.begin(id, implemented_by=args.by or ""), f"begun: {one_line(id)}")

@@ -33,7 +33,7 @@ _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn":
     ),
 )  # fmt: skip
 def handoff(context: CommandContext) -> int:
-    """Do what is asked for; without a word, offer."""
+    """Do what the options say; by default, offer the session."""
     args = context.args
     asked = [name for name in ("accept", "decline", "withdraw", "list") if getattr(args, name)]
     if len(asked) > 1 or (asked and (args.to or args.to_file)):

@@ -45,7 +45,7 @@ def _run(context: CommandContext) -> int:
 
 
 def _ask(step: str) -> str:
-    """`done` or `again`, from somebody at a terminal; else nothing."""
+    """The answer of somebody at a terminal, `done` or `again`; empty without one."""
     if not can_ask():
         return ""
     print(
@@ -68,7 +68,7 @@ def _ran_lines(context: CommandContext, ran: HandoverRan) -> list[str]:
 
 
 def _output(given: Any) -> str:
-    """What a step gave, in a few words."""
+    """The output of a step, in a few words."""
     if not isinstance(given, dict):
         return ""
     if "brief" in given:
@@ -84,7 +84,7 @@ def _output(given: Any) -> str:
 
 
 def _check(context: CommandContext) -> int:
-    """The check that reads the journal: for a damaged file, or options that the quick check does not know."""
+    """The check by the journal, for a damaged file or options that the quick check does not know."""
     standing = _standing(context)
     context.warn_all(standing.said)
     fields = {"code": standing.code, "status": standing.status, "steps": standing.steps}
@@ -127,7 +127,7 @@ def _standing(context: CommandContext) -> HandoverStatus:
 
 
 def _condenser(context: CommandContext) -> Condense:
-    """What a model adds to an archive."""
+    """A function with which a model adds to an archive. Raises NoModel."""
     from ....services.models import config, refine
     from ..progress import model_progress
 

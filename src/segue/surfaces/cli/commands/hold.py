@@ -29,7 +29,7 @@ NOT_FOUND, NOT_RUNNABLE = 127, 126
     ),
 )  # fmt: skip
 def hold(context: CommandContext) -> int:
-    """Show, or run what stands behind ``--``."""
+    """Show who holds the session, or run the command after ``--`` while holding it."""
     return _run(context) if context.behind else _show(context)
 
 
@@ -63,7 +63,7 @@ def _run(context: CommandContext) -> int:
 
 
 def _wait_for(command: list[str], variables: dict[str, str], folder: str) -> int:
-    """Run a command to its end, passing signals on; its exit code."""
+    """Run a command to its end, passing signals on, and return its exit code."""
     import signal
     import subprocess
 

@@ -1,4 +1,4 @@
-"""`segue hook`: what agents call; whatever happens, the agent goes on."""
+"""`segue hook`: what agents call; whatever happens, the agent can continue."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..context import CommandContext
     "hook",
     argument("agent", "AGENT", "the agent that calls, for example claude-code"),
     argument("event", "EVENT", "what happened, as the agent calls it"),
-    json="what the agent takes as an answer, or nothing",
-    examples=("segue hook claude-code SessionStart < told.json", "segue hook codex Stop < told.json"),
+    json="the reply in the agent's own format, or nothing",
+    examples=("segue hook claude-code SessionStart < event.json", "segue hook codex Stop < event.json"),
 )  # fmt: skip
 def hook(context: CommandContext) -> int:
-    """Answer an agent; whatever happens, the agent goes on."""
+    """Answer an agent; whatever happens, the agent can continue."""
     import sys
 
     from ....settings import data_folder
@@ -29,5 +29,5 @@ def hook(context: CommandContext) -> int:
         sys.stdout.buffer.write(said)
         sys.stdout.buffer.flush()
     except Exception:
-        pass  # a hook that fails must not fail the agent; what can be logged is
+        pass  # a hook must never make the agent fail; the error is logged if possible
     return 0

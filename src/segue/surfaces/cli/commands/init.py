@@ -1,4 +1,4 @@
-"""Init and uninit: what will be written is shown before it is, and whoever sits at a terminal is asked.
+"""`segue init` and `segue uninit`: what will be written is shown first, and a user at a terminal is asked.
 
 Scripts and agents are not asked: there is nobody to answer. They are told what was written."""
 
@@ -114,7 +114,7 @@ def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
 
 
 def _check_pause(context: CommandContext) -> None:
-    """Refuse while there is a PAUSE file, which holds for files of agents, too."""
+    """Raise Paused while there is a PAUSE file, which protects the files of agents, too."""
     if not context.args.dry_run:
         check_pause(context.folder, data_folder(context.environment))
 

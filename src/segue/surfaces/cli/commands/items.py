@@ -19,7 +19,7 @@ _TEXT = argument("text", "TEXT", "the text; `-` reads it from stdin")
 
 
 def _short(name: str, build: Build, arguments: list[Argument], *examples: str) -> None:
-    """Declare a command whose arguments come to these commands on a session."""
+    """Declare a short command, which applies these commands to a session."""
     declared = command(name, *arguments, session="flag", json="Saved", examples=examples)
     declared(lambda context: apply_commands(context, build(context.args)))
 

@@ -1,4 +1,4 @@
-"""`segue memories`: list them, look at one, and look after them all."""
+"""`segue memories`: list, show and maintain memories."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _audit(context: CommandContext) -> int:
 
 
 def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memory]], str]:
-    """What a model adds to the summary of memories that are pruned."""
+    """A function with which a model adds to the summary of pruned memories. Raises NoModel."""
     from ....services.models import config, refine
     from ..progress import model_progress
 
@@ -80,7 +80,7 @@ def _prune(context: CommandContext) -> int:
             context.segue.memories, session, keep=context.args.keep,
             condense=_condenser(context, session) if context.args.with_model else None,
         )  # fmt: skip
-    except UnknownSession:  # or one that is known and has learnt nothing
+    except UnknownSession:  # or the session exists and has learnt nothing
         context.segue.attach(session)
         done = Pruned(0, 0)
     whose = f"session {one_line(session)}"

@@ -28,7 +28,7 @@ CONFLICT = 66
     ),
 )  # fmt: skip
 def migrate(context: CommandContext) -> int:
-    """Copy a store into another; exit 66 if a session was left alone or somebody wrote meanwhile."""
+    """Copy a store into another; exit 66 if a session was skipped or somebody wrote in the meantime."""
     args, variables = context.args, context.environment
     settings = resolve(environment=variables, user_config=user_file(variables))
     source = args.source if args.source is not None else settings.text("store")

@@ -34,7 +34,7 @@ def _set(context: CommandContext) -> int:
 
 
 def _price(text: str | None) -> Price | None:
-    """Dollars for a million tokens in and out, of ``IN/OUT`` or of one number for both."""
+    """The price in dollars per million tokens, from ``IN/OUT`` or one number for both."""
     if text is None:
         return None
     try:

@@ -72,7 +72,7 @@ def plan(context: CommandContext) -> int:
 
 
 def _asked(context: CommandContext, text: str) -> int:
-    """On a terminal: accept, edit or leave. Elsewhere nothing is declared."""
+    """On a terminal, ask whether to accept, edit or leave a plan; elsewhere nothing is declared."""
     if context.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr) and is_terminal(sys.stdout)):
         return 0
     while True:

@@ -23,7 +23,7 @@ _SOURCES = {
     optional("run", "RUN", "the id of a run; by default the newest run here"),
     argument("--tokens", "N", "assume that this many tokens are used", type=int),
     argument("--window", "N", "the size of the window; by default what is known about the model", type=int),
-    argument("--threshold", "SHARE", "the share from which on to prepare; by default 0.8", type=float),
+    argument("--threshold", "SHARE", "how full the window must be to prepare; by default 0.8", type=float),
     json="`{tokens_used, tokens_available, usage_percentage, pressure_level, should_prepare, …}`",
     examples=("segue pressure", "segue pressure --json", "segue pressure --tokens 165000"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`segue rebuild`: make snapshots anew from the journal, or prove that they are right."""
+"""`segue rebuild`: rebuild snapshots from the journal, or check that they are right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DIFFERENT = 70
     examples=("segue rebuild --check", "segue rebuild"),
 )  # fmt: skip
 def rebuild(context: CommandContext) -> int:
-    """Make snapshots anew, or prove that they are right."""
+    """Rebuild snapshots, or check that they are right."""
     check = context.args.check
     with ProgressBar(context) as progress:
         found = run(context.segue.workspace, check=check, progress=progress)

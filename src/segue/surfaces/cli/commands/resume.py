@@ -1,4 +1,5 @@
-"""`segue resume`: go on with a session. The brief and what changed since, or the context within a budget."""
+"""`segue resume`: continue a session, with the brief and what changed since, or its context within a
+budget."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def budget_arguments(default: str) -> tuple[Argument, ...]:
     ),
 )  # fmt: skip
 def resume(context: CommandContext) -> int:
-    """Go on; a session that is over stays over."""
+    """Resume the session; one that is over stays over."""
     args = context.args
     done = run(
         context.session(), budget=args.budget, notes=args.note, look=context.json or args.budget is None
@@ -47,7 +48,7 @@ def resume(context: CommandContext) -> int:
 
 
 def _whole(done: Resumed) -> str:
-    """What is copied: the context that was restored, or the brief with what changed."""
+    """The text for the clipboard: the restored context, or the brief with what changed."""
     if done.restoration is not None:
         return done.restoration.text
     return "\n".join([done.brief, *(change_lines(done.since) if done.since is not None else [])])

@@ -60,7 +60,7 @@ LIMITS = (
     ),
 )  # fmt: skip
 def run(context: CommandContext) -> int:
-    """Launch agents on a goal, or go on with the current session, until it is done."""
+    """Launch agents on a goal, or continue the current session, until it is done."""
     from ....services.supervision import begin
 
     args = context.args
@@ -74,7 +74,7 @@ def run(context: CommandContext) -> int:
 
 
 def _session(context: CommandContext) -> SessionHandle:
-    """The session to work on, which is open."""
+    """The session to work on. Raises SessionOver if it has ended."""
     from ....services.supervision import begin
 
     args, goal = context.args, text_or_stdin(context.args.goal or "").strip()
@@ -89,7 +89,7 @@ def _session(context: CommandContext) -> SessionHandle:
 
 
 def supervise(context: CommandContext, session: SessionHandle, policy: Policy, options: Options) -> int:
-    """Let agents work on a session until the policy says that it is over; the exit code."""
+    """Let agents work on a session until the policy ends it, and return the exit code."""
     if os.name != "posix":
         raise UsageError("agents cannot be supervised on Windows yet", hint="start the agent yourself")
     from ....services.supervision.supervisor import Supervisor
@@ -115,7 +115,8 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
 
 
 def policy_of(context: CommandContext, named: Sequence[str]) -> Policy:
-    """The agents that were named, or those of the session, or that are installed; and the limits."""
+    """The policy: the agents that were named, else those of the session, else those that are installed; and
+    the limits."""
     from ....core.supervision.decide import Policy
     from ....services.supervision.launchers import chosen
 

@@ -47,7 +47,7 @@ def runs(context: CommandContext) -> int:
 
 
 def short_ids(ids: list[str]) -> dict[str, str]:
-    """As much of each id as tells it from the others."""
+    """The beginning of each id that distinguishes it from the others."""
     found = {}
     for id in ids:
         size = _ID_CHARS_MIN

@@ -12,7 +12,7 @@ from ..views.resumption import context_lines, copied, over_line, restored_words
 from .resume import budget_arguments
 
 BUDGET = "balanced"
-"""How much context is restored if nothing is said."""
+"""How much context is restored by default."""
 
 
 @command(

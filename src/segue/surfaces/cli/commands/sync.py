@@ -13,7 +13,7 @@ from ..context import CommandContext
 from ..progress import ProgressBar
 
 PROCESSES_MAX = 4
-"""That share the reading of transcripts: more would wait for the disk, and leave nothing for others."""
+"""How many processes read transcripts: more would wait for the disk, and leave nothing for others."""
 
 
 @command(

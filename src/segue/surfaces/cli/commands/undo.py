@@ -1,4 +1,4 @@
-"""`segue undo` and `segue rewind`: take the last command back, or go back to a named checkpoint."""
+"""`segue undo` and `segue rewind`: undo the last command, or go back to a named checkpoint."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rewind(context: CommandContext) -> int:
 
 
 @command(
-    "undo", session="flag", json="Saved with `undone` and `stays`: what was taken back and what was not",
+    "undo", session="flag", json="Saved with `undone` and `stays`: what was undone and what was not",
     examples=("segue undo", "segue undo -s leak-hunt --json"),
 )  # fmt: skip
 def undo(context: CommandContext) -> int:

@@ -27,7 +27,7 @@ from ..views.features import verdict_lines
     examples=("segue verify", "segue verify --feature jwt --jobs 4", "segue verify --audit --json"),
 )  # fmt: skip
 def verify(context: CommandContext) -> int:
-    """Run what is unproven or stale; 0 if all is proven, 1 if something is not."""
+    """Run the checks of unproven and stale features; exit 0 if everything is proven, else 1."""
     args, features = context.args, context.session().features
     if args.audit:
         return _audit(context, features)

@@ -1,4 +1,4 @@
-"""`segue vote`: say whether a memory was of help."""
+"""`segue vote`: say whether a memory was helpful."""
 
 from __future__ import annotations
 

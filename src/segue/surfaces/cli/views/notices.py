@@ -1,4 +1,4 @@
-"""What a supervised run tells, as lines for people or for programs."""
+"""The notices of a supervised run, as lines for people or for programs."""
 
 from __future__ import annotations
 

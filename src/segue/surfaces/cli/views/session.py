@@ -1,4 +1,4 @@
-"""A session as people look at it many times a day: dense, and without repetition."""
+"""The view of a session, which people read many times a day: dense, and without repetition."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def _when(text: str) -> str:
 
 
 def tally(status: SessionStatus, style: Style) -> str:
-    """How far it is and what is next, in a line: what a writing command ends with."""
+    """How far the work is and what is next, in one line; the last line of commands that write."""
     progress = status.progress
     facts = [f"{progress.done}/{progress.total} done ({progress.percent}%)"] if progress.total else []
     if status.active:

@@ -31,7 +31,7 @@ class ReflectionIn(msgspec.Struct):
 
 
 class ReflectionOut(msgspec.Struct):
-    """A reflection that is kept."""
+    """A reflection that was stored."""
 
     id: str
     scope: str
@@ -40,7 +40,7 @@ class ReflectionOut(msgspec.Struct):
 
 
 class PlaybookQueryIn(msgspec.Struct):
-    """A task, for which strategies are looked for."""
+    """A task to find strategies for."""
 
     agent_id: Name
     query: base.QueryText = "general task strategies"
@@ -72,7 +72,7 @@ class PlaybookOut(msgspec.Struct):
 
 
 class VoteIn(msgspec.Struct):
-    """Whether a memory was of help."""
+    """A vote on whether a memory was helpful."""
 
     vote: str
     voter_agent_id: Name
@@ -81,7 +81,7 @@ class VoteIn(msgspec.Struct):
 
 
 class VotedOut(msgspec.Struct):
-    """How a memory stands after a vote."""
+    """The votes on a memory after a vote."""
 
     memory_id: str
     bullet_helpful: int
@@ -114,7 +114,7 @@ class DeltaIn(msgspec.Struct):
 
 
 class OperationOut(msgspec.Struct):
-    """What came of an operation."""
+    """The result of an operation."""
 
     operation: str
     success: bool
@@ -123,7 +123,7 @@ class OperationOut(msgspec.Struct):
 
 
 class DeltaOut(msgspec.Struct):
-    """What came of each operation, in order."""
+    """The results of the operations, in order."""
 
     results: list[OperationOut]
     total_time_ms: float
@@ -131,7 +131,7 @@ class DeltaOut(msgspec.Struct):
 
 @aegis_route("POST", "/memories/ace/reflection", role="writer")
 def add_reflection(caller: Caller, body: ReflectionIn) -> ReflectionOut:
-    """Keep what was learnt from how something went."""
+    """Store what was learnt from how something went."""
     scope = scope_of(body.scope or "global")
     kept = caller.segue.memories.reflect(
         body.content, error_pattern=body.error_pattern or "", correct_approach=body.correct_approach or "",
@@ -163,7 +163,7 @@ def _playbook(caller: Caller, body: PlaybookQueryIn, query: str) -> PlaybookOut:
 
 @aegis_route("POST", "/memories/ace/playbook", role="reader")
 def playbook(caller: Caller, body: PlaybookQueryIn) -> PlaybookOut:
-    """Strategies and reflections that bear on a task, those that worked first."""
+    """Strategies and reflections for a task, those that worked first."""
     return _playbook(caller, body, body.query)
 
 
@@ -175,7 +175,7 @@ def playbook_of_agent(caller: Caller, body: PlaybookQueryIn) -> PlaybookOut:
 
 @aegis_route("POST", "/memories/ace/vote/{id}", role="writer")
 def vote(caller: Caller, id: str, body: VoteIn) -> VotedOut:
-    """Say whether a memory was of help; one vote a voter, the last one counts."""
+    """Vote on whether a memory was helpful. Each voter has one vote: the last one counts."""
     voter = agent_of(caller, body.voter_agent_id)
     context = " ".join(filter(None, (body.context, body.task_id and f"[task {body.task_id}]")))
     after = caller.segue.memories.vote(id, body.vote, voter=voter, context=context, **reader_of(caller, id))
@@ -184,8 +184,8 @@ def vote(caller: Caller, id: str, body: VoteIn) -> VotedOut:
 
 @aegis_route("POST", "/memories/ace/delta", role="writer")
 def delta(caller: Caller, body: DeltaIn) -> DeltaOut:
-    """Add, update and deprecate; each operation is carried out by itself, and one that fails
-    says why."""
+    """Add, update and deprecate memories. Each operation is carried out by itself, and one that fails says
+    why."""
     begun = time.perf_counter()
     return DeltaOut([_outcome(caller, one) for one in body.operations], milliseconds_since(begun))
 

@@ -56,9 +56,9 @@ class NewCheckpoint(RequestBody):
     goal: str | None = None
     name: str | None = None
     since: Annotated[int, Meta(ge=0, le=INTEGER_MAX)] | None = None
-    """The version that it was made for: a clash with what came since is 409 ``stale_version``."""
+    """The version that it was made for; a conflict with later events is 409 ``stale_version``."""
     fence: Annotated[int, Meta(ge=0, le=INTEGER_MAX)] = 0
-    """The number of a hold of the run in `Segue-Run`: it counts only while that hold lasts."""
+    """The fencing number of a hold of the run in `Segue-Run`; without that hold the checkpoint is refused."""
 
 
 @route(

@@ -37,19 +37,19 @@ class NewCheck(RequestBody):
     """A command that proves steps, run by clients and never by the server."""
 
     command: Annotated[list[Text], Meta(min_length=1, max_length=1_000)]
-    """Its words; with ``shell`` one text."""
+    """Its arguments; with ``shell``, one text."""
     shell: bool = False
     folder: Text = ""
     environment: dict[Name, Text] = {}
     limit_seconds: Annotated[float, Meta(gt=0, le=86_400)] = SECONDS_DEFAULT
     proves: Annotated[list[Annotated[int, Meta(ge=1, le=1_000)]], Meta(max_length=1_000)] = []
-    """Numbers of the steps, from 1; empty: all."""
+    """The numbers of the steps that it proves, from 1; empty for all."""
     exit_code: Annotated[int, Meta(ge=-1_000, le=1_000)] = 0
     pattern: Text = ""
 
 
 class NewFeature(RequestBody):
-    """A feature to be declared; it is not proven."""
+    """A feature to declare; it is not proven yet."""
 
     id: Id
     description: Text
@@ -57,11 +57,11 @@ class NewFeature(RequestBody):
     steps: Many = []
     checks: Annotated[list[NewCheck], Meta(max_length=100)] = []
     covers: Many = []
-    """Globs from the top of the working tree; empty: all of it."""
+    """Globs relative to the top of the working tree; empty for all of it."""
 
 
 class ChangedFeature(RequestBody):
-    """What is to be changed of it; whatever proved it before no longer does."""
+    """The fields to change; whatever proved the feature before no longer does."""
 
     description: Text | None = None
     category: Name | None = None
@@ -72,7 +72,7 @@ class ChangedFeature(RequestBody):
 
 
 class FeatureStart(RequestBody):
-    """Who begins to work on it."""
+    """The start of work on a feature."""
 
     by: Name = ""
     """Who implements it."""
@@ -83,14 +83,14 @@ class Attestation(RequestBody):
 
     note: Text
     by: Name = ""
-    """Who looked; by default the caller."""
+    """Who examined it; by default the caller."""
     step: Text = ""
-    """One of its steps, or `#2`; empty: all that no check proves."""
+    """One of its steps, or `#2`; empty for all that no check proves."""
 
 
 class FeatureProgress(RequestBody):
-    """How far it is, in the words of the recipe. "Passing" is a claim, unless ``verified_by`` attests what no
-    check proves."""
+    """The progress of a feature, in the words of the recipe. "Passing" is a claim, unless ``verified_by``
+    attests what no check proves."""
 
     status: Name = ""
     passes: bool | None = None
@@ -101,14 +101,14 @@ class FeatureProgress(RequestBody):
 
 
 class SavedFeature(Saved, kw_only=True):
-    """What was saved, and the feature as it is then."""
+    """What was saved, and the feature after that."""
 
     feature: Verdict
 
 
 def _checks(new: list[NewCheck]) -> list[Check]:
     if any(not one.command[0] for one in new):
-        raise UsageError("a check without a command", hint='for example ["pytest", "-q"]')
+        raise UsageError("a check needs a command", hint='for example ["pytest", "-q"]')
     return [msgspec.convert(msgspec.structs.asdict(one), Check) for one in new]
 
 
@@ -132,7 +132,8 @@ def list_features(
     },
 )  # fmt: skip
 def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
-    """Declare a feature. To declare the same again is no error; another one under the same id is 409."""
+    """Declare a feature. Declaring the same again is not an error; a different one with the same id is
+    409."""
     features = caller.session(id).features
     saved = features.add(**{**msgspec.structs.asdict(body), "checks": _checks(body.checks)})
     return _with_feature(features, saved, body.id)
@@ -152,7 +153,7 @@ class EvidenceList(msgspec.Struct):
 def list_evidence(
     caller: Caller, id: str, feature: Name, trust: Literal["", "run", "attested", "reported"] = ""
 ) -> EvidenceList:
-    """The evidence records of a feature, the oldest first; also of one that was removed."""
+    """The evidence for a feature, oldest first; also for one that was removed."""
     features = caller.session(id).features
     found = evidence_objects(features.history(feature))
     if not found:
@@ -168,7 +169,7 @@ def list_evidence(
     response={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature) -> SavedFeature:
-    """Change the fields that are given. An agent cannot drop or weaken what a person set: 409."""
+    """Change the fields that are given. An agent cannot remove or weaken what a person set: 409."""
     features = caller.session(id).features
     checks = None if body.checks is None else _checks(body.checks)
     saved = features.change(feature, **{**msgspec.structs.asdict(body), "checks": checks})
@@ -177,25 +178,26 @@ def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature)
 
 @route("DELETE", PATH + "/{feature}", role="writer")
 def remove_feature(caller: Caller, id: str, feature: Name, reason: Name = "") -> Saved:
-    """Drop a feature; a completion mentions it. An agent cannot drop what a person set: 409."""
+    """Remove a feature; the completion of the session mentions it. An agent cannot remove what a person set:
+    409."""
     return caller.session(id).features.remove(feature, reason)
 
 
 @route("POST", PATH + "/{feature}/begin", role="writer", body={"by": "codex"})
 def begin_feature(caller: Caller, id: str, feature: Name, body: FeatureStart) -> Saved:
-    """Say that work on it is under way."""
+    """Declare that work on a feature is under way."""
     return caller.session(id).features.begin(feature, implemented_by=body.by)
 
 
 @route("POST", PATH + "/{feature}/block", role="writer", body={"reason": "no credentials"})
 def block_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
-    """Say that it waits for something."""
+    """Declare that a feature is blocked."""
     return caller.session(id).features.block(feature, body.reason)
 
 
 @route("POST", PATH + "/{feature}/fail", role="writer", body={"reason": "seen to fail"})
 def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
-    """Say that it fails; only a later proof says otherwise."""
+    """Declare that a feature fails; only a later proof makes it pass."""
     return caller.session(id).features.mark_failed(feature, body.reason)
 
 
@@ -204,8 +206,8 @@ def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     body={"note": "looked at every screen", "by": "ana"}, response={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) -> SavedFeature:
-    """Give a name and a note for steps that no check proves. It is somebody's word, shown as such, given
-    without a working tree: in one it counts as stale."""
+    """Attest steps that no check proves, with a name and a note. It is shown as somebody's word and, because
+    a server has no working tree, counts as stale in one."""
     features = caller.session(id).features
     saved = features.attest(feature, body.note, who=caller.access.act_as(body.by), step=body.step)
     return _with_feature(features, saved, feature)
@@ -216,6 +218,6 @@ def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) ->
     body={"status": "in_progress", "implemented_by": "codex"}, response=VERDICT,
 )  # fmt: skip
 def update_feature(caller: Caller, id: str, feature: Name, body: FeatureProgress) -> Verdict:
-    """Say how far it is. What claims that it passes is kept as a claim, and proves nothing."""
+    """Declare the progress of a feature. That it passes is recorded as a claim, and proves nothing."""
     caller.access.act_as(body.verified_by)
     return caller.session(id).features.update(feature, **msgspec.structs.asdict(body))

@@ -1,4 +1,5 @@
-"""`/`, `/health`, `/ready`, `/metrics` and `/openapi.json`: what balancers, monitors and tools ask for."""
+"""`/`, `/health`, `/ready`, `/metrics` and `/openapi.json`: what load balancers, monitoring and tools ask
+for."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def root() -> dict[str, str]:
 
 @route("GET", "/health", role="", errors=(), tag=TAG, threaded=False, response=HEALTH)
 def health() -> dict[str, str]:
-    """Whether the process answers; nothing is asked of the store."""
+    """Whether the process answers; the store is not asked."""
     return HEALTH
 
 
@@ -57,7 +58,7 @@ def metrics(caller: Caller) -> str:
 
 @route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)
 def openapi(request: Request) -> dict[str, Any]:
-    """This description."""
+    """This description of the API."""
     return _described(request.app)
 
 

@@ -57,23 +57,23 @@ class RewindTarget(RequestBody):
 
 
 class UndoneCommand(Saved, kw_only=True):
-    """What was taken back, in words."""
+    """What was undone, in words."""
 
     undone: list[str]
     stays: list[str] = []
-    """What of the same command nothing takes back."""
+    """What stays of the same command."""
 
 
 @route("POST", "/v1/sessions/{id}/pause", role="writer", tag=TAG, body={"reason": "waiting for review"})
 def pause_session(caller: Caller, id: str, body: PauseReason) -> Interruption:
-    """Pause a session. Processes of agents and manifests are those of other machines: they are left alone."""
+    """Pause a session. Agents' processes and manifests belong to other machines, and are left alone."""
     return caller.session(id).pause(body.reason, cause=body.cause)
 
 
 @route("POST", "/v1/sessions/{id}/resume", role="writer", tag=TAG)
 def resume_session(caller: Caller, id: str) -> Saved:
-    """Go on with a session. If it was left alone for too long, a pause by timeout is recorded first. A
-    session that is over stays over."""
+    """Resume a session. If it was inactive for too long, a pause by timeout is recorded first. A session that
+    is over stays over."""
     return caller.session(id).resume()
 
 
@@ -84,8 +84,8 @@ def resume_session(caller: Caller, id: str) -> Saved:
 )  # fmt: skip
 def complete_session(caller: Caller, id: str, body: Completion) -> CompletedSession:
     """Complete a session: its goal is reached. 409 ``unverified_features`` unless every feature is proven, or
-    ``force`` says why not. The server sees no working tree: what checks have proven is completed from a
-    client that does."""
+    ``force`` gives a reason. The server sees no working tree: complete a session whose features are proven by
+    checks from a client that does."""
     session = caller.session(id)
     if body.force and not body.force.strip():
         raise UsageError("force needs a reason", hint="say why it is completed although it is not proven")
@@ -114,7 +114,7 @@ def rewind_session(caller: Caller, id: str, body: RewindTarget) -> Saved:
     response={**SAVED, "undone": ["done: user model"], "stays": []},
 )  # fmt: skip
 def undo_session(caller: Caller, id: str) -> UndoneCommand:
-    """Take the last command back; asked again, the one before it."""
+    """Undo the last command; sent again, the one before it."""
     session = caller.session(id)
     saved = session.undo()
     return with_more(UndoneCommand, saved, **undone_of(session, saved))
