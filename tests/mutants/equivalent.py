@@ -61,12 +61,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): _NOT_A_VALUE,
     (
         "services/supervision/supervisor.py",
-        "began, told, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()",
+        "began, reported, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()",
         "1 → 2",
     ): _NOT_A_VALUE,
     (
         "services/supervision/supervisor.py",
-        "began, told, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()",
+        "began, reported, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()",
         "0.0 → 1.0",
     ): "both lie before the first moment that a clock of the system tells",
     (

@@ -110,9 +110,10 @@ def find_child(pid: int, started: str, mark: str, output: Path) -> Child | None:
     if pid:
         return None
     for process in leftover_processes(mark):
-        leader = os.getpgid(process.pid)
-        if start_of(leader):
-            return Child(leader, start_of(leader), output)
+        with suppress(ProcessLookupError):  # it may end while it is looked at
+            leader = os.getpgid(process.pid)
+            if started := start_of(leader):
+                return Child(leader, started, output)
     return None
 
 
