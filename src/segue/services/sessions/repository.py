@@ -232,11 +232,15 @@ class SessionRepository:
         that version only. ``actor`` declares them instead of the usual one. Changes of ``memories`` are part
         of the commit."""
         self.pause_file.check()
-        commands = tuple(map(self._clean, commands))
-        if self.learnt is not None:
-            texts = [command.text for command in commands if type(command) is Learn]
-            memories = self.learnt(session, texts) if texts else memories
-        newest = any(command.LOOKS or not command.MERGES for command in commands)  # not an old state
+        commands = [self._clean(command) for command in commands]
+        texts: list[str] = []
+        newest = False  # whether an old state would not do
+        for command in commands:
+            newest = newest or command.LOOKS or not command.MERGES
+            if type(command) is Learn:
+                texts.append(command.text)
+        if texts and self.learnt is not None:
+            memories = self.learnt(session, texts)
         cached = None if newest else self.cached(session)
         if cached is not None and since is not None and cached.version < since:
             cached = None  # a slower thread has put back an older state than the caller has seen
