@@ -84,16 +84,13 @@ demo: $(STAMP) ## kill a worker and an agent, and see the next run continue
 test: $(STAMP) ## the tests that need nothing but Python and git
 	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model $(ARGS)
 
-# Every rule and every property (with a tenth of the examples), the repository itself, and of each surface what
-# breaks first: commands, hooks, MCP, REST and its roles. Left to `make test`: kills, stores under the same suite,
-# whole descriptions asked in all ways.
+# Every rule and every property (with few examples), the order of the house, and the life of a
+# session on the command line. Left to `make test`: kills, stores and readers under their suites, servers.
 QUICK := tests/unit tests/properties tests/tidy/test_layers.py tests/tidy/test_repository.py \
-	tests/tidy/test_start_up.py tests/surfaces/test_lifecycle.py tests/surfaces/test_working.py \
-	tests/surfaces/test_hooks.py tests/surfaces/test_render.py tests/surfaces/test_help_and_reference.py \
-	tests/surfaces/test_ways_to_pass.py
+	tests/surfaces/test_lifecycle.py
 .PHONY: test-quick
-test-quick: $(STAMP) ## a verdict within a minute: units, properties, tidiness, the first steps on each surface
-	SEGUE_EXAMPLES=0.1 $(PYTEST) $(QUICK) -m "not slow" $(ARGS)
+test-quick: $(STAMP) ## a verdict within a minute: units, properties, the order of the house, a session's life
+	SEGUE_EXAMPLES=0.05 $(PYTEST) $(QUICK) $(ARGS)
 
 .PHONY: mutants
 mutants: $(STAMP) ## check whether unit and property tests notice wrong code; ARGS="--seed N --count 60 --modules …"

@@ -1,7 +1,7 @@
 """How many examples a property is tested with: the number that it declares, times a factor for the kind of
 test run.
 
-``SEGUE_EXAMPLES`` is the factor: a half by default (each run draws others), a tenth for ``make test-quick``,
+``SEGUE_EXAMPLES`` is the factor: a half by default (each run draws others), few for ``make test-quick``,
 ten times as many for ``make soak``.
 """
 
