@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import pytest
 
 from segue.api.segue import Segue
 from segue.errors import DamagedError, StaleVersion, UnknownAgent
 from segue.stores.memory.store import VolatileStore
-
-
-@pytest.fixture
-def journal() -> VolatileStore:
-    return VolatileStore()
-
-
-@pytest.fixture
-def two(journal: VolatileStore, tmp_path: Path) -> tuple[Segue, Segue]:
-    """Two programs on one store, each with caches of its own."""
-    first, second = (Segue(journal, home=tmp_path / "home", folder=tmp_path, actor=a) for a in ("a", "b"))
-    first.start("shared", id="s", items=["one", "two"])
-    return first, second
 
 
 def test_an_agents_state_that_another_process_changed_is_not_run_over(two: tuple[Segue, Segue]) -> None:

@@ -36,19 +36,6 @@ from segue.stores.sqlite import SqliteStore
 from segue.testing.stores import draft
 
 
-@pytest.fixture
-def journal() -> VolatileStore:
-    return VolatileStore()
-
-
-@pytest.fixture
-def two(journal: VolatileStore, tmp_path: Path) -> tuple[Segue, Segue]:
-    """Two programs on one store, each with caches of its own."""
-    first, second = (Segue(journal, home=tmp_path / "home", folder=tmp_path, actor=a) for a in ("a", "b"))
-    first.start("shared", id="s", items=["one", "two"])
-    return first, second
-
-
 def test_commands_that_commute_are_merged(two: tuple[Segue, Segue]) -> None:
     a, b = (seg.session("s") for seg in two)
     assert b.state.version == 4
