@@ -50,15 +50,19 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
+_GZIP_HINT = "compress the whole body, or leave out Content-Encoding"
+
+
 def unpacked(body: bytes, bytes_max: int) -> bytes:
-    """The content of a gzip body. Raises TooLarge if it is larger than that, or is not complete gzip data."""
+    """The content of a gzip body. Raises TooLarge if it is larger than that, UsageError if it is no whole
+    gzip data."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
         found = unpacker.decompress(body, bytes_max + 1)
     except zlib.error:
-        raise TooLarge("it is not gzip") from None
+        raise UsageError("the body is not gzip", hint=_GZIP_HINT) from None
     if len(found) > bytes_max or unpacker.unconsumed_tail:
         raise TooLarge(f"more than {bytes_max:,} bytes when unpacked")
     if not unpacker.eof:
-        raise TooLarge("the gzip data is incomplete")
+        raise UsageError("the gzip data is incomplete", hint=_GZIP_HINT)
     return found
