@@ -41,8 +41,10 @@ from .steps import (
     Result,
     Rewind,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
     Usage,
 )
@@ -165,6 +167,14 @@ def _say(digest: RunDigest, step: Say) -> None:
     _append(digest.says, SaidText(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
     take_plan(digest, step.text, own=True)
     _add_to_tail(digest, "say", step.text)
+
+
+def _thought(digest: RunDigest, step: Thought) -> None:
+    """Nothing is kept of it yet."""
+
+
+def _settled(digest: RunDigest, step: Settled) -> None:
+    """Nothing is kept of it yet."""
 
 
 def _call(digest: RunDigest, step: Call) -> None:
@@ -368,8 +378,10 @@ _HANDLERS: dict[type, Callable[[RunDigest, Any], None]] = {
     Rewind: take_back,
     Given: _given,
     Say: _say,
+    Thought: _thought,
     Call: _call,
     Result: _result,
+    Settled: _settled,
     Plan: _plan,
     Usage: _usage,
     Compact: _compact,
