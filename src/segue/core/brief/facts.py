@@ -1,48 +1,36 @@
-"""The facts that every form of a brief is made from, collected from all sources and ranked.
+"""The facts that every form of a brief is made from, from all sources: runs, session, working tree, memories.
 
-Declared facts (from the session) come before observed ones (from runs), newer before older. What is
-superseded is left out here, once for every form of the brief: a finished item is never next, a solved failure
-is never broken. Only the user's prompts provide the goal and standing instructions; the output of tools
-appears only as the quoted reason of a failure and as names, never as a statement of the brief.
+What is superseded is left out here, once for every form: a finished item is never next, a check that passed since is never
+failing. Only the user's own messages say what is wanted. What tools printed appears only as the quoted outcome of a step,
+never as a statement of the brief.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import sentences
-from ..runs.model import CommandUse, Failure, FileUse, Open, RunDigest
-from ..runs.open_questions import open_question
-from ..runs.shell_commands import kind_of
+from ..runs.digest import trail as trail_of
+from ..runs.inherited import Inherited
+from ..runs.model import Failure, RunDigest, SaidText, TrailStep
+from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current
-from .relevance import Worth, words, worth
-from .statements import Sentence, spoken
+from .requests import Requests, requests_of, told
 
 if TYPE_CHECKING:
     from ..sessions.state import SessionState
 
-RECENT_STEPS = 90  # an older failure that did not recur no longer matters
-SOLVED_STEPS = 30
-PROMPTS_SINCE = 2  # after so many prompts a plan that was not updated may be out of date
-CUT_STEPS = 12  # a call without a result for longer than this is not what the run died in
+GOAL_BYTES = 900
+STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
+STALE_STEPS = 90
 UNTOUCHED, UNTICKED = "not updated for long", "written down, not ticked off"
-_MISCALLED = regex(
-    r"(?i)\b(?:unknown|unrecognized|invalid|no such|unexpected) "
-    r"(?:flag|option|argument|subcommand|command|usage)|^usage:"
-)
-_ACTS = regex(r"(?<![0-9&])>|\b(?:tee|touch|chmod|mkdir|rm|cp|mv|ln|kill|pkill)\b")
-"""Matches commands that have no short form and yet change something."""
-_LOOKING = regex(
-    r"(?:^|_)(?:wait|get|read|view|fetch|search|find|web)(?:_|$)|^list_"
-    r"|^(?:Task(?:List|Get|Output)|Monitor|BashOutput)$"
-)
-FINISHED = "its last turn was finished"
+FINISHED = "its turn was over"
+STOPPED_BY_USER = "the user stopped it"
+UNREACHED = "the model could not be reached"
 
 
 class Probe(Value):
@@ -62,6 +50,7 @@ class PlanLine(msgspec.Struct, gc=False):
     text: str
     state: str  # active, next, blocked
     reason: str = ""
+    by: str = ""  # "declared" to Segue, or "" if it is the agent's own
 
 
 class Claim(Value):
@@ -74,16 +63,6 @@ class Claim(Value):
     at: int = 0
 
 
-class FileLine(msgspec.Struct, gc=False):
-    """A file that will probably be needed again."""
-
-    name: str  # the file's name without its folder
-    path: str
-    mark: str  # edited, created, deleted or ""
-    value: float
-    given: bool = True  # whether a tool got it as an argument, not just a command that mentions it
-
-
 class BriefFacts(msgspec.Struct):
     """Everything that a brief may say."""
 
@@ -92,6 +71,7 @@ class BriefFacts(msgspec.Struct):
     project: str = ""
     session: str = ""
     status: str = ""
+    folder: str = ""
     branch: str = ""
     model: str = ""
     when: float = 0.0
@@ -100,38 +80,45 @@ class BriefFacts(msgspec.Struct):
     window: int = 0
     chars: int = 0
     calls: int = 0
-    goal: str = ""
-    latest: str = ""
-    answers: str = ""  # the question or offer of the agent that ``latest`` answers
-    asked: str = ""  # the question that the agent's last message left to the user
-    before: list[str] = []  # earlier requests, newest first
-    first: str = ""
-    last_edited: str = ""  # a path
-    inherits: bool = False  # whether the run began with a brief from us
-    standing: list[str] = []
+    goal: str = ""  # as declared, else the request of the user
+    declared_goal: str = ""
+    first: str = ""  # the first request, if it is another one
+    wanted: Requests = Requests()
+    inherited: Inherited = Inherited()
+    rules: list[str] = []
+    trail: list[TrailStep] = []
+    thought: SaidText | None = None
     plan: list[PlanLine] = []
     plan_done: list[str] = []
     plan_total: int = 0
     plan_note: str = ""  # why some of its open items may be done
-    pending: list[str] = []
-    broken: list[Failure] = []
-    solved: list[Failure] = []
+    tree: TreeState = msgspec.field(default_factory=TreeState)
+    probe: Probe | None = None
+    failing: list[Failure] = []
     refused: Failure | None = None
-    refused_by: str = "the user"
-    faults: str = ""
+    fault: str = ""
     questions: list[str] = []
+    threads: list[str] = []
+    focus: str = ""
     decided: list[str] = []
     learnt: list[str] = []
     memories: list[str] = []
-    commits: list[str] = []
-    commands: list[tuple[str, CommandUse]] = []
-    files: list[FileLine] = []
-    dirty: list[str] = []
-    since: list[str] = []
-    probe_cut: bool = False
-    sentences: list[Sentence] = []
+    notices: list[str] = []  # of Segue's own: an interrupted handover, a budget that is nearly spent
+    recap: SaidText | None = None
+    summary: SaidText | None = None
     claims: list[Claim] = []
-    worth: Worth = msgspec.field(default_factory=lambda: Worth({}, {}, {}))
+
+    @property
+    def latest(self) -> str:
+        """The user's last message, if it is not the goal."""
+        last = self.wanted.last
+        text = told(last, GOAL_BYTES) if last is not None else ""
+        return "" if text == self.goal else text
+
+    @property
+    def pending(self) -> list[TrailStep]:
+        """The calls that have no result yet and came last."""
+        return [step for step in self.trail[-12:] if step.id and not step.done]
 
 
 def facts(
@@ -151,142 +138,72 @@ def facts(
     result = BriefFacts(agent=agent, memories=list(memories))
     if runs:
         _run(result, runs[0])
-        for older in runs[1:3]:
+        for older in runs[1:]:
             _older(result, older)
     if session is not None:
         _session(result, session, covered)
     if probe is not None:
-        _probe(result, probe)
+        result.probe = probe
+        result.branch = probe.branch or result.branch
     return result
 
 
-# -- the newest run
-
-
 def _run(facts: BriefFacts, digest: RunDigest) -> None:
-    facts.run, facts.branch, facts.model = digest.native, digest.branch, digest.model
+    facts.run, facts.model, facts.folder = digest.native, digest.model, digest.cwd
+    facts.branch = digest.tree.branch or digest.branch
     facts.when, facts.context, facts.window = digest.last, digest.context, digest.window
-    facts.chars, facts.calls, facts.project = digest.chars, digest.calls, _base(digest.cwd)
-    _requests(facts, digest)
+    facts.chars, facts.calls = digest.chars, digest.calls
+    facts.project = digest.cwd.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    facts.trail, facts.tree, facts.thought = trail_of(digest), digest.tree, digest.thought
+    facts.recap = digest.recaps[-1] if digest.recaps else None
+    facts.summary = digest.summary
+    _wants(facts, digest)
     _plans(facts, digest)
-    facts.pending = [
-        _pending(_named(call), call.act)
-        for call in list(digest.pending.values())[-2:]
-        if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
+    facts.failing = [
+        Failure(name, "\n".join(run.lines), run.at) for name, run in still_failing(digest.tree) if run.lines
     ]
-    failures = [one for key, one in reversed(digest.failures.items()) if _still_fails(digest, key, one)]
-    facts.broken = [one for one in failures if one.why and not sentences.unrun(one.why)][:3]
-    facts.solved = [
-        one
-        for one in reversed(digest.solved)
-        if one.at > digest.steps - SOLVED_STEPS and not sentences.unrun(one.why)
-    ][:1]
-    _refusal(facts, digest, failures)
+    if digest.refused is not None and _is_late(digest, digest.refused.at):
+        facts.refused = digest.refused
     facts.ending = _ending(digest)
-    if digest.fault and digest.fault.at >= digest.steps - 3:
-        facts.faults = digest.fault.text
+    if digest.fault is not None and digest.fault.at >= digest.steps - 3:
+        facts.fault = digest.fault.text
     answers = [one.text for one in reversed(digest.decided)]
     facts.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
-    facts.commits = [one.text for one in reversed(digest.commits)]
-    facts.commands = sorted(
-        digest.commands.items(), key=lambda use: -command_value(use[0], use[1], digest.steps)
-    )
-    facts.worth = worth(digest)
-    facts.files = _files(digest)
-    edited = {path: use.edited for path, use in digest.files.items() if use.edited}
-    facts.last_edited = max(edited, key=lambda path: edited[path], default="")
-    facts.sentences = spoken(digest, finished=facts.ending == FINISHED)
-    last = digest.tail[-1] if digest.tail else None
-    if last is not None and last.kind == "say" and (facts.ending == FINISHED or last.text.endswith("?")):
-        facts.asked = open_question(last.text)
 
 
-def _refusal(facts: BriefFacts, digest: RunDigest, failures: list[Failure]) -> None:
-    """Set the last call that was not carried out, because the user or the harness rejected it."""
-    if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
-        facts.refused = digest.refused
-    lately = [one for one in reversed(digest.solved) if one.at > digest.steps - CUT_STEPS]
-    unrun = next((one for one in [*failures, *lately] if sentences.unrun(one.why)), None)
-    if unrun and unrun.at > max(digest.steps - SOLVED_STEPS, facts.refused.at if facts.refused else 0):
-        facts.refused = Failure(unrun.what, sentences.unrun(unrun.why), unrun.at)
-        facts.refused_by = "the harness"
+def _is_late(digest: RunDigest, at: int) -> bool:
+    """Whether something happened since the last message of the user, or shortly before."""
+    last = digest.prompts[-1].at if digest.prompts else 0
+    return at >= last - 4
 
 
 def _ending(digest: RunDigest) -> str:
     after = digest.prompts[-1].at if digest.prompts else 0
     if digest.fault and digest.fault.at >= digest.steps - 2:
-        return "the model could not be reached at the end"
-    if digest.interrupted and digest.interrupted.at > max(after, digest.steps - 3):
-        return "the user stopped it"
+        return UNREACHED
+    if digest.interrupted and digest.interrupted.at > max(after, digest.steps - 4):
+        return STOPPED_BY_USER
     if digest.ended and digest.ended.at >= digest.steps - 2:
         return FINISHED
     return ""
 
 
-def _still_fails(digest: RunDigest, key: str, one: Failure) -> bool:
-    """Whether a failure may still matter.
-
-    Failed reads and malformed calls are soon forgotten. So are failures before the last commit, except those
-    of tests, checks and builds.
-    """
-    kind = kind_of(one.what)
-    if kind == "look" or key.startswith(("read ", "search ")) or _MISCALLED.search(one.why):
-        return one.at > digest.steps - CUT_STEPS
-    committed = digest.commits[-1].at if digest.commits else 0
-    return one.at > digest.steps - RECENT_STEPS and (one.at > committed or kind in ("test", "check", "build"))
-
-
-def _only_looks(call: Open) -> bool:
-    """Whether a call changes nothing, so that it does not matter whether it completed."""
-    if call.act == "run":
-        return kind_of(_named(call)) == "look" and not _ACTS.search(call.line)
-    return call.act in ("read", "search", "plan", "ask", "web") or _LOOKING.search(call.tool) is not None
-
-
-def _named(call: Open) -> str:
-    """A call's short form or, for a command without one, the first line of the command."""
-    line = call.line.strip().partition("\n")[0]
-    return line[:120] if call.act == "run" and call.what == call.tool and line else call.what
-
-
-def _pending(what: str, act: str) -> str:
-    return f"`{what}`" if act in ("run", "other") else f"{act} {what}"
-
-
-def _requests(facts: BriefFacts, digest: RunDigest) -> None:
-    prompts = digest.prompts
-    first = digest.first_prompt
-    goal = next((one for one in reversed(prompts) if sentences.is_substantial(one.text)), None)
-    if goal is None:
-        short = max(prompts, key=lambda one: len(one.text), default=None)  # the longest says most
-        goal = first if first and sentences.is_substantial(first.text) else short
-    inherited = digest.inherited
-    facts.inherits = bool(inherited)
-    if inherited.goal and (goal is None or not sentences.is_substantial(goal.text)):
+def _wants(facts: BriefFacts, digest: RunDigest) -> None:
+    """What the user wants; where this run was only told to go on, what the run before was asked."""
+    wanted, inherited = requests_of(digest), digest.inherited
+    request = wanted.request or wanted.last
+    weak = request is None or sentences.is_substantial(request.text) is False
+    facts.wanted, facts.inherited = wanted, inherited
+    if weak and inherited.goal:
         facts.goal, facts.first = inherited.goal, inherited.first
-        facts.latest = quoted(goal.text) if goal else ""
-    elif goal is not None:
-        facts.goal = quoted(goal.text)
-        if prompts[-1].text != goal.text:
-            facts.latest, facts.answers = quoted(prompts[-1].text), digest.answers
-        earlier = [
-            one.text for one in reversed(prompts) if one.at < goal.at and sentences.is_substantial(one.text)
-        ]
-        facts.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
-        if inherited.goal:
-            facts.first = inherited.first or inherited.goal
-        elif first and first.text != goal.text and sentences.is_substantial(first.text):
-            facts.first = quoted(first.text)
+    elif request is not None:
+        facts.goal = told(request, GOAL_BYTES)
+        first = inherited.first or inherited.goal
+        facts.first = first or (told(wanted.first, GOAL_BYTES) if wanted.first not in (None, request) else "")
+    elif wanted.first is not None:
+        facts.goal = told(wanted.first, GOAL_BYTES)
     rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
-    facts.standing = list(dict.fromkeys([*rules, *inherited.standing]))
-
-
-def quoted(prompt: str) -> str:
-    """A prompt on one line, without pasted logs and code and without markup."""
-    text = sentences.unpasted(prompt)
-    if not words(text):
-        text = prompt
-    return sentences.flat(text)
+    facts.rules = list(dict.fromkeys([*rules, *inherited.standing]))
 
 
 def _plans(facts: BriefFacts, digest: RunDigest) -> None:
@@ -320,7 +237,7 @@ def _is_untouched(digest: RunDigest) -> bool:
     """Whether the plan was never updated, although there were further requests and much work since."""
     asked = [one for one in digest.prompts if one.at > digest.planned]
     untouched = all(one[3] == digest.planned for one in digest.plan)
-    return untouched and len(asked) >= PROMPTS_SINCE and digest.steps - digest.planned > RECENT_STEPS
+    return untouched and len(asked) >= STALE_MESSAGES and digest.steps - digest.planned > STALE_STEPS
 
 
 def _prefers_written(digest: RunDigest) -> bool:
@@ -332,101 +249,68 @@ def _prefers_written(digest: RunDigest) -> bool:
     return newer and (not digest.numbered or all(one[1] in ("done", "dropped") for one in digest.plan))
 
 
-def _files(digest: RunDigest) -> list[FileLine]:
-    merged: dict[str, tuple[str, FileUse]] = {}
-    for path, use in digest.files.items():
-        name = _base(path)
-        if "." not in name[1:] and not use.edits:
-            continue
-        before = merged.get(name)
-        if before is not None:
-            use = _both(use, before[1])
-            path = path if len(path) >= len(before[0]) else before[0]
-        merged[name] = (path, use)
-    lately = "\n".join(one.text for one in digest.says[-12:])
-    asked = "\n".join(one.text for one in digest.prompts[-2:])
-    planned = "\n".join(one[0] for one in digest.plan if one[1] != "done")
-    found = []
-    for name, (path, use) in merged.items():
-        value = file_value(use, digest.steps, path)
-        value += 0.4 * (name in lately) + 1.0 * (name in asked) + 1.5 * (name in planned)
-        mark = "deleted" if use.deleted else "created" if use.created else "edited" if use.edits else ""
-        found.append(FileLine(name, path, mark, value, use.named > 0))
-    return sorted(found, key=lambda one: -one.value)
-
-
-def _both(one: FileUse, other: FileUse) -> FileUse:
-    return FileUse(
-        min(one.first, other.first), max(one.last, other.last), one.reads + other.reads,
-        one.edits + other.edits, max(one.edited, other.edited), one.created or other.created,
-        one.deleted and other.deleted, one.named + other.named,
-    )  # fmt: skip
-
-
-_LITTLE = regex(r"\.(?:png|jpe?g|svg|gif|ico|log|lock|output|out|tmp|snap)$|^/tmp/|/tasks/")
-
-
-def file_value(use: FileUse, now: int, path: str = "") -> float:
-    """How likely a file is to be used again. The weights come from a logistic fit."""
-    value = 0.35 * math.log1p(use.reads) + 0.3 * math.log1p(use.edits) - 0.5 * math.log1p(now - use.last)
-    if not use.named:
-        value -= 1.5  # it occurred only in commands
-    return value - 1.9 if _LITTLE.search(path) else value
-
-
-_KIND_VALUE = {"test": 1.2, "check": 0.9, "build": 0.9, "run": 0.5, "vcs": 0.8, "change": 0.2}
-
-
-def command_value(short: str, use: CommandUse, now: int) -> float:
-    """How likely a command is to be run again, minus a penalty for its length."""
-    value = _KIND_VALUE.get(use.kind, 0.3) + 0.6 * math.log1p(use.runs) - 0.45 * math.log1p(now - use.last)
-    return value + (0.3 if use.ok is False else 0.0) - 0.4 * math.log(len(short) + 2)
-
-
 # -- the other sources
 
 
 def _older(facts: BriefFacts, digest: RunDigest) -> None:
     """Add what still holds from a run before the newest one."""
-    rules = [one.text for one in reversed(digest.standing)]
-    facts.standing = list(dict.fromkeys([*facts.standing, *rules, *digest.inherited.standing]))
-    facts.decided = list(dict.fromkeys([*facts.decided, *digest.inherited.decided]))
-    if not facts.goal:
-        _requests(facts, digest)
-    elif not facts.first and digest.first_prompt:
-        facts.first = quoted(digest.first_prompt.text)
+    rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
+    facts.rules = list(dict.fromkeys([*facts.rules, *rules, *digest.inherited.standing]))
+    answers = [one.text for one in reversed(digest.decided)]
+    facts.decided = list(dict.fromkeys([*facts.decided, *answers, *digest.inherited.decided]))
+    if not facts.goal or not sentences.is_substantial(facts.goal):
+        before = BriefFacts()
+        _wants(before, digest)
+        facts.goal, facts.first = before.goal or facts.goal, before.first or facts.first
+    elif not facts.first and digest.first_prompt and sentences.is_substantial(digest.first_prompt.text):
+        facts.first = told(digest.first_prompt, GOAL_BYTES)
     if not facts.plan and not facts.plan_done:
         _plans(facts, digest)
-    known = {one.name for one in facts.files}
-    facts.files += [one for one in _files(digest) if one.name not in known]
-    names = {name for name, _ in facts.commands}
-    facts.commands += [(name, use) for name, use in digest.commands.items() if name not in names]
+    if not facts.trail:
+        facts.trail, facts.thought = trail_of(digest), digest.thought
 
 
 def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
     """Add the declared facts. They come first, and what is declared as done is no longer open."""
     facts.session, facts.status = state.id, state.status
     facts.project = state.project_name or facts.project
-    if state.goal:
-        if facts.goal and facts.goal != state.goal:
-            facts.latest = facts.latest or facts.goal
-        facts.goal, facts.first = state.goal, ""
+    if state.goal and not _was_observed(state.goal, facts):
+        facts.declared_goal = facts.goal = state.goal
+        facts.first = "" if facts.first == state.goal else facts.first
     items = state.items
-    declared = [PlanLine(items[at].text, "active") for at in state.active]
-    declared += [PlanLine(items[at].text, "next") for at in state.next]
-    declared += [PlanLine(items[at].text, "blocked", items[at].reason) for at in state.blocked]
+    declared = [PlanLine(items[at].text, "active", by="declared") for at in state.active]
+    declared += [PlanLine(items[at].text, "next", by="declared") for at in state.next]
+    declared += [PlanLine(items[at].text, "blocked", items[at].reason, "declared") for at in state.blocked]
     done = [items[at].text for at in state.done]
+    known = {sentences.flat(one).lower() for one in [*(line.text for line in declared), *done]}
+    own = [line for line in facts.plan if sentences.flat(line.text).lower() not in known]
     if declared or done:
-        facts.plan, facts.plan_done, facts.plan_note = declared, done, ""
-        facts.plan_total = len(declared) + len(done)
+        facts.plan = [*declared, *own]
+        facts.plan_done = list(dict.fromkeys([*done, *facts.plan_done]))
+        facts.plan_total = len(facts.plan) + len(facts.plan_done)
     facts.decided = [
         *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
         *facts.decided,
     ]
     facts.learnt = [one.text for one in reversed(list(state.findings))]
     facts.questions = [one.text for one in state.questions if not one.answer]
+    facts.threads = [
+        name for name, thread in state.threads.items() if thread.status not in ("done", "closed")
+    ]
+    focus = state.focus
+    facts.focus = (
+        f"{focus.file}:{focus.position}" if focus.file and focus.position else focus.file or focus.note_title
+    )
     troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
-    facts.broken = [*_unproven(state, covered), *troubles, *facts.broken]
+    facts.failing = [*_unproven(state, covered), *troubles, *facts.failing]
+
+
+def _was_observed(goal: str, facts: BriefFacts) -> bool:
+    """Whether a session's goal is only the first prompt of this run, with which Segue began the session."""
+    asked = [facts.wanted.first, facts.wanted.last, facts.wanted.request]
+    return bool(facts.goal) and any(
+        one is not None and one.text.startswith(goal.rstrip("…")) for one in asked
+    )
 
 
 def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:
@@ -445,14 +329,3 @@ def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Fa
 
 def _because(text: str, why: str) -> str:
     return f"{text} ({why})" if why else text
-
-
-def _probe(facts: BriefFacts, probe: Probe) -> None:
-    facts.branch = probe.branch or facts.branch
-    facts.dirty = [_base(path) for path in probe.dirty]
-    facts.since = list(probe.commits)
-    facts.probe_cut = probe.cut
-
-
-def _base(path: str) -> str:
-    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]

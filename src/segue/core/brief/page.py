@@ -1,11 +1,8 @@
-"""The page that a brief is written on: labelled lines within a number of bytes, cut only between words."""
+"""Texts within a number of bytes: cut between words, and without what a person would not see."""
 
 from __future__ import annotations
 
 from ..base.text import ESCAPE_SEQUENCES
-from .relevance import words
-
-LIST_MAX = 10  # items on a line
 
 
 def size(text: str) -> int:
@@ -45,33 +42,12 @@ def cut(text: str, most: int) -> str:
     return short[:at].rstrip(" ,;:.(—-") + "…"
 
 
-class BriefPage:
-    """Labelled lines, and the number of bytes that are left."""
-
-    def __init__(self, budget: int) -> None:
-        self.left = budget
-        self.lines: dict[str, str] = {}
-        self.seen: set[str] = set()
-        self.low = ""
-
-    def put(self, label: str, line: str) -> bool:
-        """Set the line of a label if it fits; the cost includes the line break."""
-        cost = size(line) + 1 - (size(self.lines[label]) + 1 if label in self.lines else 0)
-        if not line or cost > self.left:
-            return False
-        self.left -= cost
-        self.lines[label] = line
-        self.note(line)
-        return True
-
-    def note(self, text: str) -> None:
-        """Remember that the page contains this text, so that it is not repeated."""
-        self.seen |= words(text)
-        self.low += text.lower() + "\n"
-
-    def say(self, label: str, text: str, share: float | int) -> bool:
-        """Add a labelled text, cut to its share of the page. Returns whether anything of it fits."""
-        most = min(int(share), self.left - size(label) - 3)
-        short = cut(text, most)
-        is_whole = size(" ".join(text.split())) <= most
-        return bool(short) and (is_whole or most >= 12) and self.put(label, f"{label}: {short}")
+def middle(text: str, most: int) -> str:
+    """A name or a command of which both ends tell, in at most ``most`` bytes."""
+    text = plain(" ".join(text.split()))
+    if size(text) <= most:
+        return text
+    room = max(0, most - 3)
+    raw = text.encode("utf-8", "replace")
+    end = raw[len(raw) - room // 3 :].decode("utf-8", "ignore").lstrip()
+    return f"{raw[: room - room // 3].decode('utf-8', 'ignore').rstrip()}…{end}"

@@ -50,6 +50,15 @@ def clip(text: str, most: int) -> str:
     return text[:at] if at > 0 else ""
 
 
+def clip_start(text: str, most: int) -> str:
+    """The end of a text, cut at whitespace like ``clip``."""
+    if len(text) <= most:
+        return text
+    start = len(text) - most
+    found = [at for at in (text.find(" ", start), text.find("\n", start)) if at >= 0]
+    return text[min(found) + 1 :] if found else ""
+
+
 def sentences(text: str) -> list[str]:
     """The sentences and list entries of a text, without bullets, emphasis, link targets and code blocks."""
     if "```" in text:

@@ -1,0 +1,535 @@
+"""The parts of a brief, each written for a number of bytes: the user, the trail, the list, the tree, facts.
+
+A part is a function from the facts and a number of bytes to lines. Each line knows the steps of the transcript that it rests
+on, so that ``segue brief --explain`` can show them. A part that has nothing to say is empty, and none is padded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..base.lazy import regex
+from ..runs.brief_labels import Label
+from ..runs.inherited import BETWEEN, as_item
+from ..runs.model import TrailStep, UserMessage
+from ..runs.sentences import flat, sentences
+from ..runs.steps import EDITS
+from ..runs.tree import CheckRun
+from .facts import FINISHED, BriefFacts, PlanLine
+from .page import cut, size
+from .requests import PICKS, content_words, told
+from .trail_words import (
+    Folder,
+    became,
+    edited_paths,
+    folder_of,
+    is_look,
+    same_thing,
+    step_line,
+)
+
+NEWEST_BYTES = (330, 230, 180, 150)
+STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
+_BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
+
+
+class Line(NamedTuple):
+    """A line of a brief, and the steps that it rests on."""
+
+    text: str
+    at: tuple[int, ...] = ()
+
+
+def quote(text: str) -> str:
+    """A quotation whose text cannot close it."""
+    return f'"{text.translate(_NO_QUOTES)}"'
+
+
+_NO_QUOTES = {ord('"'): "'", ord("\n"): " "}
+
+
+def cost(lines: Sequence[Line]) -> int:
+    """The bytes that lines take, with their line ends."""
+    return sum(size(line.text) + 1 for line in lines)
+
+
+# -- the user
+
+
+class _Row(NamedTuple):
+    label: str
+    message: UserMessage
+    most: int
+    answers: str = ""
+
+
+def user_part(facts: BriefFacts, most: int) -> list[Line]:
+    """The last message first, what it answers, the request that it belongs to, the one before, the first one."""
+    wanted, folder = facts.wanted, folder_of(facts.folder)
+    lines: list[Line] = []
+    if facts.declared_goal:
+        lines.append(Line(f"{Label.GOAL}: {cut(facts.declared_goal, max(80, most // 3))}"))
+    elif facts.inherited.goal and facts.goal == facts.inherited.goal:
+        lines.append(Line(f"{Label.REQUEST}: {cut(facts.goal, max(120, most // 2))}"))
+    rows = _rows(facts)
+    room = most - cost(lines)
+    wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
+    fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
+    while rows and sum(wants) + sum(fixed) > room:
+        over = sum(wants) + sum(fixed) - room
+        last = len(rows) - 1
+        spare = wants[last] - min(75, wants[last])
+        if last and spare >= over:
+            wants[last] -= over
+        elif last and (last > 1 or wants[0] > room // 2):
+            rows.pop(), wants.pop(), fixed.pop()
+        else:
+            wants[0] = max(60, wants[0] - over)
+            break
+    for row, bytes in zip(rows, wants, strict=True):
+        text = folder.within(told(row.message, max(20, bytes)))
+        lines.append(Line(f"{row.label}: {quote(text)}", (row.message.at,)))
+        if row.answers:
+            lines.append(
+                Line(f"  {Label.IN_REPLY_TO}: {quote(folder.within(row.answers))}", (row.message.at,))
+            )
+    if facts.first and not any(facts.first[:40] in line.text for line in lines):
+        left = most - cost(lines) - size(Label.FIRST_REQUEST) - 6
+        if left >= 60:
+            lines.append(Line(f"  {Label.FIRST_REQUEST}: {quote(cut(facts.first, min(left, 140)))}"))
+    return lines
+
+
+def _rows(facts: BriefFacts) -> list[_Row]:
+    wanted = facts.wanted
+    if wanted.last is None:
+        return []
+    calls = sum(step.id != "" and step.at > wanted.last.at for step in facts.trail)
+    ago = f"{calls} call{'s' * (calls != 1)} before the end" if calls else "nothing was done since"
+    how = {"queued": "put in while the agent worked, ", "refusal": "refusing a call, "}.get(
+        wanted.last.how, ""
+    )
+    answers = (
+        wanted.answers if len(content_words(wanted.answers)) > 2 or PICKS.match(wanted.last.text) else ""
+    )
+    weak = wanted.request is not None and not wanted.mends
+    rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 520, cut(answers, 300 if weak else 180))]
+    if wanted.request is not None:
+        label = Label.ADDS_TO if wanted.mends else Label.REQUEST
+        rows.append(_Row(f"  {label}" if label == Label.ADDS_TO else label, wanted.request, 340))
+    if wanted.before is not None:
+        rows.append(_Row(f"  {Label.BEFORE}", wanted.before, 150))
+    return rows
+
+
+# -- the trail
+
+
+class _Group(NamedTuple):
+    """Steps that are told on one line."""
+
+    steps: list[TrailStep]
+    text: str = ""  # what was said, if it is a message
+
+
+def trail_part(facts: BriefFacts, most: int) -> list[Line]:
+    """The last steps in the order of time, and the agent's last words."""
+    folder = folder_of(facts.folder)
+    groups = _groups(facts)
+    closing, groups = _closing(facts, groups, folder, most)
+    shown_calls = sum(step.id != "" for step in facts.trail)
+    since = facts.wanted.last.at if facts.wanted.last is not None else 0
+    in_turn = sum(step.id != "" and step.at > since for step in facts.trail)
+    head = f"{Label.TRAIL}, oldest first" + (
+        f" (the last of {in_turn} calls since)" if 8 < in_turn < shown_calls else ""
+    )
+    room = most - cost(closing) - size(head) - 2
+    lines: list[Line] = []
+    rank, told_before = 0, set()
+    for group in reversed(groups):
+        last = group.steps[-1]
+        if last.kind == "prompt":
+            if lines:
+                mark = (
+                    "here the user wrote the last message"
+                    if last.at == since
+                    else f"user: {quote(cut(flat(last.text), 60))}"
+                )
+                lines.append(Line(f"— {mark} —", (last.at,)))
+                room -= size(lines[-1].text) + 1
+            continue
+        want = NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES
+        want = 300 if last.kind == "say" else max(want, 260) if became_failed(last) and rank < 4 else want
+        want = min(want, room - 3)
+        if (
+            want < (50 if rank < 2 else 85)
+            or len(lines) >= STEPS_MAX
+            or (is_look(last) and rank >= LOOKS_RANK)
+        ):
+            continue
+        if last.kind == "say":
+            text = f"said: {quote(folder.within(cut(group.text, want - 8)))}"
+        else:
+            text = step_line(group.steps, folder, want, rich=rank == 0)
+        if not text or text[:90] in told_before:
+            continue
+        told_before.add(text[:90])
+        lines.append(
+            Line(
+                f"- {text}",
+                tuple(step.at for step in group.steps)
+                + tuple(step.done for step in group.steps if step.done),
+            )
+        )
+        room -= size(lines[-1].text) + 1
+        rank += last.kind not in ("say", "notice")
+    while lines and lines[-1].text.startswith("—"):
+        lines.pop()
+    if lines:
+        lines.append(Line(f"{head}:"))
+    return [*reversed(lines), *closing]
+
+
+def became_failed(step: TrailStep) -> bool:
+    return bool(step.id) and became(step) == "failed"
+
+
+def _groups(facts: BriefFacts) -> list[_Group]:
+    """The steps of the trail that are worth a line, folded, oldest first."""
+    steps = _recent(facts)
+    groups: list[_Group] = []
+    for at, step in enumerate(steps):
+        if step.kind == "say":
+            text = _finding(step, last=not any(one.kind == "say" for one in steps[at + 1 :]))
+            if text:
+                groups.append(_Group([step], text))
+        elif step.kind in ("prompt", "notice"):
+            groups.append(_Group([step]))
+        elif not _is_dropped(step, steps[at + 1 :]):
+            before = groups[-1].steps if groups else []
+            if before and _told_together(before[-1], step):
+                before.append(step)
+            else:
+                groups.append(_Group([step]))
+    return groups
+
+
+def _recent(facts: BriefFacts) -> list[TrailStep]:
+    """The trail since the message before the last one, and at least its last eight calls."""
+    prompts = [at for at, step in enumerate(facts.trail) if step.kind == "prompt"]
+    calls = [at for at, step in enumerate(facts.trail) if step.id]
+    start = prompts[-2] if len(prompts) > 1 else 0
+    if len(calls) > 40:
+        start = max(start, calls[-40])
+    return facts.trail[min(start, calls[-8] if len(calls) >= 8 else 0) :]
+
+
+def _is_dropped(step: TrailStep, later: Sequence[TrailStep]) -> bool:
+    """Whether a call is not worth telling: the plan's tool, a poll that said nothing new, a failure mended since."""
+    if step.kind == "plan" or (
+        not step.command and _BOILERPLATE.match(step.tool) and not step.output.strip()
+    ):
+        return True
+    if step.process and any(one.process == step.process for one in later) and not step.command:
+        return True
+    same = [one for one in later if one.id and same_thing(step, one)]
+    if became(step) == "failed":
+        return any(became(one) == "ok" for one in same)
+    return bool(same) and step.kind == "run" and not is_look(step) and step.done > 0
+
+
+def _told_together(before: TrailStep, step: TrailStep) -> bool:
+    if is_look(before) and is_look(step):
+        return True
+    if not (before.changes or before.kind in EDITS) or not (step.changes or step.kind in EDITS):
+        return False
+    if became(before) != became(step) or became(step) in ("failed", "refused"):
+        return False
+    mine, other = edited_paths(before), edited_paths(step)
+    if mine == other:
+        return True
+    alike = [change.how for change in before.changes] == [change.how for change in step.changes] == ["create"]
+    return alike and bool(mine and other) and mine[0].rpartition("/")[0] == other[0].rpartition("/")[0]
+
+
+_STRONG = regex(
+    r"\b(?:root cause|the (?:real |actual |only )?(?:problem|issue|bug|cause|reason|culprit)|turns out|because|confirmed|pre-existing"
+    r"|unrelated|caused by|due to|which means|cannot|measured|must not|only works)\b",
+    re.I,
+)
+_AHEAD = regex(
+    r"^(?:now\b|let me|let's|i'll|i’ll|i will|i'm|i’m|next\b|first,? |going to|time to|then\b|i need to|i should)",
+    re.I,
+)
+
+
+def _finding(step: TrailStep, *, last: bool) -> str:
+    """A message in the trail: the last one whole, of others what they found out. An announcement that was followed by its
+    act says nothing any more."""
+    if last:
+        return flat(step.text)
+    kept = [
+        one
+        for one in sentences(step.text)
+        if _STRONG.search(one) and not _AHEAD.match(one) and 35 <= len(one) <= 330
+    ]
+    return " ".join(kept[:2])
+
+
+def _closing(
+    facts: BriefFacts, groups: list[_Group], folder: Folder, most: int
+) -> tuple[list[Line], list[_Group]]:
+    """The agent's last words or thought, if nothing came after them, and the groups without them."""
+    last = groups[-1].steps[-1] if groups else None
+    if last is not None and last.kind == "say":
+        over = facts.ending == FINISHED
+        label = f"{Label.LAST_WORDS} (its turn was over: it waits for the user)" if over else Label.LAST_WORDS
+        room = min(max(most * 55 // 100, 260), 620)
+        return [Line(f"{label}: {quote(folder.within(_message(last.text, room)))}", (last.at,))], groups[:-1]
+    thought = facts.thought
+    newest = max([step.done or step.at for step in facts.trail], default=0)
+    if thought is not None and thought.at > newest:
+        text = " ".join(sentences(thought.text)[-3:])
+        return [Line(f"{Label.LAST_THOUGHT}: {quote(folder.within(cut(text, 320)))}", (thought.at,))], groups
+    return [], groups
+
+
+def _message(text: str, most: int) -> str:
+    """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and its beginning."""
+    told_sentences = sentences(text)
+    whole = " ".join(told_sentences) or flat(text)
+    if size(whole) <= most:
+        return whole
+    end: list[str] = []
+    for sentence in reversed(told_sentences[1:]):
+        if size(" ".join([sentence, *end])) > most * 2 // 3:
+            break
+        end.insert(0, sentence)
+    if not end:
+        return cut(whole, most)
+    first = cut(told_sentences[0], most - size(" ".join(end)) - 5)
+    gap = " " if len(end) + 1 == len(told_sentences) and not first.endswith("…") else " … "
+    return f"{first.rstrip('…')}{gap}{' '.join(end)}"
+
+
+# -- the list that is being worked through
+
+
+def list_part(facts: BriefFacts, most: int) -> list[Line]:
+    """The open items in their order with the one under way, and what is blocked and why."""
+    lines: list[Line] = []
+    open_items = [item for item in facts.plan if item.state != "blocked"]
+    if open_items:
+        count = f"{len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
+        about = ", ".join(filter(None, (count, facts.plan_note)))
+        label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
+        lines.append(Line(f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"))
+    blocked = [item for item in facts.plan if item.state == "blocked"]
+    if blocked:
+        reasons = [
+            f"{as_item(item.text)} ({item.reason})" if item.reason else as_item(item.text) for item in blocked
+        ]
+        room = max(60, most - cost(lines) - size(Label.BLOCKED) - 3)
+        lines.append(Line(f"{Label.BLOCKED}: {_joined(reasons, room, BETWEEN)}"))
+    return lines
+
+
+def _items(items: Sequence[PlanLine], most: int, *, now: bool) -> str:
+    texts = [
+        f"now {as_item(item.text)}" if item.state == "active" and now else as_item(item.text)
+        for item in items
+    ]
+    return _joined(texts, most, "; ")
+
+
+def _joined(texts: Sequence[str], most: int, between: str) -> str:
+    """As many texts as fit, in order, each whole where all can be, else cut alike; and how many more there are."""
+    if size(between.join(texts)) <= most:
+        return between.join(texts)
+    for each in (160, 110, 80, 56):
+        short = [cut(text, each) for text in texts]
+        if size(between.join(short)) <= most:
+            return between.join(short)
+    kept: list[str] = []
+    for text in texts:
+        short_text = cut(text, 80)
+        if size(between.join([*kept, short_text])) > most - 16:
+            break
+        kept.append(short_text)
+    left = len(texts) - len(kept)
+    return between.join([*kept, f"and {left} more"] if left else kept)
+
+
+# -- the tree
+
+
+def tree_part(facts: BriefFacts, most: int) -> list[Line]:
+    """What is changed, committed, checked, failing and running."""
+    folder, tree = folder_of(facts.folder), facts.tree
+    lines = [*_failing(facts, folder, most // 2), *_checks(facts)]
+    lines += _changed(facts, folder, max(100, most // 3))
+    if tree.commits:
+        last = tree.commits[-1]
+        pushed = "pushed" if tree.pushed >= last.at else "no push seen since"
+        many = f"{len(tree.commits)} in this run, " if len(tree.commits) > 1 else ""
+        lines.append(
+            Line(
+                f"Last commit: {cut(f'{last.hash} {last.subject}'.strip(), 100)} ({many}{pushed}).",
+                (last.at,),
+            )
+        )
+    if facts.probe is not None and facts.probe.commits:
+        lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
+    if tree.running:
+        running = [f"{name}: {cut(one.what, 70)}" for name, one in list(tree.running.items())[-3:]]
+        lines.append(
+            Line(
+                f"Was running in the background: {'; '.join(running)}.",
+                tuple(one.at for one in tree.running.values()),
+            )
+        )
+    if not lines:
+        return []
+    kept: list[Line] = []
+    for line in lines:
+        if cost(kept) + size(line.text) + 8 <= most:
+            kept.append(line)
+    return (
+        [
+            Line(f"{Label.TREE}: {kept[0].text}", kept[0].at),
+            *(Line(f"  {line.text}", line.at) for line in kept[1:]),
+        ]
+        if kept
+        else []
+    )
+
+
+def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
+    lines = []
+    for failure in facts.failing[:2]:
+        why = folder.within(failure.why.replace("\n", " / "))
+        text = f"{Label.FAILING}: " + (
+            why if failure.what == failure.why else f"`{cut(failure.what, 90)}`: {quote(cut(why, 260))}"
+        )
+        lines.append(Line(cut(text, most), (failure.at,) if failure.at else ()))
+        most //= 2
+    return lines
+
+
+def _checks(facts: BriefFacts) -> list[Line]:
+    """The checks since the last edit, and those that were not run since."""
+    tree = facts.tree
+    since = [(name, run) for name, run in tree.checks.items() if run.at > tree.edited]
+    failing = {failure.what for failure in facts.failing}
+    words = [_check(name, run) for name, run in since if name not in failing][-4:]
+    at = tuple(run.at for _, run in since)
+    lines = [Line(f"Checked since the last edit: {', '.join(words)}.", at)] if words else []
+    if tree.edited and not since:
+        before = [(name, run) for name, run in tree.checks.items() if run.outcome in ("ok", "failed")][-2:]
+        told_before = ", ".join(_check(name, run) for name, run in before)
+        if before:
+            lines.append(
+                Line(
+                    f"Not checked since the last edit; before it: {told_before}.",
+                    tuple(run.at for _, run in before),
+                )
+            )
+        else:
+            lines.append(Line("No test, check or build was run after the edits."))
+    return lines
+
+
+_OUTCOMES = {
+    "ok": "passed",
+    "failed": "FAILED",
+    "stopped": "was stopped",
+    "unknown": "ended, verdict unclear",
+    "": "has no result yet",
+}
+
+
+def _check(name: str, run: CheckRun) -> str:
+    return f"`{cut(name, 60)}` {_OUTCOMES[run.outcome]}"
+
+
+def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
+    """Files that are changed and not committed: by git where it answered, else as the transcript tells it."""
+    tree, probe = facts.tree, facts.probe
+    if probe is not None and probe.head:
+        if probe.cut:
+            return [Line("Uncommitted: not known, git did not answer in time.")]
+        names = list(probe.dirty)
+        return (
+            [Line(f"Uncommitted now: {_joined(names, most, ', ')}.")]
+            if names
+            else [Line("Nothing is uncommitted now.")]
+        )
+    files = sorted(tree.changed.items(), key=lambda pair: -pair[1].at)
+    names = [
+        folder.short(path) + {"create": " (new)", "delete": " (deleted)"}.get(one.how, "")
+        for path, one in files
+    ]
+    names = [name for name in names if not name.startswith(("/tmp/", "/private/", "~/.claude", "~/.codex"))]
+    at = tuple(one.at for _, one in files[:8])
+    doubt = "; sub-agents may have changed more" if tree.doubt else ""
+    lines = []
+    if names:
+        lines.append(Line(f"Changed and not committed: {_joined(names, most, ', ')}{doubt}.", at))
+    elif tree.commits and not tree.doubt:
+        lines.append(Line("Nothing changed since the last commit, as far as is known."))
+    elif doubt:
+        lines.append(Line("What sub-agents changed is not known."))
+    if tree.stashed:
+        lines.append(Line("Changes were put into git's stash and not taken out again.", (tree.stashed,)))
+    return lines
+
+
+# -- declared, rules, facts
+
+
+def rules_part(facts: BriefFacts, most: int) -> list[Line]:
+    """Rules and corrections of the user that stand."""
+    said = facts.wanted.last.text if facts.wanted.last is not None else ""
+    rules = [rule for rule in facts.rules if rule not in flat(said)]
+    return [Line(f"{Label.RULES}: {_joined(rules[:6], most - 8, BETWEEN)}")] if rules and most > 60 else []
+
+
+def declared_part(facts: BriefFacts, most: int) -> list[Line]:
+    """What people and agents told Segue."""
+    rows = [
+        (Label.QUESTIONS, facts.questions[:3], "; "),
+        (Label.DECIDED, facts.decided[:6], BETWEEN),
+        (Label.THREADS, facts.threads[:3], "; "),
+        (Label.FOCUS, [facts.focus] if facts.focus else [], "; "),
+        (Label.LEARNT, facts.learnt[:4], BETWEEN),
+        (Label.REMEMBERED, facts.memories[:4], BETWEEN),
+        (Label.NOTICE, facts.notices[:3], "; "),
+    ]
+    lines: list[Line] = []
+    for label, texts, between in rows:
+        room = min(most // 2, most - cost(lines)) - size(label) - 3
+        if texts and room > 30:
+            lines.append(Line(f"{label}: {_joined(texts, room, between)}"))
+    return lines
+
+
+def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
+    """What is nowhere else: a refusal with the user's words, the agent's recap, what a compaction's summary says comes next."""
+    found: list[Line] = []
+    if facts.refused is not None and "REFUSED" not in shown and "refused" not in shown:
+        said = f": {quote(cut(facts.refused.why, 160))}" if facts.refused.why else ""
+        found.append(Line(f"the user refused `{cut(facts.refused.what, 80)}`{said}", (facts.refused.at,)))
+    if facts.fault:
+        found.append(Line(f"the model failed at the end: {quote(cut(facts.fault, 120))}"))
+    since = facts.wanted.last.at if facts.wanted.last is not None else 0
+    if facts.recap is not None and facts.recap.at > since:
+        found.append(Line(f"the agent's recap: {quote(cut(flat(facts.recap.text), 280))}", (facts.recap.at,)))
+    for claim in facts.claims[:3]:
+        found.append(Line(f"{Label.INFERRED} (by a model, {claim.trust}): {cut(claim.text, 160)}"))
+    kept: list[Line] = []
+    for line in found:
+        if cost(kept) + size(line.text) + 12 <= most:
+            kept.append(line)
+    return [Line(f"{Label.FACTS}:"), *(Line(f"- {line.text}", line.at) for line in kept)] if kept else []

@@ -1,0 +1,251 @@
+"""What the user wants, from their own messages: the last one, what it answers, and the request that it belongs to.
+
+A last message often says little by itself ("yes", "2", "do that", "continue"). Then it is told with the proposal, the list
+item or the question of the agent that it answers, and with the last request that said more. Words that were put in while
+the agent was at work, or after it was stopped, mend a request: that request still stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..base.lazy import regex
+from ..base.values import Value
+from ..runs.model import RunDigest, UserMessage
+from ..runs.sentences import flat, sentences
+from .page import cut, size
+
+_ASSENT = regex(
+    r"^\W*(?:y|yes|yep|yeah|yup|ok|okay|k|sure|go(?: on| ahead)?|continue|proceed|do (?:it|that|so|this)|please(?: do)?|sounds good"
+    r"|perfect|great|thanks?(?: you)?|next|keep going|lgtm|approved?|correct|right|no|nope|resume|carry on|let'?s (?:do it|go)"
+    r"|make it so|done|ready|ja|oui|s[ií]|да|好的?|可以|继续|はい|続けて|weiter|continuez|continúa|sigue)\b",
+    re.I,
+)
+_POINTS = regex(
+    r"\b(?:this|that|it|these|those|them|both|above|same|option|the (?:first|second|third|last|other) one|again)\b",
+    re.I,
+)
+PICKS = regex(r"^\W*(?:option |number |no\.? |#)?([A-Ha-h]|\d{1,2})\b(?!['%])", re.I)
+_ALL = regex(r"\b(?:all|both|everything|each|them|these|those)\b", re.I)
+_COMMON = frozenset(
+    "a an the and or of to in for on with by from at is are was be it this that as if then but not no so can will has have i you we my please do "
+    "does should would need want when after before what why how which there still make use let lets let's yes ok okay go ahead continue proceed "
+    "thanks now just also all some any me us them they their your our more other very again".split()
+)
+_WORD = regex(r"[^\W\d_][\w'-]+")
+_PROSE = frozenset(
+    "a an the and or of to in for on with by from at is are was be it this that as if then but not no so can will has have i you we my please do "
+    "does should would need want when after before what why how which there still make use".split()
+)
+_NOT_PROSE = regex(r"^\s*(?:at |File \"|\||\+|> |\d+[:→]|\d+:\d+|[✖✗✔✓×]|\$ |[\"{}\[\]]|/[\w.-]+/|\S+:\d+:)")
+_TROUBLE = regex(
+    r"\w*(?:Error|Exception)\b|\berror\b|\bfail(?:ed|ure)?\b|\bfatal\b|\bpanic\b|not found|denied", re.I
+)
+_BULLET = regex(r"^\s*(?:[-*•]|\d+[.)])\s+|^\s*#+\s*|^\s*>\s*")
+_ITEM = regex(r"^\s{0,3}(?:[-*•]|\d+[.)])\s")
+_ASKING = regex(
+    r"\?|\b(?:next|want|would you|should i|shall i|i can|options?|proceed|suggest|optional|could)\b", re.I
+)
+_LEAVES = regex(
+    r"\?\s*$|\b(?:want me to|shall i|should i|let me know|your call|say the word|would you like)\b", re.I
+)
+
+
+class Requests(Value):
+    """What the user wants."""
+
+    last: UserMessage | None = None
+    answers: str = ""  # of the agent's message before it, what the last message takes up
+    request: UserMessage | None = None  # what the last message belongs to, if it is not a request itself
+    mends: bool = False  # the last message adds to that request
+    before: UserMessage | None = None  # the request before
+    first: UserMessage | None = None
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that say what it is about."""
+    return [word for word in _WORD.findall(text.lower()) if word not in _COMMON]
+
+
+def is_weak(text: str) -> bool:
+    """Whether a message says little without what it answers."""
+    rest = _ASSENT.sub("", text, count=1)
+    wide = sum(ord(char) > 0x2E7F for char in text[:200])
+    return len(content_words(rest)) < (3 if rest != text else 4) and wide < 8 and len(text) < 300
+
+
+def requests_of(digest: RunDigest) -> Requests:
+    """What the user of a run wants."""
+    messages = digest.prompts
+    if not messages:
+        return Requests(first=digest.first_prompt)
+    last = messages[-1]
+    weak = is_weak(last.text)
+    strong = [
+        message
+        for message in reversed(messages[:-1])
+        if not is_weak(message.text) and message.how != "refusal"
+    ]
+    interrupted = digest.interrupted is not None and last.at - 4 <= digest.interrupted.at <= last.at
+    mends = last.how == "queued" or (interrupted and not weak) or last.how == "refusal"
+    if mends:
+        strong = [message for message in strong if message.how != "queued"] or strong
+    request = strong[0] if strong and (weak or mends) else None
+    earlier = [message for message in strong if message is not request]
+    first = digest.first_prompt
+    return Requests(
+        last,
+        answers=answered(last) if refers(last) else "",
+        request=request,
+        mends=mends and request is not None,
+        before=earlier[0] if earlier else None,
+        first=first if first is not None and not is_weak(first.text) else None,
+    )
+
+
+def refers(message: UserMessage) -> bool:
+    """Whether a message points to what the agent said before it."""
+    text = message.text
+    if message.how in ("queued", "command"):
+        return False
+    words = len(content_words(text))
+    return (
+        is_weak(text)
+        or bool(_ASSENT.match(text) and words < 6)
+        or bool(_POINTS.search(text[:70]) and words < 12)
+    )
+
+
+def answered(message: UserMessage) -> str:
+    """What a message answers: the chosen item, the offered list, the question, or the sentence that it takes up."""
+    said, text = message.reply_to, message.text.strip()
+    told = sentences(said)
+    if not told:
+        return ""
+    if (
+        (pick := PICKS.match(text))
+        and pick[1].lower() not in ("i", "y", "n")
+        and (item := _item(said, pick[1]))
+    ):
+        return item
+    offers = _offered(said)
+    if offers and (
+        _ALL.search(text) or (is_weak(text) and _ASSENT.match(text) and not told[-1].endswith("?"))
+    ):
+        return offers
+    mine = {word[:5] for word in content_words(text)}
+    if mine and not _ASSENT.match(text) and not told[-1].endswith("?"):
+        shared = [len(mine & {word[:5] for word in content_words(sentence)}) for sentence in told]
+        best = max(range(len(told)), key=lambda at: shared[at])
+        if shared[best]:
+            short = size(told[best]) <= 60 and best + 1 < len(told)
+            return f"{told[best]} {told[best + 1]}" if short else told[best]
+    late = range(len(told) - 1, max(-1, len(told) - 8), -1)
+    asks = next((at for at in late if _LEAVES.search(told[at])), len(told) - 1)
+    answer = told[asks]
+    for before in reversed(told[max(0, asks - 2) : asks]):
+        if size(answer) < 130 and (_POINTS.search(answer) or size(answer) < 60):
+            answer = f"{before} {answer}"
+    return answer
+
+
+def _item(said: str, mark: str) -> str:
+    """The line of a message that a number or a letter refers to."""
+    lines = re.findall(rf"(?im)^[\s*#|>-]*\(?(?:option |phase |step )?{re.escape(mark)}[.):\s*|][^\n]*", said)
+    return flat(lines[-1].strip("|#*> -")) if lines else ""
+
+
+def _offered(said: str) -> str:
+    """The list that closes a message, with the line that leads to it: what a "yes to all" takes up."""
+    lines = [line.rstrip() for line in said.split("\n") if line.strip()]
+    end = len(lines)
+    while end and len(lines) - end < 2 and not _ITEM.match(lines[end - 1]):
+        end -= 1
+    start = end
+    while start and (_ITEM.match(lines[start - 1]) or lines[start - 1].startswith("  ")):
+        start -= 1
+    items = [flat(_BULLET.sub("", line)) for line in lines[start:end] if _ITEM.match(line)]
+    lead = flat(_BULLET.sub("", lines[start - 1])) if start else ""
+    tail = flat(" ".join(lines[end:]))
+    if len(items) < 2 or not start or not _ASKING.search(f"{lead} {tail}"):
+        return ""
+    listed = "; ".join(cut(item, 85) for item in items[:6])
+    return f"{cut(lead, 90)} {listed}" + (f" {cut(tail, 90)}" if tail.endswith("?") else "")
+
+
+# -- a message within a number of bytes
+
+
+def told(message: UserMessage, most: int) -> str:
+    """A message in at most ``most`` bytes: pasted logs folded, a long plan by its title, else its two ends."""
+    text = message.text
+    if len(text) > 700 and (text.count("\n#") >= 2 or text.startswith("#")):
+        return cut(_title(text), most)
+    text = unpasted(text)
+    if size(text) <= most:
+        return text
+    parts = sentences(text)
+    if len(parts) > 2:
+        start, end = cut(text, most * 2 // 3), parts[-1]
+        if size(start) + size(end) + 5 <= most and end not in start:
+            return f"{start.rstrip('…')} … {end}"
+    return cut(text, most)
+
+
+def _title(text: str) -> str:
+    """A long plan or prompt: its title and its first prose."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    head = [flat(_BULLET.sub("", line)) for line in lines[:1]]
+    for line in lines[1:60]:
+        heading = line.startswith("#") and not re.match(
+            r"#+\s*(?:context|overview|background|summary|plan)\s*$", line, re.I
+        )
+        if (heading and len(head) < 2) or (_is_prose(line) and not line.startswith(("```", "|", "#"))):
+            head.append(flat(_BULLET.sub("", line)))
+        if len(head) >= 4:
+            break
+    return " / ".join(head)
+
+
+def _is_prose(line: str) -> bool:
+    words = line.split()
+    common = sum(word.lower().strip(".,:;!?") in _PROSE for word in words)
+    if len(words) >= 3 and common >= max(1, len(words) // 8):
+        return True
+    letters = sum(word.strip(".,:;!?()'’\"").isalpha() for word in words)
+    return (len(words) >= 7 and letters >= 0.85 * len(words)) or sum(
+        ord(char) > 0x2E7F for char in line[:80]
+    ) >= 4
+
+
+def unpasted(text: str) -> str:
+    """A message on one line, with pasted logs and code folded into a note of what they say and which files they name."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    spoken = [_is_prose(line) and not _NOT_PROSE.match(line) for line in lines]
+    blocks: list[tuple[int, int]] = []
+    start: int | None = None
+    for at, prose in enumerate([*spoken, True]):
+        if not prose and start is None:
+            start = at
+        elif prose and start is not None:
+            blocks += [(start, at)] if at - start >= 3 else []
+            start = None
+    if not blocks:
+        return flat(" ".join(lines))
+    first, last = blocks[0][0], blocks[-1][1]
+    return flat(" ".join([*lines[:first], _folded(lines[first:last]), *lines[last:]]))
+
+
+_FILE = regex(
+    r"(?:[\w@.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:tsx?|jsx?|py|go|rs|java|rb|cs|php|md|ya?ml|json|css|html|sh|sql|toml)\b"
+)
+
+
+def _folded(block: Sequence[str]) -> str:
+    tells = next((line for line in block if _TROUBLE.search(line) and not line.startswith("at ")), block[0])
+    named = [name for line in block if _TROUBLE.search(line) for name in _FILE.findall(line)]
+    named += [name for line in block for name in _FILE.findall(line)]
+    names = [name for name in dict.fromkeys(named) if "node_modules" not in name and name not in tells]
+    files = f"; naming {', '.join(names[:5])}" if names else ""
+    return f"[{len(block)} pasted lines: {cut(tells, 110)}{files}]"

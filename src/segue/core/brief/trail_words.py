@@ -1,0 +1,402 @@
+"""The steps of a trail in words: one line for each, with path, arguments, outcome and the telling line of output.
+
+A line is written for a number of bytes: the newest step gets most. What the agent was told by a tool is always quoted
+behind an arrow, and a call without a result says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..base.lazy import regex
+from ..base.values import Value
+from ..runs import command_lines
+from ..runs.model import TrailStep
+from ..runs.outcomes import Outcome, outcome, told_lines
+from ..runs.outcomes import telling as telling_lines
+from ..runs.shell_commands import parse_shell
+from ..runs.steps import EDITS, Change
+from ..runs.tree import check_names, subject_of, written_files
+from .code_changes import ChangeWords, change_words, definitions
+from .page import cut, middle, plain, size
+
+NO_RESULT = "NO RESULT YET"
+_WHOLE_BYTES = 300
+_NUMBERED = regex(r"^\s*\d+[→\t:|]")
+_SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
+_PAGER = regex(r"^(?:cat|nl|head|tail|less|bat)\b(?:\s+-\S+(?:\s+\d+)?)*\s+([^\s|<>;-][^\s|<>;]*)$")
+_GREP = regex(r"^(?:rg|grep|egrep|ag|git grep)\s+(.*)$")
+_GIT_LOOK = regex(
+    r"^git\s+(?:-C\s+\S+\s+)?(?:status|log|diff|show|branch|blame|remote|rev-parse|worktree list|ls-files)\b"
+)
+_LOOKS = regex(
+    r"^(?:ls|cat|nl|head|tail|sed -n|grep|egrep|rg|ag|fd|find|wc|pwd|which|tree|stat|file|du|df|awk|jq|type|env|date|ps|test |\["
+    r"|basename|dirname|realpath|readlink|git (?:-C \S+ )?(?:status|diff|log|show|branch$|branch -[avr]|blame|grep|ls-|remote"
+    r"|rev-parse|merge-base|config --get|stash list|worktree list|describe|reflog))"
+)
+
+
+class Folder(Value):
+    """Where a run worked, so that its paths can be told from there."""
+
+    root: str = ""
+    home: str = ""
+
+    def short(self, path: str) -> str:
+        """A path from the root of the work, or from the home."""
+        path = path.replace("\\", "/")
+        if self.root and path == self.root:
+            return "."
+        if self.root and path.startswith(f"{self.root}/"):
+            return path[len(self.root) + 1 :]
+        if self.home and path.startswith(f"{self.home}/"):
+            return f"~{path[len(self.home) :]}"
+        return path.removeprefix("./")
+
+    def within(self, text: str) -> str:
+        """A text with the paths in it told from the root."""
+        if self.root:
+            text = text.replace(f"{self.root}/", "")
+        return text.replace(f"{self.home}/", "~/") if self.home else text
+
+
+def folder_of(cwd: str) -> Folder:
+    """The folder of a run that worked in ``cwd``."""
+    root = cwd.replace("\\", "/").rstrip("/")
+    home = re.match(r"/(?:Users|home)/[^/]+|/root(?=/|$)", root)
+    return Folder(root, home[0] if home and home[0] != root else "")
+
+
+def became(step: TrailStep) -> Outcome | str:
+    """What became of a call: an outcome, "open" while it has no result, or "refused"."""
+    if step.refused:
+        return "refused"
+    if not step.done:
+        return "open"
+    if step.command:
+        return outcome(step.command, step.ok, step.exit, step.output)
+    return "failed" if step.ok is False or step.exit else "ok"
+
+
+def is_look(step: TrailStep) -> bool:
+    """Whether a call changes nothing: a read, a search, or commands that only look."""
+    if step.kind in ("read", "search"):
+        return True
+    if step.kind != "run" or not step.command or written_files(step.command):
+        return False
+    parts = [part for part in command_lines.parts(step.command) if not command_lines.is_silent(part.text)]
+    return bool(parts) and all(
+        command_lines.is_trimming(part)
+        or _LOOKS.match(part.bare)
+        or (part.joint == "|" and _GREP.match(part.bare))
+        for part in parts
+    )
+
+
+def is_commit(step: TrailStep) -> bool:
+    return step.kind == "run" and any(
+        re.match(r"git\s+(?:-C\s+\S+\s+)?commit\b", part.bare) for part in command_lines.parts(step.command)
+    )
+
+
+# -- looks
+
+
+def look_words(step: TrailStep, folder: Folder) -> list[str]:
+    """What a look was at, a few words for each thing."""
+    if step.kind in ("read", "search") and not step.command:
+        if step.kind == "read" and step.paths:
+            return [folder.short(step.paths[0]) + _lines_read(step)]
+        where = f" in {folder.short(step.paths[0])}" if step.paths else ""
+        pattern = next((line for line in step.text.split("\n") if line and line not in step.paths), "")
+        return [f'grep "{cut(pattern, 60)}"{where}' if pattern else f"{step.tool}{where}"]
+    words = []
+    for part in command_lines.parts(step.command):
+        text = part.bare
+        if part.joint == "|" or command_lines.is_silent(part.text):
+            lines = re.match(r"sed -n ['\"]?(\d+),\+?(\d+)p", text)
+            if part.joint == "|" and lines and words:
+                words[-1] += f":{lines[1]}-{lines[2]}"
+            continue
+        words.append(folder.within(_look(text)))
+    return words or [folder.within(" ".join(step.command.split()))]
+
+
+def _lines_read(step: TrailStep) -> str:
+    numbers = [line for line in step.text.split("\n") if line.isdigit()]
+    return f":{numbers[0]}-{int(numbers[0]) + int(numbers[1]) - 1}" if len(numbers) == 2 else ""
+
+
+def _look(command: str) -> str:
+    if match := _SED.match(command):
+        return f"{match[3]}:{match[1]}-{match[2]}"
+    if match := _PAGER.match(command):
+        return match[1]
+    if match := _GREP.match(command):
+        return _grep(match[1]) or command
+    return command
+
+
+def _grep(arguments: str) -> str:
+    words, skip = [], False
+    for word in re.findall(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S+", arguments):
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = not words and word in (
+                "-A",
+                "-B",
+                "-C",
+                "-m",
+                "-g",
+                "-t",
+                "-e",
+                "--glob",
+                "--type",
+                "--include",
+            )
+        else:
+            words.append(word.strip("'\""))
+    if not words:
+        return ""
+    return f'grep "{cut(words[0], 60)}"' + (f" in {cut(' '.join(words[1:]), 60)}" if words[1:] else "")
+
+
+def look_outcome(step: TrailStep) -> str:
+    """What a search or a question to git gave, if it is short."""
+    if not step.done:
+        return NO_RESULT
+    if step.kind == "read":
+        return "" if step.ok is not False else "failed: " + cut(" ".join(told_lines(step.output)[:1]), 90)
+    lines = told_lines(step.output)
+    parts = [part.bare for part in command_lines.parts(step.command)]
+    searches = step.kind == "search" or (len(parts) == 1 and bool(_GREP.match(parts[0])))
+    if searches:
+        hits = [line for line in lines if not re.match(r"Found \d+|No (?:matches|files) found", line)]
+        if not hits:
+            return "no hits"
+        return f"{len(hits)} hit{'s' * (len(hits) > 1)}" + (
+            f": {cut(' '.join(hits), 150)}" if len(hits) <= 2 else ""
+        )
+    if parts and _GIT_LOOK.match(parts[0]) and lines and "diff" not in parts[0] and "show" not in parts[0]:
+        return cut(" / ".join(lines), 140)
+    return cut(" / ".join(telling_lines(step.output, True)), 110) if step.ok is False and lines else ""
+
+
+def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool) -> str:
+    """Several looks in a row as one line: the last ones by name, with what was found."""
+    said: list[str] = []
+    spans: dict[str, list[str]] = {}
+    for step in steps:
+        found = look_outcome(step)
+        for word in look_words(step, folder):
+            path, colon, span = word.rpartition(":")
+            if colon and re.fullmatch(r"\d+-\d+", span) and not found:
+                spans.setdefault(path, []).append(span)
+                word = path
+            elif found:
+                word = f"{word} ({folder.within(found)})"
+            if word not in said:
+                said.append(word)
+    said = [f"{word}:{','.join(spans[word][-3:])}" if word in spans else word for word in said]
+    if rich:
+        said[-1] += _rich(steps[-1], folder)
+    kept = list(said)
+    while len(kept) > 1 and size("; ".join(kept)) > most - 30:
+        kept.pop(0)
+    left = len(said) - len(kept)
+    head = "" if len(said) == 1 and re.match(r"grep |git |ls|find |[A-Z]\w+ in ", said[0]) else "looked at "
+    return cut(head + (f"{left} more, then " if left else "") + "; ".join(kept), most)
+
+
+def _rich(step: TrailStep, folder: Folder) -> str:
+    """What the last look showed: names that a file defines, or the first hits of a search."""
+    if not step.done or step.ok is False:
+        return ""
+    lines = step.output.split("\n")
+    if step.kind == "read" or (step.command and not look_outcome(step)):
+        names = [
+            name
+            for name in definitions(_NUMBERED.sub("", line) for line in lines)
+            if not name.startswith("#")
+        ]
+        return f" ({', '.join(names[:6])})" if names else ""
+    hits = told_lines(step.output)
+    if 2 < len(hits) and not re.match(r"git", step.command):
+        return ": " + cut(folder.within(" | ".join(cut(hit, 90) for hit in hits[:4])), 240)
+    return ""
+
+
+# -- edits
+
+
+def edit_words(change: Change, words: ChangeWords) -> str:
+    """What a change does, behind the path."""
+    if change.how == "delete":
+        return ""
+    if change.how == "create":
+        names = f": {', '.join(words.new[:3])}" if words.new else ""
+        return f" ({words.lines} lines{names})" if words.lines > 1 else ""
+    where = f" in {words.where}" if words.where and not words.where.startswith("#") else ""
+    where = f" under {words.where}" if words.where.startswith("#") else where
+    if len(words.new) > 1:
+        return f"{where}: adds {', '.join(words.new)}"
+    if words.added:
+        return f"{where}: + {words.added}"
+    return f"{where}: − {words.removed}" if words.removed else where
+
+
+_VERBS = {"edit": "edited", "create": "wrote", "delete": "deleted"}
+
+
+def edits_line(steps: Sequence[TrailStep], folder: Folder, most: int) -> str:
+    """Edits in a row: of one file with all places, of several with their names."""
+    state = became(steps[-1])
+    pairs = [(change, change_words(change)) for step in steps for change in _changes(step)]
+    if not pairs:
+        pairs = [(Change(path), ChangeWords()) for step in steps for path in step.paths[:1] or (step.tool,)]
+    change, words = pairs[-1]
+    paths = list(dict.fromkeys(folder.short(one.path) for one, _ in pairs))
+    if state == "failed":
+        why = " / ".join(telling_lines(steps[-1].output, True)[:1])
+        return cut(f"edit FAILED on {', '.join(paths[:3])}: {folder.within(why)}", most)
+    if state == "refused":
+        said = f': "{steps[-1].output}"' if steps[-1].output else ""
+        return cut(f"the user refused the edit of {', '.join(paths[:3])}{said}", most)
+    open_mark = f" → {NO_RESULT}" if state == "open" else ""
+    verb = (
+        _VERBS[change.how]
+        if not open_mark
+        else {"edit": "edit", "create": "write", "delete": "delete"}[change.how]
+    )
+    if len(paths) > 1:
+        first, *rest = paths
+        same = first.rpartition("/")[0]
+        rest = [path.removeprefix(f"{same}/") if same else path for path in rest]
+        return (
+            cut(f"{verb} {len(paths)} files: {', '.join([first, *rest])}", most - size(open_mark)) + open_mark
+        )
+    places = list(dict.fromkeys(one.where for _, one in pairs if one.where and not one.where.startswith("#")))
+    times = f" ×{len(pairs)}" if len(pairs) > 1 else ""
+    told = edit_words(change, words)
+    if len(places) > 1:
+        told = f" in {', '.join(places[-5:])}" + (f": + {words.added}" if words.added else "")
+    return cut(folder.within(f"{verb} {paths[0]}{times}{told}"), most - size(open_mark)) + open_mark
+
+
+def _changes(step: TrailStep) -> tuple[Change, ...]:
+    return step.changes
+
+
+def edited_paths(step: TrailStep) -> list[str]:
+    """The files that a call edits."""
+    return [change.path for change in step.changes] or (list(step.paths[:1]) if step.kind in EDITS else [])
+
+
+# -- commands, commits, agents, questions, other tools
+
+
+def result_words(step: TrailStep, most: int, folder: Folder) -> str:
+    """``→ ok: 3 passed``; the whole output where it is short enough."""
+    state = became(step)
+    if state == "open":
+        return NO_RESULT
+    if state == "refused":
+        return "REFUSED by the user" + (f': "{cut(step.output, 200)}"' if step.output else "")
+    if step.process and not step.output.strip():
+        return f"runs on in the background as {step.process}"
+    mark = {"ok": "ok", "failed": "FAILED", "stopped": "was stopped", "unknown": "ended"}[state]
+    told = telling_lines(step.output, state == "failed")
+    if not told and most >= _WHOLE_BYTES:
+        return cut(f"{mark}: {middle(folder.within(' / '.join(told_lines(step.output))), most - 10)}", most)
+    lines = told_lines(step.output)
+    if not told and lines:
+        told = [f"{len(lines)} lines, last: {lines[-1]}"]
+    if step.process:
+        mark = f"runs on as {step.process}"
+    return cut(f"{mark}: {folder.within(' / '.join(told))}" if told else mark, most)
+
+
+def command_line(step: TrailStep, folder: Folder, most: int) -> str:
+    """A command with its folder, what it is for where it is long, and what became of it."""
+    if is_commit(step):
+        return _commit_line(step, folder, most)
+    text = folder.within(command_lines.shown(step.command))
+    given = command_lines.folder_of(step.command)
+    where = folder.short(given) if given else ""
+    place = f" (in {where})" if where not in ("", ".") else ""
+    became_words = result_words(step, max(80, most - 120), folder)
+    room = max(60, most - size(became_words) - size(place) - 6)
+    long = size(text) > room or "<<" in text
+    if step.note and long:
+        note = cut(step.note, room // 2)
+        text = f"{middle(text, max(24, room - size(note) - 3))} ({note})"
+    return cut(f"$ {middle(text, room)}{place} → {became_words}", most)
+
+
+def _commit_line(step: TrailStep, folder: Folder, most: int) -> str:
+    told = re.search(r"^\[[\w/.#@+ ()-]+ ([0-9a-f]{7,40})\] (.+)$", step.output, re.M)
+    subject = f"{told[1][:7]} {told[2]}" if told else ""
+    if not subject:
+        command = next(part.text for part in command_lines.parts(step.command) if "commit" in part.text)
+        subject = subject_of(command, step.command)
+    state = became(step)
+    if told or state == "ok":
+        pushed = (
+            " and pushed" if re.search(r"\bgit (?:-C \S+ )?push\b", step.command) and state == "ok" else ""
+        )
+        return cut(f"committed{pushed} {subject}", most)
+    if state == "open":
+        return cut(f"commit {subject}", most - 20) + f" → {NO_RESULT}"
+    if state == "refused":
+        return cut(
+            f"the user REFUSED the commit {subject}" + (f': "{step.output}"' if step.output else ""), most
+        )
+    why = " / ".join(telling_lines(step.output, True)[:2])
+    verb = "commit FAILED" if state == "failed" else "tried to commit"
+    return cut(f"{verb}: {subject} → {folder.within(why)}", most)
+
+
+def other_line(step: TrailStep, folder: Folder, most: int) -> str:
+    """A call of any other tool: its arguments, and what it gave."""
+    if step.kind == "agent":
+        task = step.note or step.text
+        head = f'sub-agent "{cut(" ".join(task.split()), 110)}"'
+    elif step.kind == "ask":
+        head = f'asked the user "{cut(" ".join((step.note or step.text).split()), most // 2)}"'
+        if became(step) == "ok":
+            return cut(f'{head} → answer: "{" ".join(step.output.split())}"', most)
+    else:
+        name = step.tool.replace("mcp__", "").replace("__", ".")
+        head = f"{name} {cut(folder.within(' '.join(step.text.split())), max(60, most // 2))}".strip()
+    if became(step) == "open" and step.kind == "ask":
+        return cut(f"{head} → no answer yet", most)
+    return cut(f"{head} → {result_words(step, max(60, most - size(head) - 4), folder)}", most)
+
+
+def step_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool = False) -> str:
+    """One line for a step, or for several that are told together."""
+    last = steps[-1]
+    if is_look(last):
+        line = looks_line(steps, folder, most, rich=rich)
+    elif last.changes or last.kind in EDITS:
+        line = edits_line(steps, folder, most)
+    elif last.kind == "run":
+        line = command_line(last, folder, most)
+    elif last.kind == "notice":
+        line = cut(folder.within(last.text), most)
+    else:
+        line = other_line(last, folder, most)
+    return plain(line)
+
+
+def same_thing(first: TrailStep, second: TrailStep) -> bool:
+    """Whether a later call does what an earlier one did: the same command, or a check of the same name."""
+    if first.command and second.command:
+        mine, other = check_names(first.command), check_names(second.command)
+        if mine and other:
+            return bool(set(mine) & set(other))
+        one, two = parse_shell(first.command), parse_shell(second.command)
+        return bool(one.short) and one.short == two.short
+    return first.tool == second.tool and bool(set(edited_paths(first)) & set(edited_paths(second)))

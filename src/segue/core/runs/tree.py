@@ -1,0 +1,333 @@
+"""The working tree as a transcript tells it: what was changed, committed, checked, and what still runs.
+
+Everything here comes from the result of the call that did it. A change counts when its call succeeded, a commit when git
+said so or ended with status 0, a check by its own outcome. What a run cannot know of itself, the edits of a sub-agent or
+of a script, is doubt, and ends when git is asked for the status.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ..base.lazy import regex
+from .command_lines import bare, folder_of, here_documents, parts, writes_file
+from .outcomes import Outcome, outcome, telling
+from .shell_commands import parse_shell
+from .steps import Change
+
+CHANGED_MAX, COMMITS_MAX, CHECKS_MAX, RUNNING_MAX = 120, 24, 40, 12
+_CHECK_KINDS = frozenset({"test", "check", "build"})
+_PROSE = (".md", ".txt", ".rst", ".adoc")
+_COMMITTED = regex(r"^\[([\w/.#@+-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.+)$", re.M)
+_NOTHING = regex(r"nothing (?:added )?to commit|no changes added to commit|nothing to commit", re.I)
+_CLEAN = regex(r"nothing to commit, working tree clean|working tree clean")
+_SHORT_STATUS = regex(r"^(?:[ MADRCU?!][MADRCU?!]|[MADRCU] ) (\S.*)$", re.M)
+_LONG_STATUS = regex(r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:]*)$", re.M)
+_PUSHED = regex(r"^\s*[*+ =-]?\s*(?:\[new branch\]|[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,})\s.*->", re.M)
+_MESSAGE = regex(r"(?:-[a-z]*m|--message)(?:\s+|=)(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.S)
+
+
+class ChangedFile(msgspec.Struct, array_like=True, gc=False):
+    """A file that was changed and, as far as is known, not committed."""
+
+    at: int
+    how: str  # edit, create, delete
+    by: str = ""  # "shell" if a command wrote it
+
+
+class Commit(msgspec.Struct, array_like=True, gc=False):
+    """A commit that was made, and when."""
+
+    subject: str
+    at: int
+    hash: str = ""
+    branch: str = ""
+
+
+class CheckRun(msgspec.Struct, array_like=True, gc=False):
+    """The last run of a test, check or build."""
+
+    at: int  # when it was called
+    outcome: Outcome | str  # "" while there is no result
+    lines: tuple[str, ...] = ()  # of a failure, the lines that say why
+    passes: int = 0  # how often it passed in this run
+    done: int = 0
+
+
+class Running(msgspec.Struct, array_like=True, gc=False):
+    """Something that goes on in the background."""
+
+    what: str
+    at: int
+    kind: str = "process"  # or agent
+
+
+class TreeState(msgspec.Struct, omit_defaults=True):
+    """See the module."""
+
+    changed: dict[str, ChangedFile] = {}
+    commits: list[Commit] = []
+    pushed: int = 0  # when the last push succeeded
+    checks: dict[str, CheckRun] = {}
+    edited: int = 0  # when a file other than prose was last changed
+    asked: int = 0  # when git last told the whole status
+    others: list[str] = []  # changed files of that status that this run had not touched
+    doubt: int = 0  # when something may have changed files out of sight
+    stashed: int = 0
+    branch: str = ""  # the branch that a command switched to
+    staged: list[str] = []
+    running: dict[str, Running] = {}
+
+
+def take_changes(tree: TreeState, changes: Sequence[Change], at: int) -> None:
+    """Files that a call changed, now that it has succeeded."""
+    for change in changes:
+        _change(tree, change.path, change.how, at)
+
+
+def _change(tree: TreeState, path: str, how: str, at: int, by: str = "") -> None:
+    if not path or len(path) > 400 or "\n" in path:
+        return
+    before = tree.changed.pop(path, None)
+    if how == "delete" and before is not None and before.how == "create":
+        return  # it came and went
+    if before is not None and before.how == "create" and how == "edit":
+        how = "create"
+    tree.changed[path] = ChangedFile(at, how, by)
+    if len(tree.changed) > CHANGED_MAX:
+        del tree.changed[next(iter(tree.changed))]
+    if not path.endswith(_PROSE):
+        tree.edited = at
+
+
+def begin_checks(tree: TreeState, line: str, at: int) -> None:
+    """The checks of a line that was just called have no outcome yet."""
+    for name in check_names(line):
+        before = tree.checks.pop(name, None)
+        tree.checks[name] = CheckRun(at, "", passes=before.passes if before else 0)
+        if len(tree.checks) > CHECKS_MAX:
+            del tree.checks[next(iter(tree.checks))]
+
+
+def check_names(line: str) -> list[str]:
+    """The tests, checks and builds of a command line, each as it was called."""
+    named = []
+    for part in parts(line):
+        text = " ".join(bare(part.text).split())
+        if part.joint != "|" and len(text) <= 300 and parse_shell(text).kind in _CHECK_KINDS:
+            named.append(text)
+    return list(dict.fromkeys(named))
+
+
+def take_command(
+    tree: TreeState, line: str, ok: bool | None, exit: int | None, output: str, called: int, at: int
+) -> None:
+    """What a command line did, now that its result is there."""
+    for name in check_names(line):
+        became = outcome(line, ok, exit, output, name)
+        before = tree.checks.pop(name, None)
+        lines = tuple(text[:240] for text in telling(output, failed=True)[:4]) if became == "failed" else ()
+        passes = (before.passes if before else 0) + (became == "ok")
+        tree.checks[name] = CheckRun(called, became, lines, passes, at)
+    whole = outcome(line, ok, exit, output)
+    _written(tree, line, whole, at)
+    for part in parts(line):
+        text = bare(part.text)
+        if text.startswith(("git ", "git\t")):
+            _git(tree, text, line, whole, output, at)
+        elif whole == "ok" and text.startswith(("rm ", "mv ", "git mv ")):
+            _moved(tree, text.split(), at)
+
+
+def _written(tree: TreeState, line: str, whole: Outcome, at: int) -> None:
+    """Files that a line wrote by itself: by redirection, ``tee``, ``sed -i`` or a here-document."""
+    if whole == "failed":
+        return
+    folder = folder_of(line)
+    for path in written_files(line):
+        if folder and not path.startswith(("/", "~")):
+            path = f"{folder.rstrip('/')}/{path}"
+        if not path.startswith(("/tmp/", "/dev/", "/var/tmp/", "/private/tmp/")):
+            _change(tree, path, "edit", at, "shell")
+
+
+_EDITS_IN_PLACE = regex(r"^(?:sed|perl)\s+-[a-zA-Z.]*i\S*\s")
+
+
+def written_files(line: str) -> list[str]:
+    """The files that the commands of a line write to, as far as their arguments say."""
+    found = []
+    for part in parts(line):
+        text = bare(part.text)
+        words = [word.strip("'\"") for word in text.split()]
+        if target := writes_file(text):
+            found.append(target)
+        elif words[:1] == ["tee"]:
+            found += [word for word in words[1:] if not word.startswith("-")]
+        elif _EDITS_IN_PLACE.match(text) and len(words) > 2:
+            found += [word for word in words[-1:] if re.fullmatch(r"[\w@~./+-]+\.[\w]+", word)]
+    found += [target for document in here_documents(line) if (target := writes_file(document.rest))]
+    return [path for path in dict.fromkeys(found) if "$" not in path and "*" not in path]
+
+
+def _moved(tree: TreeState, words: list[str], at: int) -> None:
+    """Files that ``rm`` removed, or ``mv`` renamed."""
+    verb, *names = [word.strip("'\"") for word in words if word != "git"]
+    names = [name for name in names if not name.startswith("-")]
+    gone = names if verb == "rm" else names[:-1]
+    for path in list(tree.changed):
+        if any(_same(path, name) or _inside(path, name) for name in gone):
+            change = tree.changed[path]
+            if change.how == "create":
+                del tree.changed[path]
+            else:
+                _change(tree, path, "delete", at, "shell")
+            if verb == "mv" and len(gone) == 1 and "." in names[-1].rsplit("/", 1)[-1]:
+                _change(tree, names[-1], "create", at, "shell")
+
+
+def _same(path: str, name: str) -> bool:
+    """Whether two spellings name one file: each may be absolute, or relative to a folder of the other."""
+    path, name = path.removeprefix("./"), name.removeprefix("./")
+    if "*" in name:
+        return fnmatch.fnmatch(path, name) or fnmatch.fnmatch(path, f"*/{name}")
+    return path == name or path.endswith(f"/{name}") or name.endswith(f"/{path}")
+
+
+def _inside(path: str, folder: str) -> bool:
+    folder = folder.removeprefix("./").rstrip("/")
+    return bool(folder) and (path.startswith(f"{folder}/") or f"/{folder}/" in path)
+
+
+# -- git
+
+
+def _git(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at: int) -> None:
+    words = text.split()[1:]
+    while words and words[0] in ("-C", "-c"):
+        words = words[2:]
+    if not words:
+        return
+    verb, rest = words[0], [word.strip("'\"") for word in words[1:]]
+    names = [word for word in rest if not word.startswith("-")]
+    if verb == "add" and whole != "failed":
+        everything = any(word in ("-A", "--all", ".", "-u", ":/") for word in rest)
+        tree.staged = ["*"] if everything else [*tree.staged, *names]
+    elif verb == "commit":
+        _commit(tree, text, line, whole, output, at)
+    elif verb == "push" and (whole == "ok" or _PUSHED.search(output)):
+        tree.pushed = at
+    elif verb == "status":
+        _status(tree, output, at)
+    elif verb in ("checkout", "switch") and whole == "ok":
+        if "--" in rest or names == ["."]:
+            _restored(tree, names)
+        elif names:
+            tree.branch = names[0]
+    elif verb == "restore" and whole == "ok" and "--staged" not in rest:
+        _restored(tree, names)
+    elif verb == "reset" and "--hard" in rest and whole == "ok":
+        tree.changed.clear()
+        tree.others, tree.staged = [], []
+    elif verb == "stash" and whole == "ok":
+        _stash(tree, names, at)
+
+
+def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at: int) -> None:
+    """A commit, if git said that it made one, or said nothing and succeeded."""
+    told = _COMMITTED.search(output)
+    if told is None and (whole != "ok" or _NOTHING.search(output) or "--dry-run" in text):
+        return
+    if told is not None:
+        made = Commit(told[3].strip()[:160], at, told[2][:7], "" if told[1] == "HEAD" else told[1])
+    else:
+        made = Commit(subject_of(text, line)[:160], at)
+    if "--amend" in text and tree.commits:
+        tree.commits.pop()
+    tree.commits.append(made)
+    del tree.commits[:-COMMITS_MAX]
+    everything = "*" in tree.staged or re.search(r"commit\s+(?:\S+\s+)*-\w*a", text)
+    for path in list(tree.changed):
+        if everything or any(_same(path, name) or _inside(path, name) for name in tree.staged):
+            del tree.changed[path]
+    if not tree.staged and not everything and told is not None:
+        tree.doubt = at  # staged before this run, or out of sight
+    if everything:
+        tree.others, tree.doubt = [], 0
+    tree.staged = []
+
+
+def subject_of(command: str, line: str) -> str:
+    """The subject of the commit that a command makes, as far as it says one."""
+    message = _MESSAGE.search(command)
+    text = message[1][1:-1] if message else ""
+    if not text or text.startswith("$("):
+        documents = here_documents(line)
+        text = documents[0].body if documents else ""
+    return next((one.strip() for one in text.replace("\\n", "\n").split("\n") if one.strip()), "")
+
+
+def _status(tree: TreeState, output: str, at: int) -> None:
+    """What git says is changed replaces what was seen; names that it cuts or that another tool printed do not."""
+    if _CLEAN.search(output):
+        tree.changed.clear()
+        tree.others, tree.asked, tree.doubt = [], at, 0
+        return
+    rows = [row for row in _SHORT_STATUS.findall(output)]
+    rows += [changed or untracked for changed, untracked in _LONG_STATUS.findall(output)]
+    names = [row.split(" -> ")[-1].strip().strip('"') for row in rows]
+    if not names:
+        return
+    kept = {path: use for path, use in tree.changed.items() if any(_listed(path, name) for name in names)}
+    tree.others = [name for name in names if not any(_listed(path, name) for path in kept)][:CHANGED_MAX]
+    tree.changed, tree.asked, tree.doubt = kept, at, 0
+
+
+def _listed(path: str, name: str) -> bool:
+    return _same(path, name) or (name.endswith("/") and _inside(path, name))
+
+
+def _restored(tree: TreeState, names: Iterable[str]) -> None:
+    for path in list(tree.changed):
+        if any(name in (".", ":/") or _same(path, name) or _inside(path, name) for name in names):
+            del tree.changed[path]
+
+
+def _stash(tree: TreeState, names: list[str], at: int) -> None:
+    if not names or names[0] in ("push", "save"):
+        tree.changed.clear()
+        tree.stashed = at
+    elif names[0] in ("pop", "apply"):
+        tree.stashed, tree.doubt = 0, at
+
+
+# -- the background
+
+
+def begin_process(tree: TreeState, process: str, what: str, at: int, kind: str = "process") -> None:
+    tree.running[process] = Running(what[:300], at, kind)
+    if len(tree.running) > RUNNING_MAX:
+        del tree.running[next(iter(tree.running))]
+
+
+def end_process(tree: TreeState, process: str) -> Running | None:
+    return tree.running.pop(process, None)
+
+
+# -- failures that still stand
+
+
+def still_failing(tree: TreeState) -> list[tuple[str, CheckRun]]:
+    """The checks whose last run failed and that no wider run passed since, the newest first."""
+    passed = [(name.split(), run.done) for name, run in tree.checks.items() if run.outcome == "ok"]
+    failing = [
+        (name, run)
+        for name, run in tree.checks.items()
+        if run.outcome == "failed"
+        and not any(done > run.done and set(words) <= set(name.split()) for words, done in passed)
+    ]
+    return sorted(failing, key=lambda entry: -entry[1].at)
