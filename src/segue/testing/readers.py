@@ -49,7 +49,15 @@ BUDGETS = (256, 700, 2_048)
 FORMS: tuple[Format, ...] = ("text", "json", "markdown")
 KEPT_BYTES_MAX = 65_536
 _LAST_SECOND = 253_402_300_800  # of the year 9999
-_USERS = (Label.GOAL, Label.STANDING, Label.LATEST_FROM_USER, Label.ASKED_BEFORE, Label.FIRST_ASKED)
+_USERS = (
+    Label.GOAL,
+    Label.REQUEST,
+    Label.USER,
+    Label.RULES,
+    Label.BEFORE,
+    Label.FIRST_REQUEST,
+    Label.ADDS_TO,
+)
 _steps = msgspec.json.Decoder(list[Step])
 
 

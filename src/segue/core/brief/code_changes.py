@@ -1,4 +1,5 @@
-"""What a change of code is about: the function or heading that it stands in, what it defines, its telling line."""
+"""What a change of code is about: the function or heading that it stands in, what it defines, its telling
+line."""
 
 from __future__ import annotations
 
@@ -11,12 +12,16 @@ from ..runs.steps import Change
 
 LINES_MAX = 400
 _DEFINED = regex(
-    r"^\s*(?:(?:export|default|public|private|protected|internal|static|async|pub(?:\([a-z]+\))?|abstract|final"
+    r"^\s*(?:(?:export|default|public|private|protected|internal|static|async|pub(?:\([a-z]+\))?"
+    r"|abstract|final"
     r"|override|unsafe|inline|virtual)\s+)*"
-    r"(?:def|class|func|function\*?|fn|interface|type|struct|enum|impl|trait|module|namespace|record|protocol)\s+"
+    r"(?:def|class|func|function\*?|fn|interface|type|struct|enum|impl|trait|module|namespace|record"
+    r"|protocol)\s+"
     r"(?:\([^)]*\)\s*)?([A-Za-z_$][\w$]*)"
-    r"|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:\(|function|use|React)"
-    r"|^\s{0,8}(?:(?:async|static|private|public|protected)\s+)*([a-z_$][\w$]*)\([^;]*\)\s*(?::\s*[^;{]+)?\{\s*$"
+    r"|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:\("
+    r"|function|use|React)"
+    r"|^\s{0,8}(?:(?:async|static|private|public"
+    r"|protected)\s+)*([a-z_$][\w$]*)\([^;]*\)\s*(?::\s*[^;{]+)?\{\s*$"
     r"|^\s*(?:test|it|describe)\(\s*[\"'`](.{3,60}?)[\"'`]"
     r"|^(#{1,4} .{2,60})"
 )

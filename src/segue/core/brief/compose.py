@@ -1,4 +1,5 @@
-"""The brief as text: a head, then the parts, each with its share of the bytes; what one leaves over goes to the next.
+"""The brief as text: a head, then the parts, each with its share of the bytes; what one leaves over goes to
+the next.
 
 Nothing is padded. The trail and the user's words get most: readers act on them.
 """

@@ -1,8 +1,8 @@
 """The facts that every form of a brief is made from, from all sources: runs, session, working tree, memories.
 
-What is superseded is left out here, once for every form: a finished item is never next, a check that passed since is never
-failing. Only the user's own messages say what is wanted. What tools printed appears only as the quoted outcome of a step,
-never as a statement of the brief.
+What is superseded is left out here, once for every form: a finished item is never next, a check that passed
+since is never failing. Only the user's own messages say what is wanted. What tools printed appears only as
+the quoted outcome of a step, never as a statement of the brief.
 """
 
 from __future__ import annotations

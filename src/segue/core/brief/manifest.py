@@ -14,11 +14,11 @@ from typing import Any, Literal
 import msgspec
 
 from ...errors import BudgetTooSmall
-from ..runs.brief_labels import Label
 from ..runs.model import Failure
-from .compose import BYTES_DEFAULT, BYTES_MIN, level
+from .compose import BYTES_DEFAULT, BYTES_MIN
 from .facts import BriefFacts
 from .page import cut, plain, size
+from .trail_words import folder_of, step_line
 
 LINE_BYTES = 150  # ten to twenty words
 TOKEN_BYTES = 4  # a low estimate of the bytes of a token in English and code
@@ -295,27 +295,44 @@ def _measured(sheet: _Sheet, facts: BriefFacts) -> bytes:
     return body
 
 
+def level(costs: list[int], room: float) -> float:
+    """The most that each may take so that all fit; those that need less leave the rest to the others."""
+    left = room
+    for taken, cost in enumerate(sorted(costs)):
+        if cost * (len(costs) - taken) >= left:
+            return left / (len(costs) - taken)
+        left -= cost
+    return max([*costs, room])
+
+
 def _essential(sheet: _Sheet, facts: BriefFacts) -> None:
-    """Goal, work, next step and what is broken. If not all of it fits, each gets a fair share."""
+    """Goal, work, next step and what is failing. If not all of it fits, each gets a fair share."""
     active = [task.text for task in facts.plan if task.state == "active"]
     todo = [task.text for task in facts.plan if task.state == "next"][:1]
-    checks = [f"check whether {one} completed" for one in facts.pending]
+    checks = [f"check whether {one} completed" for one in pending_calls(facts)]
     todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
-    going = [one.text for one in facts.sentences if one.label in (Label.UNDER_WAY, Label.LAST_SAID)]
-    work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or facts.goal
-    broken = [_broken(failure) for failure in facts.broken[:2]]
-    texts = [facts.goal, work, *todo, *broken[:1]]
+    said = [step.text for step in facts.trail if step.kind == "say"][-1:]
+    work = "; ".join(active) or next(iter(said), "") or next(iter(todo), "") or facts.goal
+    failing = [_failing(failure) for failure in facts.failing[:2]]
+    texts = [facts.goal, work, *todo, *failing[:1]]
     keys = 126 if sheet.budget < TIGHT_BYTES else 8
     room = int(level([_cost(text) for text in texts], sheet.budget - sheet.bytes() - keys))
     sheet.set("session_metadata", "goal", facts.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
     sheet.set("active_state", "current_work", work, min(room, LINE_BYTES))
     for text in todo:
         sheet.add(("critical_context", "next_steps"), cut(text, min(room, LINE_BYTES)))
-    for text in broken:
+    for text in failing:
         sheet.add(("critical_context", "blockers"), cut(text, min(room, LINE_BYTES + 40)))
 
 
-def _broken(failure: Failure) -> str:
+def pending_calls(facts: BriefFacts) -> list[str]:
+    """The last calls that have no result, in a few words each."""
+    folder = folder_of(facts.folder)
+    lines = [step_line([step], folder, 120) for step in facts.pending[-2:]]
+    return [line.removeprefix("$ ").partition(" → ")[0] for line in lines]
+
+
+def _failing(failure: Failure) -> str:
     """What failed, and why, as a quotation whose text cannot close it."""
     if failure.what == failure.why:
         return failure.what
@@ -338,7 +355,7 @@ def _heading(sheet: _Sheet, facts: BriefFacts) -> None:
     sheet.set(meta, "phase", f"{facts.status or 'stopped'}{total}", 60)
     if facts.window:
         sheet.put(meta, "context_usage_before", round(facts.context / facts.window, 3))
-    if facts.inherits:
+    if facts.inherited:
         sheet.set(meta, "first_asked", facts.first, LINE_BYTES)
 
 
@@ -375,28 +392,23 @@ def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
 
 def _context(sheet: _Sheet, facts: BriefFacts) -> None:
     goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
-    _fill(sheet, "standing_instructions", [rule for rule in facts.standing if rule not in goal], 4)
+    _fill(sheet, "standing_instructions", [rule for rule in facts.rules if rule not in goal], 4)
     _fill(sheet, "key_decisions", facts.decided, 6)
     todo = [task.text for task in facts.plan if task.state == "next"]
-    _fill(sheet, "next_steps", [f"check whether {one} completed" for one in facts.pending] + todo[:2], 2)
+    _fill(
+        sheet, "next_steps", [f"check whether {one} completed" for one in pending_calls(facts)] + todo[:2], 2
+    )
     if facts.latest:
+        answers = facts.wanted.answers
         _fill(sheet, "next_steps", [f"the user said last: {facts.latest}"], 1)
-        _fill(sheet, "next_steps", [f"which answers: {facts.answers}"] if facts.answers else [], 1)
-    if facts.asked:
-        _fill(sheet, "blockers", [f"asked the user: {facts.asked}"], 1)
+        _fill(sheet, "next_steps", [f"which answers: {answers}"] if answers else [], 1)
     _fill(sheet, "blockers", [f"question: {one}" for one in facts.questions], 3)
-    if not facts.decided:
-        _fill(sheet, "key_decisions", [one.text for one in facts.sentences if one.label == Label.DECIDED], 3)
     for done in reversed(facts.plan_done[-2:]):
         sheet.add(("completed_tasks",), cut(done, 100))
 
 
 def _findings(sheet: _Sheet, facts: BriefFacts) -> None:
     _fill(sheet, "important_findings", [*facts.learnt, *facts.memories], 4)
-    if not facts.learnt:
-        _fill(
-            sheet, "important_findings", [one.text for one in facts.sentences if one.label == Label.LEARNT], 3
-        )
 
 
 def _inferred(sheet: _Sheet, facts: BriefFacts) -> None:
@@ -408,27 +420,35 @@ def _inferred(sheet: _Sheet, facts: BriefFacts) -> None:
 
 def _pointers(sheet: _Sheet, facts: BriefFacts) -> None:
     sheet.set("memory_pointers", "git_branch", facts.branch, 60)
-    edited = [line for line in facts.files if line.mark]
-    sheet.set("active_state", "last_file_modified", facts.last_edited, 120)
-    if facts.commands:
-        last = max(facts.commands, key=lambda pair: pair[1].last)
-        state = {True: " (passed)", False: " (failed)", None: ""}[last[1].ok]
-        sheet.set("active_state", "last_command_run", f"{last[0]}{state}", 100)
-    for name in [line.name for line in edited][:8]:
+    folder = folder_of(facts.folder)
+    changed = sorted(facts.tree.changed.items(), key=lambda pair: -pair[1].at)
+    names = [folder.short(path) for path, _ in changed]
+    if names:
+        sheet.set("active_state", "last_file_modified", names[0], 120)
+    commands = [step for step in facts.trail if step.command]
+    if commands:
+        sheet.set(
+            "active_state", "last_command_run", step_line(commands[-1:], folder, 160).removeprefix("$ "), 160
+        )
+    for name in names[:8]:
         if not sheet.add(("memory_pointers", "modified_files"), name):
             break
 
 
 def _bootstrap(more: str) -> Callable[[_Sheet, BriefFacts], None]:
     def fill(sheet: _Sheet, facts: BriefFacts) -> None:
-        steps = ["Run git status and look at the modified files."]
-        if facts.pending:
-            steps.append(f"Check whether {facts.pending[-1]} completed; do not assume it.")
-        if facts.broken:
-            steps.append(f"Run {facts.broken[0].what} again and mend what fails.")
-        checks = [short for short, use in facts.commands if use.kind in ("test", "check", "build")]
-        if checks and not facts.broken:
-            steps.append(f"Run {checks[0]} to see the state.")
+        has_git = bool(facts.branch or facts.tree.commits or (facts.probe and facts.probe.head))
+        steps = [
+            "Run git status and look at the modified files." if has_git else "Look at the modified files."
+        ]
+        pending = pending_calls(facts)
+        if pending:
+            steps.append(f"Check whether {pending[-1]} completed; do not assume it.")
+        if facts.failing:
+            steps.append(f"Run {facts.failing[0].what} again and mend what fails.")
+        checks = list(facts.tree.checks)
+        if checks and not facts.failing:
+            steps.append(f"Run {checks[-1]} to see the state.")
         steps.append("Go on with current_work, then pending_tasks in order.")
         if more:
             steps.append(f"For more: {more}")
@@ -441,16 +461,18 @@ def _bootstrap(more: str) -> Callable[[_Sheet, BriefFacts], None]:
 
 def _rest(state_file: str) -> Callable[[_Sheet, BriefFacts], None]:
     def fill(sheet: _Sheet, facts: BriefFacts) -> None:
-        if facts.probe_cut:
+        probe = facts.probe
+        if probe is not None and probe.cut:
             sheet.set("active_state", "environment_status", "git did not answer in time: look anew", 120)
-        elif facts.dirty:
-            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(facts.dirty[:8])}", 120)
+        elif probe is not None and probe.dirty:
+            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(probe.dirty[:8])}", 160)
         elif facts.branch:
             sheet.set("active_state", "environment_status", f"on branch {facts.branch}", 80)
         sheet.set("memory_pointers", "project_state_file", state_file, 200)
         if facts.run:
             sheet.add(("memory_pointers", "session_logs"), facts.run)
-        for done in [*reversed(facts.plan_done[-6:-2]), *facts.commits[:3]]:
+        commits = [commit.subject for commit in reversed(facts.tree.commits[-3:])]
+        for done in [*reversed(facts.plan_done[-6:-2]), *commits]:
             if not sheet.add(("completed_tasks",), cut(done, 100)):
                 break
 

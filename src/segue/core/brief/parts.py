@@ -1,7 +1,8 @@
 """The parts of a brief, each written for a number of bytes: the user, the trail, the list, the tree, facts.
 
-A part is a function from the facts and a number of bytes to lines. Each line knows the steps of the transcript that it rests
-on, so that ``segue brief --explain`` can show them. A part that has nothing to say is empty, and none is padded.
+A part is a function from the facts and a number of bytes to lines. Each line knows the steps of the
+transcript that it rests on, so that ``segue brief --explain`` can show them. A part that has nothing to say
+is empty, and none is padded.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ class _Row(NamedTuple):
 
 
 def user_part(facts: BriefFacts, most: int) -> list[Line]:
-    """The last message first, what it answers, the request that it belongs to, the one before, the first one."""
-    wanted, folder = facts.wanted, folder_of(facts.folder)
+    """The last message first, what it answers, the request that it belongs to, the one before, the first
+    one."""
+    folder = folder_of(facts.folder)
     lines: list[Line] = []
     if facts.declared_goal:
         lines.append(Line(f"{Label.GOAL}: {cut(facts.declared_goal, max(80, most // 3))}"))
@@ -227,7 +229,8 @@ def _recent(facts: BriefFacts) -> list[TrailStep]:
 
 
 def _is_dropped(step: TrailStep, later: Sequence[TrailStep]) -> bool:
-    """Whether a call is not worth telling: the plan's tool, a poll that said nothing new, a failure mended since."""
+    """Whether a call is not worth telling: the plan's tool, a poll that said nothing new, a failure mended
+    since."""
     if step.kind == "plan" or (
         not step.command and _BOILERPLATE.match(step.tool) and not step.output.strip()
     ):
@@ -255,19 +258,21 @@ def _told_together(before: TrailStep, step: TrailStep) -> bool:
 
 
 _STRONG = regex(
-    r"\b(?:root cause|the (?:real |actual |only )?(?:problem|issue|bug|cause|reason|culprit)|turns out|because|confirmed|pre-existing"
+    r"\b(?:root cause|the (?:real |actual |only )?(?:problem|issue|bug|cause|reason|culprit)|turns out"
+    r"|because|confirmed|pre-existing"
     r"|unrelated|caused by|due to|which means|cannot|measured|must not|only works)\b",
     re.I,
 )
 _AHEAD = regex(
-    r"^(?:now\b|let me|let's|i'll|i’ll|i will|i'm|i’m|next\b|first,? |going to|time to|then\b|i need to|i should)",
+    r"^(?:now\b|let me|let's|i'll|i’ll|i will|i'm|i’m|next\b|first,? |going to|time to|then\b|i need to"
+    r"|i should)",
     re.I,
 )
 
 
 def _finding(step: TrailStep, *, last: bool) -> str:
-    """A message in the trail: the last one whole, of others what they found out. An announcement that was followed by its
-    act says nothing any more."""
+    """A message in the trail: the last one whole, of others what they found out. An announcement that was
+    followed by its act says nothing any more."""
     if last:
         return flat(step.text)
     kept = [
@@ -297,7 +302,8 @@ def _closing(
 
 
 def _message(text: str, most: int) -> str:
-    """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and its beginning."""
+    """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and
+    its beginning."""
     told_sentences = sentences(text)
     whole = " ".join(told_sentences) or flat(text)
     if size(whole) <= most:
@@ -345,7 +351,8 @@ def _items(items: Sequence[PlanLine], most: int, *, now: bool) -> str:
 
 
 def _joined(texts: Sequence[str], most: int, between: str) -> str:
-    """As many texts as fit, in order, each whole where all can be, else cut alike; and how many more there are."""
+    """As many texts as fit, in order, each whole where all can be, else cut alike; and how many more there
+    are."""
     if size(between.join(texts)) <= most:
         return between.join(texts)
     for each in (160, 110, 80, 56):
@@ -516,7 +523,8 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
-    """What is nowhere else: a refusal with the user's words, the agent's recap, what a compaction's summary says comes next."""
+    """What is nowhere else: a refusal with the user's words, the agent's recap, what a compaction's summary
+    says comes next."""
     found: list[Line] = []
     if facts.refused is not None and "REFUSED" not in shown and "refused" not in shown:
         said = f": {quote(cut(facts.refused.why, 160))}" if facts.refused.why else ""
@@ -526,8 +534,10 @@ def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
     if facts.recap is not None and facts.recap.at > since:
         found.append(Line(f"the agent's recap: {quote(cut(flat(facts.recap.text), 280))}", (facts.recap.at,)))
-    for claim in facts.claims[:3]:
-        found.append(Line(f"{Label.INFERRED} (by a model, {claim.trust}): {cut(claim.text, 160)}"))
+    found += [
+        Line(f"{Label.INFERRED} (by a model, {claim.trust}): {cut(claim.text, 160)}")
+        for claim in facts.claims[:3]
+    ]
     kept: list[Line] = []
     for line in found:
         if cost(kept) + size(line.text) + 12 <= most:

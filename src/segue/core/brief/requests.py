@@ -1,8 +1,10 @@
-"""What the user wants, from their own messages: the last one, what it answers, and the request that it belongs to.
+"""What the user wants, from their own messages: the last one, what it answers, and the request that it
+belongs to.
 
-A last message often says little by itself ("yes", "2", "do that", "continue"). Then it is told with the proposal, the list
-item or the question of the agent that it answers, and with the last request that said more. Words that were put in while
-the agent was at work, or after it was stopped, mend a request: that request still stands.
+A last message often says little by itself ("yes", "2", "do that", "continue"). Then it is told with the
+proposal, the list item or the question of the agent that it answers, and with the last request that said
+more. Words that were put in while the agent was at work, or after it was stopped, mend a request: that
+request still stands.
 """
 
 from __future__ import annotations
@@ -17,25 +19,31 @@ from ..runs.sentences import flat, sentences
 from .page import cut, size
 
 _ASSENT = regex(
-    r"^\W*(?:y|yes|yep|yeah|yup|ok|okay|k|sure|go(?: on| ahead)?|continue|proceed|do (?:it|that|so|this)|please(?: do)?|sounds good"
-    r"|perfect|great|thanks?(?: you)?|next|keep going|lgtm|approved?|correct|right|no|nope|resume|carry on|let'?s (?:do it|go)"
+    r"^\W*(?:y|yes|yep|yeah|yup|ok|okay|k|sure|go(?: on| ahead)?|continue|proceed|do (?:it|that|so|this)"
+    r"|please(?: do)?|sounds good"
+    r"|perfect|great|thanks?(?: you)?|next|keep going|lgtm|approved?|correct|right|no|nope|resume"
+    r"|carry on|let'?s (?:do it|go)"
     r"|make it so|done|ready|ja|oui|s[ií]|да|好的?|可以|继续|はい|続けて|weiter|continuez|continúa|sigue)\b",
     re.I,
 )
 _POINTS = regex(
-    r"\b(?:this|that|it|these|those|them|both|above|same|option|the (?:first|second|third|last|other) one|again)\b",
+    r"\b(?:this|that|it|these|those|them|both|above|same|option|the (?:first|second|third|last"
+    r"|other) one|again)\b",
     re.I,
 )
 PICKS = regex(r"^\W*(?:option |number |no\.? |#)?([A-Ha-h]|\d{1,2})\b(?!['%])", re.I)
 _ALL = regex(r"\b(?:all|both|everything|each|them|these|those)\b", re.I)
 _COMMON = frozenset(
-    "a an the and or of to in for on with by from at is are was be it this that as if then but not no so can will has have i you we my please do "
-    "does should would need want when after before what why how which there still make use let lets let's yes ok okay go ahead continue proceed "
+    "a an the and or of to in for on with by from at is are was be it this that as if then but not no "
+    "so can will has have i you we my please do "
+    "does should would need want when after before what why how which there still make use let lets "
+    "let's yes ok okay go ahead continue proceed "
     "thanks now just also all some any me us them they their your our more other very again".split()
 )
 _WORD = regex(r"[^\W\d_][\w'-]+")
 _PROSE = frozenset(
-    "a an the and or of to in for on with by from at is are was be it this that as if then but not no so can will has have i you we my please do "
+    "a an the and or of to in for on with by from at is are was be it this that as if then but not no "
+    "so can will has have i you we my please do "
     "does should would need want when after before what why how which there still make use".split()
 )
 _NOT_PROSE = regex(r"^\s*(?:at |File \"|\||\+|> |\d+[:→]|\d+:\d+|[✖✗✔✓×]|\$ |[\"{}\[\]]|/[\w.-]+/|\S+:\d+:)")
@@ -118,7 +126,8 @@ def refers(message: UserMessage) -> bool:
 
 
 def answered(message: UserMessage) -> str:
-    """What a message answers: the chosen item, the offered list, the question, or the sentence that it takes up."""
+    """What a message answers: the chosen item, the offered list, the question, or the sentence that it takes
+    up."""
     said, text = message.reply_to, message.text.strip()
     told = sentences(said)
     if not told:
@@ -178,7 +187,8 @@ def _offered(said: str) -> str:
 
 
 def told(message: UserMessage, most: int) -> str:
-    """A message in at most ``most`` bytes: pasted logs folded, a long plan by its title, else its two ends."""
+    """A message in at most ``most`` bytes: pasted logs folded, a long plan by its title, else its two
+    ends."""
     text = message.text
     if len(text) > 700 and (text.count("\n#") >= 2 or text.startswith("#")):
         return cut(_title(text), most)
@@ -220,7 +230,8 @@ def _is_prose(line: str) -> bool:
 
 
 def unpasted(text: str) -> str:
-    """A message on one line, with pasted logs and code folded into a note of what they say and which files they name."""
+    """A message on one line, with pasted logs and code folded into a note of what they say and which files
+    they name."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     spoken = [_is_prose(line) and not _NOT_PROSE.match(line) for line in lines]
     blocks: list[tuple[int, int]] = []
@@ -238,7 +249,8 @@ def unpasted(text: str) -> str:
 
 
 _FILE = regex(
-    r"(?:[\w@.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:tsx?|jsx?|py|go|rs|java|rb|cs|php|md|ya?ml|json|css|html|sh|sql|toml)\b"
+    r"(?:[\w@.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:tsx?|jsx?|py|go|rs|java|rb|cs|php|md|ya?ml|json|css|html|sh"
+    r"|sql|toml)\b"
 )
 
 

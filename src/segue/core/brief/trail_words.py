@@ -1,7 +1,8 @@
-"""The steps of a trail in words: one line for each, with path, arguments, outcome and the telling line of output.
+"""The steps of a trail in words: one line for each, with path, arguments, outcome and the telling line of
+output.
 
-A line is written for a number of bytes: the newest step gets most. What the agent was told by a tool is always quoted
-behind an arrow, and a call without a result says so.
+A line is written for a number of bytes: the newest step gets most. What the agent was told by a tool is
+always quoted behind an arrow, and a call without a result says so.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ _GIT_LOOK = regex(
     r"^git\s+(?:-C\s+\S+\s+)?(?:status|log|diff|show|branch|blame|remote|rev-parse|worktree list|ls-files)\b"
 )
 _LOOKS = regex(
-    r"^(?:ls|cat|nl|head|tail|sed -n|grep|egrep|rg|ag|fd|find|wc|pwd|which|tree|stat|file|du|df|awk|jq|type|env|date|ps|test |\["
-    r"|basename|dirname|realpath|readlink|git (?:-C \S+ )?(?:status|diff|log|show|branch$|branch -[avr]|blame|grep|ls-|remote"
+    r"^(?:ls|cat|nl|head|tail|sed -n|grep|egrep|rg|ag|fd|find|wc|pwd|which|tree|stat|file|du|df|awk|jq"
+    r"|type|env|date|ps|test |\["
+    r"|basename|dirname|realpath|readlink|git (?:-C \S+ )?(?:status|diff|log|show|branch$|branch -[avr]"
+    r"|blame|grep|ls-|remote"
     r"|rev-parse|merge-base|config --get|stash list|worktree list|describe|reflog))"
 )
 
@@ -111,7 +114,7 @@ def look_words(step: TrailStep, folder: Folder) -> list[str]:
         where = f" in {folder.short(step.paths[0])}" if step.paths else ""
         pattern = next((line for line in step.text.split("\n") if line and line not in step.paths), "")
         return [f'grep "{cut(pattern, 60)}"{where}' if pattern else f"{step.tool}{where}"]
-    words = []
+    words: list[str] = []
     for part in command_lines.parts(step.command):
         text = part.bare
         if part.joint == "|" or command_lines.is_silent(part.text):
@@ -139,7 +142,8 @@ def _look(command: str) -> str:
 
 
 def _grep(arguments: str) -> str:
-    words, skip = [], False
+    words: list[str] = []
+    skip = False
     for word in re.findall(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S+", arguments):
         if skip:
             skip = False
@@ -223,7 +227,7 @@ def _rich(step: TrailStep, folder: Folder) -> str:
         ]
         return f" ({', '.join(names[:6])})" if names else ""
     hits = told_lines(step.output)
-    if 2 < len(hits) and not re.match(r"git", step.command):
+    if len(hits) > 2 and not re.match(r"git", step.command):
         return ": " + cut(folder.within(" | ".join(cut(hit, 90) for hit in hits[:4])), 240)
     return ""
 

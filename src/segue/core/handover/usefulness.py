@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterable, Sequence
 from ..base.lazy import regex
 from ..base.text import clean_text
 from ..base.values import Value, count
-from ..brief.relevance import COMMON, WORD
 from ..runs.identifiers import NAME, is_name
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Call, Given, Plan, Prompt, Result, Say, Step, Usage
+from ..runs.words import COMMON, WORD
 
 USED, FOUND_AGAIN, REPEATED, WRONG, SPEED = 40.0, 25.0, 15.0, 10.0, 10.0
 """How much each part counts, of 100."""

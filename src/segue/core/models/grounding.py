@@ -18,10 +18,10 @@ from ..base.lazy import regex
 from ..base.values import Value
 from ..brief.facts import BriefFacts, Claim
 from ..brief.page import plain
-from ..brief.relevance import COMMON
 from ..memories.stem import stem
 from ..runs import sentences
 from ..runs.identifiers import NAME, is_name
+from ..runs.words import COMMON
 
 CLAIMS_MAX = 12
 CHARS_MIN, CHARS_MAX = 12, 280
@@ -74,9 +74,9 @@ class ObservedFacts(Value):
 def observed(shown: BriefFacts) -> ObservedFacts:
     """The facts of a picture that no claim may contradict."""
     return ObservedFacts(
-        finished=(*shown.plan_done, *shown.commits, *(one.what for one in shown.solved)),
+        finished=(*shown.plan_done, *(commit.subject for commit in shown.tree.commits)),
         unfinished=tuple(task.text for task in shown.plan),
-        failing=tuple(f"{one.what} {one.why}" for one in shown.broken),
+        failing=tuple(f"{one.what} {one.why}" for one in shown.failing),
     )
 
 

@@ -20,6 +20,7 @@ from ..brief.page import cut, size
 from ..runs import sentences
 from ..runs.model import RunDigest
 from ..runs.steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
+from ..runs.tree import ChangedFile
 from .grounding import CHARS_MAX, CLAIMS_MAX, KINDS, ClaimSource
 from .spending import TOKEN_BYTES_MIN
 
@@ -152,9 +153,11 @@ def line_of(source: ClaimSource) -> str:
 
 def files_of(shown: BriefFacts) -> list[ClaimSource]:
     """The files that a claim may name."""
-    return [
-        ClaimSource(line.path, "fact", f"{line.path} {line.mark}".strip()) for line in shown.files[:FILES_MAX]
-    ]
+    return [ClaimSource(path, "fact", f"{path} {use.how}") for path, use in _newest_changes(shown)]
+
+
+def _newest_changes(shown: BriefFacts) -> list[tuple[str, ChangedFile]]:
+    return sorted(shown.tree.changed.items(), key=lambda pair: -pair[1].at)[:FILES_MAX]
 
 
 def facts_of(shown: BriefFacts, room: int) -> str:
@@ -163,8 +166,8 @@ def facts_of(shown: BriefFacts, room: int) -> str:
         ("goal", shown.goal),
         ("open items", "; ".join(task.text for task in shown.plan)),
         ("finished items", "; ".join(shown.plan_done[-8:])),
-        ("failing now", "; ".join(one.what for one in shown.broken)),
-        ("files", ", ".join(line.path for line in shown.files[:FILES_MAX])),
+        ("failing now", "; ".join(one.what for one in shown.failing)),
+        ("files", ", ".join(path for path, _ in _newest_changes(shown))),
     ]
     told = [f"{name}: {cut(text, max(40, room // 5))}" for name, text in lines if text]
     return "\n".join(told)

@@ -22,7 +22,8 @@ _ONLY_ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^
 _REDIRECTED = regex(r"\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1|<\s*/dev/null)")
 _WRAPPED = regex(r"^(?:sudo|time|nohup|nice|command|exec|env|rtk|timeout\s+\S+)\s+")
 _SILENT = regex(
-    r"^(?:cd|echo|printf|sleep|true|false|:|set|export|unset|source|\.|pushd|popd|wait|clear|date|trap)(?:\s|$)"
+    r"^(?:cd|echo|printf|sleep|true|false|:|set|export|unset|source|\.|pushd|popd|wait|clear|date"
+    r"|trap)(?:\s|$)"
 )
 """Commands that change nothing and whose output says nothing."""
 _TRIMMING = regex(
@@ -153,7 +154,8 @@ def folder_of(line: str) -> str:
 
 @lru_cache(maxsize=256)
 def shown(line: str) -> str:
-    """The line on one line without what says nothing: changes of folder, echoes, trimming, long quotations."""
+    """The line on one line without what says nothing: changes of folder, echoes, trimming, long
+    quotations."""
     kept = ""
     for part in parts(line):
         text = bare(part.text)

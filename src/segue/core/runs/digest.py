@@ -224,8 +224,8 @@ def _call(digest: RunDigest, step: Call) -> None:
     _add_to_trail(
         digest,
         TrailStep(
-            step.act, digest.steps, "" if step.command else clip(step.text, ARGUMENT_CHARS), step.tool, step.id,
-            clip(step.command, COMMAND_CHARS), paths[:4], clip(step.note, 400),
+            step.act, digest.steps, "" if step.command else clip(step.text, ARGUMENT_CHARS), step.tool,
+            step.id, clip(step.command, COMMAND_CHARS), paths[:4], clip(step.note, 400),
             tuple(_kept_change(change) for change in step.changes[:CHANGES_MAX]), process=step.process,
         ),
     )  # fmt: skip

@@ -123,19 +123,26 @@ def inherited_facts(brief: str) -> Inherited:
         return _from_manifest(brief)
     lines: dict[str, str] = {}
     for line in brief.split("\n"):
-        label, colon, rest = _BULLET.sub(r"\1:", line).partition(":")
-        if colon and not line.startswith(" "):
-            lines[label.partition(" (")[0]] = rest.strip()
-    plan = [item.removeprefix("now ") for item in _items(lines.get(Label.PLAN, ""), "; ")]
-    goal = lines.get(Label.GOAL, "")
+        label, colon, rest = _BULLET.sub(r"\1:", line).strip().removeprefix("- ").partition(":")
+        if colon:
+            lines.setdefault(label.partition(" (")[0], rest.strip())
+    items = [item.removeprefix("now ") for item in _items(lines.get(Label.OPEN, ""), "; ")]
+    goal = lines.get(Label.GOAL) or _quoted(
+        lines.get(Label.REQUEST) or lines.get(Label.ADDS_TO) or lines.get(Label.USER, "")
+    )
     return Inherited(
         goal=goal,
-        first=lines.get(Label.FIRST_ASKED, ""),
-        standing=_rules(_items(lines.get(Label.STANDING, ""), BETWEEN), goal),
-        plan=tuple(item for item in plan if not _MORE.match(item)),
+        first=_quoted(lines.get(Label.FIRST_REQUEST, "")),
+        standing=_rules(_items(lines.get(Label.RULES, ""), BETWEEN), goal),
+        plan=tuple(item for item in items if not _MORE.match(item)),
         blocked=_blocked(_items(lines.get(Label.BLOCKED, ""), BETWEEN)),
         decided=_decided(lines.get(Label.DECIDED, "")),
     )
+
+
+def _quoted(text: str) -> str:
+    """A text without the quotation marks around it."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _from_manifest(text: str) -> Inherited:

@@ -1,7 +1,8 @@
 """What became of a command: whether it succeeded, and the lines of its output that say so.
 
-The exit status of a line belongs to its last command. Where a pipe, a ``;`` or an ``||`` stands behind the command in
-question, the status says nothing about it, and only its own words count; without any, the outcome is unknown.
+The exit status of a line belongs to its last command. Where a pipe, a ``;`` or an ``||`` stands behind the
+command in question, the status says nothing about it, and only its own words count; without any, the outcome
+is unknown.
 """
 
 from __future__ import annotations
@@ -19,15 +20,19 @@ Outcome = Literal["ok", "failed", "stopped", "unknown"]
 
 _TOLD_CHARS = 12_000
 _BAD = regex(
-    r"\b(?!0\b)\d+ (?:failed|failing|fail|failures?|errors?|problems?)\b|^\s*(?:FAILED?|FAILURES?|ERROR)\b|error TS\d"
-    r"|test result: FAILED|--- FAIL|^npm ERR!|ELIFECYCLE|^error(?:\[E\d+\])?:|^Traceback \(most recent|^panic:"
+    r"\b(?!0\b)\d+ (?:failed|failing|fail|failures?|errors?|problems?)\b|^\s*(?:FAILED?|FAILURES?"
+    r"|ERROR)\b|error TS\d"
+    r"|test result: FAILED|--- FAIL|^npm ERR!|ELIFECYCLE|^error(?:\[E\d+\])?:|^Traceback \(most recent"
+    r"|^panic:"
     r"|\bBUILD FAILED\b|^E   |^\S+\.\w+:\d+(?::\d+)?: (?:error|undefined|cannot|syntax error)|✘|^\s*[✖✗×] "
     r"|^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
     re.M,
 )
 _GOOD = regex(
-    r"\b(?!0\b)\d+ (?:passed|passing|pass|tests? passed|succeeded)\b|^ok\b|^OK\b|test result: ok|^Success\b|^PASS\b"
-    r"|All checks passed|no issues found|BUILD SUCCESS|Build succeeded|✓ built|Compiled successfully|\b0 errors\b"
+    r"\b(?!0\b)\d+ (?:passed|passing|pass|tests? passed|succeeded)\b|^ok\b|^OK\b|test result: ok"
+    r"|^Success\b|^PASS\b"
+    r"|All checks passed|no issues found|BUILD SUCCESS|Build succeeded|✓ built|Compiled successfully"
+    r"|\b0 errors\b"
     r"|^Found 0 errors|no problems|^Done in |Finished `?\w+`? profile",
     re.M | re.I,
 )
@@ -40,12 +45,15 @@ _VERDICT = regex(
     re.I,
 )
 _TROUBLE = regex(
-    r"\b(?:error|fail(?:ed|ure|s)?|exception|cannot|can't|not found|denied|undefined|unexpected|panic|fatal|refused"
-    r"|conflict|rejected|expected|missing|invalid|unable|timed? ?out|no such|traceback)\b|\w(?:Error|Exception)\b|error TS\d|[✗✖×❌]|^E   ",
+    r"\b(?:error|fail(?:ed|ure|s)?|exception|cannot|can't|not found|denied|undefined|unexpected|panic"
+    r"|fatal|refused"
+    r"|conflict|rejected|expected|missing|invalid|unable|timed? ?out|no such|traceback)\b|\w(?:Error"
+    r"|Exception)\b|error TS\d|[✗✖×❌]|^E   ",
     re.I,
 )
 _HARNESS = regex(
-    r"^(?:Exit code \d+|Wall time|Chunk ID|Process exited|Original token|Total output|Output:|\$ |> \S+@|hint: |\(Use "
+    r"^(?:Exit code \d+|Wall time|Chunk ID|Process exited|Original token|Total output|Output:|\$ |> \S+@"
+    r"|hint: |\(Use "
     r"|npm notice|remote:\s*$|Shell cwd was reset|warning: LF will|-{3,}$|={3,}$)"
 )
 _TAGS = regex(r"</?(?:tool_use_error|stdout|stderr|output|status|exit_code|system)>")
@@ -78,7 +86,8 @@ def _has_last_word(line: str, telling: list[Part]) -> bool:
 
 
 def _of_failure(telling: list[Part], behind: list[Part], output: str, command: str) -> Outcome:
-    """Of a line that failed: a search that found nothing is no failure, and of several commands one failed."""
+    """Of a line that failed: a search that found nothing is no failure, and of several commands one
+    failed."""
     if (
         telling
         and _SEARCHES.match(bare(telling[-1].text))
@@ -108,7 +117,8 @@ def plain(output: str) -> str:
 
 
 def told_lines(output: str) -> list[str]:
-    """The lines of an output that may be quoted, each on one line; those that give orders to an agent are not."""
+    """The lines of an output that may be quoted, each on one line; those that give orders to an agent are
+    not."""
     lines = (" ".join(line.split()) for line in plain(output)[-4 * _TOLD_CHARS :].split("\n"))
     return [
         line

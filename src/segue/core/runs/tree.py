@@ -1,8 +1,8 @@
 """The working tree as a transcript tells it: what was changed, committed, checked, and what still runs.
 
-Everything here comes from the result of the call that did it. A change counts when its call succeeded, a commit when git
-said so or ended with status 0, a check by its own outcome. What a run cannot know of itself, the edits of a sub-agent or
-of a script, is doubt, and ends when git is asked for the status.
+Everything here comes from the result of the call that did it. A change counts when its call succeeded, a
+commit when git said so or ended with status 0, a check by its own outcome. What a run cannot know of itself,
+the edits of a sub-agent or of a script, is doubt, and ends when git is asked for the status.
 """
 
 from __future__ import annotations
@@ -272,12 +272,13 @@ def subject_of(command: str, line: str) -> str:
 
 
 def _status(tree: TreeState, output: str, at: int) -> None:
-    """What git says is changed replaces what was seen; names that it cuts or that another tool printed do not."""
+    """What git says is changed replaces what was seen; names that it cuts or that another tool printed do
+    not."""
     if _CLEAN.search(output):
         tree.changed.clear()
         tree.others, tree.asked, tree.doubt = [], at, 0
         return
-    rows = [row for row in _SHORT_STATUS.findall(output)]
+    rows = list(_SHORT_STATUS.findall(output))
     rows += [changed or untracked for changed, untracked in _LONG_STATUS.findall(output)]
     names = [row.split(" -> ")[-1].strip().strip('"') for row in rows]
     if not names:

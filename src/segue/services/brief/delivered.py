@@ -24,17 +24,7 @@ if TYPE_CHECKING:
     from ...stores.base import Journal
     from ..workspace.workspace import Workspace
 
-_PROBED = (Label.SINCE_THEN, Label.UNCOMMITTED)
-_DECLARED = (
-    Label.GOAL,
-    Label.PLAN,
-    Label.NEXT,
-    Label.BLOCKED,
-    Label.QUESTIONS,
-    Label.DONE,
-    Label.DECIDED,
-    Label.LEARNT,
-)
+_DECLARED = (Label.GOAL, Label.OPEN, Label.BLOCKED, Label.QUESTIONS, Label.DECIDED, Label.LEARNT)
 
 
 class DeliveredFact(Value):
@@ -87,7 +77,7 @@ def facts_of(text: str, *, declared: bool = False) -> tuple[DeliveredFact, ...]:
 
 
 def _source(label: str, declared: bool) -> str:
-    if label in _PROBED:
+    if label == Label.TREE:
         return "probe"
     if label == Label.REMEMBERED:
         return "memory"

@@ -18,7 +18,7 @@ from ...core import event_kinds as ev
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Probe, facts
 from ...core.runs.identifiers import short_run
-from ...core.runs.model import Open, RunDigest
+from ...core.runs.model import Open, RunDigest, TrailStep
 from ...core.runs.sentences import is_substantial
 from ...core.runs.shell_commands import parse_shell
 from ...core.sessions.state import SessionState
@@ -111,7 +111,9 @@ def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDiges
 def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
     for call in _hooked_calls(workspace, found):
         what = parse_shell(call.text).short or call.tool
-        digest.pending[f"hook-{call.id}"] = Open(digest.steps + 1, call.tool, "run", what, call.text)
+        id, at = f"hook-{call.id}", digest.steps + 1
+        digest.pending[id] = Open(at, call.tool, "run", what, call.text)
+        digest.trail.append(TrailStep("run", at, tool=call.tool, id=id, command=call.text))
         digest.ended = None
 
 

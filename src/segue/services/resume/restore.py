@@ -19,10 +19,10 @@ from ...core.base.token_estimate import Counter, estimate
 from ...core.brief.compose import compose
 from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.passages import Passage, passages
-from ...core.brief.relevance import words
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration, pieces_of
 from ...core.runs.model import RunDigest
+from ...core.runs.words import words
 from ...core.sessions.state import SessionState
 from ...effects.git import repository
 from ...effects.git.probe import start_probe

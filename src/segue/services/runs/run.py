@@ -181,7 +181,7 @@ def _mid_turn(digest: RunDigest) -> bool:
         return True
     if digest.fault is not None and digest.fault.at >= digest.steps - 1:
         return True
-    return bool(digest.tail) and digest.tail[-1].kind not in ("say", "report")
+    return bool(digest.trail) and digest.trail[-1].kind not in ("say", "notice")
 
 
 class RunFacts(msgspec.Struct):
