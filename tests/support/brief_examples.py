@@ -119,7 +119,9 @@ def _call(at: float, id: str, word: str, text: str) -> Call:
         return Call(at, id, "Edit", "edit", text, paths=(path,), changes=(Change(path, "edit", old, new),))
     if word == "create":
         path, new = parts
-        return Call(at, id, "Write", "create", text, paths=(path,), changes=(Change(path, "create", "", new),))
+        return Call(
+            at, id, "Write", "create", text, paths=(path,), changes=(Change(path, "create", "", new),)
+        )
     if word == "delete":
         return Call(at, id, "Delete", "delete", text, paths=(text,), changes=(Change(text, "delete"),))
     if word == "tool":

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.brief_examples import Example, examples
 
-CASES = [case for path in sorted((Path(__file__).parent / "examples").glob("*.txt")) for case in examples(path)]
+CASES = [
+    case for path in sorted((Path(__file__).parent / "examples").glob("*.txt")) for case in examples(path)
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

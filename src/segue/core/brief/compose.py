@@ -31,9 +31,11 @@ BYTES_DEFAULT = 2_048
 _TIGHT_BYTES = 700
 
 _SHARES = {"user": 30, "trail": 34, "list": 14, "tree": 20, "rules": 8, "declared": 14, "facts": 8}
+_TIGHT_SHARES = {"user": 34, "trail": 20, "list": 36, "tree": 30, "rules": 0, "declared": 0, "facts": 0}
 """Of a hundred; more than a hundred in all, because hardly any brief has every part."""
 _ORDER = ("user", "list", "tree", "trail", "rules", "declared", "facts")
 """Who is asked first how much it needs: the trail takes what is left over."""
+_SHOWN = ("user", "rules", "trail", "list", "tree", "declared", "facts")
 
 
 def compose(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "") -> str:
@@ -58,9 +60,6 @@ def compose_lines(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = ""
     return [head, *body, foot]
 
 
-_SHOWN = ("user", "rules", "trail", "list", "tree", "declared", "facts")
-
-
 def _parts(facts: BriefFacts, room: int) -> dict[str, list[Line]]:
     """Each part within its share; then what is left over goes to those that have more to say."""
     shown: dict[str, list[Line]] = {name: [] for name in _SHOWN}
@@ -70,17 +69,14 @@ def _parts(facts: BriefFacts, room: int) -> dict[str, list[Line]]:
             return facts_part(facts, most, "\n".join(line.text for line in shown["trail"]))
         return _WRITERS[name](facts, most)
 
-    wants = {name: cost(write(name, room)) for name in _SHOWN}
-    total = sum(wants.values())
+    shares = _SHARES if room >= _TIGHT_BYTES - 100 else _TIGHT_SHARES
+    wants = {name: cost(write(name, room)) for name in _ORDER}
     left = room
-    for name in _ORDER:
-        others = sum(min(wants[one], room * _SHARES[one] // 100) for one in _ORDER[_ORDER.index(name) + 1 :])
-        most = left - others if total > room else left
-        lines = write(name, max(0, min(most, left)))
-        if cost(lines) > left:
-            lines = _fitting(lines, left)
-        shown[name] = lines
-        left -= cost(lines)
+    for at, name in enumerate(_ORDER):
+        others = sum(min(wants[one], room * shares[one] // 100) for one in _ORDER[at + 1 :])
+        most = max(left - others, min(left, room * shares[name] // 100))
+        shown[name] = _fitting(write(name, most), left) if shares[name] else []
+        left -= cost(shown[name])
     return shown
 
 
@@ -90,8 +86,9 @@ def _fitting(lines: list[Line], room: int) -> list[Line]:
     for line in lines:
         left = room - cost(kept) - 1
         if size(line.text) > left:
-            short = cut(line.text, left) if left >= 40 else ""
-            return [*kept, Line(short, line.at)] if short else kept
+            short = cut(line.text, left - 1) if left >= 40 else ""
+            closed = f'{short}"' if short.count('"') % 2 else short
+            return [*kept, Line(closed, line.at)] if short else kept
         kept.append(line)
     return kept
 

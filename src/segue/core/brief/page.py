@@ -51,3 +51,12 @@ def middle(text: str, most: int) -> str:
     raw = text.encode("utf-8", "replace")
     end = raw[len(raw) - room // 3 :].decode("utf-8", "ignore").lstrip()
     return f"{raw[: room - room // 3].decode('utf-8', 'ignore').rstrip()}…{end}"
+
+
+_NO_QUOTES = {ord('"'): "'", ord("\n"): " "}
+
+
+def quote(text: str, most: int = 1_000_000) -> str:
+    """A quotation whose text cannot close it, cut inside its marks; empty if no word of it fits."""
+    short = cut(text.translate(_NO_QUOTES), most - 2)
+    return f'"{short}"' if short else ""

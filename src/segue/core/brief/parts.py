@@ -19,7 +19,7 @@ from ..runs.sentences import flat, sentences
 from ..runs.steps import EDITS
 from ..runs.tree import CheckRun
 from .facts import FINISHED, BriefFacts, PlanLine
-from .page import cut, size
+from .page import cut, quote, size
 from .requests import PICKS, content_words, told
 from .trail_words import (
     Folder,
@@ -43,14 +43,6 @@ class Line(NamedTuple):
     at: tuple[int, ...] = ()
 
 
-def quote(text: str) -> str:
-    """A quotation whose text cannot close it."""
-    return f'"{text.translate(_NO_QUOTES)}"'
-
-
-_NO_QUOTES = {ord('"'): "'", ord("\n"): " "}
-
-
 def cost(lines: Sequence[Line]) -> int:
     """The bytes that lines take, with their line ends."""
     return sum(size(line.text) + 1 for line in lines)
@@ -71,11 +63,11 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
     one."""
     folder = folder_of(facts.folder)
     lines: list[Line] = []
-    if facts.declared_goal:
-        lines.append(Line(f"{Label.GOAL}: {cut(facts.declared_goal, max(80, most // 3))}"))
-    elif facts.inherited.goal and facts.goal == facts.inherited.goal:
-        lines.append(Line(f"{Label.REQUEST}: {cut(facts.goal, max(120, most // 2))}"))
     rows = _rows(facts)
+    if facts.declared_goal or (facts.goal and not rows):
+        lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, most // 3 if rows else most - 8)}"))
+    elif facts.inherited.goal and facts.goal == facts.inherited.goal:
+        lines.append(Line(f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"))
     room = most - cost(lines)
     wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
     fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
@@ -139,7 +131,7 @@ class _Group(NamedTuple):
 def trail_part(facts: BriefFacts, most: int) -> list[Line]:
     """The last steps in the order of time, and the agent's last words."""
     folder = folder_of(facts.folder)
-    groups = _groups(facts)
+    groups = _groups(_recent(facts))
     closing, groups = _closing(facts, groups, folder, most)
     shown_calls = sum(step.id != "" for step in facts.trail)
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
@@ -198,9 +190,8 @@ def became_failed(step: TrailStep) -> bool:
     return bool(step.id) and became(step) == "failed"
 
 
-def _groups(facts: BriefFacts) -> list[_Group]:
+def _groups(steps: list[TrailStep]) -> list[_Group]:
     """The steps of the trail that are worth a line, folded, oldest first."""
-    steps = _recent(facts)
     groups: list[_Group] = []
     for at, step in enumerate(steps):
         if step.kind == "say":
@@ -237,10 +228,11 @@ def _is_dropped(step: TrailStep, later: Sequence[TrailStep]) -> bool:
         return True
     if step.process and any(one.process == step.process for one in later) and not step.command:
         return True
-    same = [one for one in later if one.id and same_thing(step, one)]
     if became(step) == "failed":
-        return any(became(one) == "ok" for one in same)
-    return bool(same) and step.kind == "run" and not is_look(step) and step.done > 0
+        return any(one.id and same_thing(step, one) and became(one) == "ok" for one in later)
+    if step.kind != "run" or not step.done or is_look(step):
+        return False
+    return any(one.id and same_thing(step, one) for one in later)
 
 
 def _told_together(before: TrailStep, step: TrailStep) -> bool:
@@ -355,7 +347,7 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
     are."""
     if size(between.join(texts)) <= most:
         return between.join(texts)
-    for each in (160, 110, 80, 56):
+    for each in (160, 110, 80, 56, 40, 28, 20):
         short = [cut(text, each) for text in texts]
         if size(between.join(short)) <= most:
             return between.join(short)
@@ -417,10 +409,12 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     lines = []
     for failure in facts.failing[:2]:
         why = folder.within(failure.why.replace("\n", " / "))
-        text = f"{Label.FAILING}: " + (
-            why if failure.what == failure.why else f"`{cut(failure.what, 90)}`: {quote(cut(why, 260))}"
-        )
-        lines.append(Line(cut(text, most), (failure.at,) if failure.at else ()))
+        if failure.what == failure.why:
+            text = f"{Label.FAILING}: {cut(why, most - 9)}"
+        else:
+            head = f"{Label.FAILING}: `{cut(failure.what, max(20, min(90, most // 2)))}`"
+            text = f"{head}: {quote(why, min(262, most - size(head) - 2))}".removesuffix(": ")
+        lines.append(Line(text, (failure.at,) if failure.at else ()))
         most //= 2
     return lines
 

@@ -46,7 +46,10 @@ _PROSE = frozenset(
     "so can will has have i you we my please do "
     "does should would need want when after before what why how which there still make use".split()
 )
-_NOT_PROSE = regex(r"^\s*(?:at |File \"|\||\+|> |\d+[:→]|\d+:\d+|[✖✗✔✓×]|\$ |[\"{}\[\]]|/[\w.-]+/|\S+:\d+:|\w+(?:Error|Exception): )")
+_NOT_PROSE = regex(
+    r"^\s*(?:at |File \"|\||\+|> |\d+[:→]|\d+:\d+|[✖✗✔✓×]|\$ |[\"{}\[\]]|/[\w.-]+/|\S+:\d+:"
+    r"|\w+(?:Error|Exception): )"
+)
 _TROUBLE = regex(
     r"\w*(?:Error|Exception)\b|\berror\b|\bfail(?:ed|ure)?\b|\bfatal\b|\bpanic\b|not found|denied", re.I
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..base.lazy import regex
 from ..base.values import Value
@@ -20,7 +21,7 @@ from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Change
 from ..runs.tree import check_names, subject_of, written_files
 from .code_changes import ChangeWords, change_words, definitions
-from .page import cut, middle, plain, size
+from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
 _WHOLE_BYTES = 300
@@ -71,6 +72,10 @@ def folder_of(cwd: str) -> Folder:
     return Folder(root, home[0] if home and home[0] != root else "")
 
 
+_outcome = lru_cache(maxsize=256)(outcome)
+"""Of the clipped outputs of a trail, which are asked for many times."""
+
+
 def became(step: TrailStep) -> Outcome | str:
     """What became of a call: an outcome, "open" while it has no result, or "refused"."""
     if step.refused:
@@ -78,7 +83,7 @@ def became(step: TrailStep) -> Outcome | str:
     if not step.done:
         return "open"
     if step.command:
-        return outcome(step.command, step.ok, step.exit, step.output)
+        return _outcome(step.command, step.ok, step.exit, step.output)
     return "failed" if step.ok is False or step.exit else "ok"
 
 
@@ -172,7 +177,7 @@ def look_outcome(step: TrailStep) -> str:
     if not step.done:
         return NO_RESULT
     if step.kind == "read":
-        return "" if step.ok is not False else "failed: " + cut(" ".join(told_lines(step.output)[:1]), 90)
+        return "" if step.ok is not False else f"failed: {quote(' '.join(told_lines(step.output)[:1]), 90)}"
     lines = told_lines(step.output)
     parts = [part.bare for part in command_lines.parts(step.command)]
     searches = step.kind == "search" or (len(parts) == 1 and bool(_GREP.match(parts[0])))
@@ -181,11 +186,11 @@ def look_outcome(step: TrailStep) -> str:
         if not hits:
             return "no hits"
         return f"{len(hits)} hit{'s' * (len(hits) > 1)}" + (
-            f": {cut(' '.join(hits), 150)}" if len(hits) <= 2 else ""
+            f": {quote(' '.join(hits), 150)}" if len(hits) <= 2 else ""
         )
     if parts and _GIT_LOOK.match(parts[0]) and lines and "diff" not in parts[0] and "show" not in parts[0]:
-        return cut(" / ".join(lines), 140)
-    return cut(" / ".join(telling_lines(step.output, True)), 110) if step.ok is False and lines else ""
+        return quote(" / ".join(lines), 140)
+    return quote(" / ".join(telling_lines(step.output, True)), 110) if step.ok is False and lines else ""
 
 
 def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool) -> str:
@@ -228,7 +233,7 @@ def _rich(step: TrailStep, folder: Folder) -> str:
         return f" ({', '.join(names[:6])})" if names else ""
     hits = told_lines(step.output)
     if len(hits) > 2 and not re.match(r"git", step.command):
-        return ": " + cut(folder.within(" | ".join(cut(hit, 90) for hit in hits[:4])), 240)
+        return ": " + quote(folder.within(" | ".join(cut(hit, 90) for hit in hits[:4])), 240)
     return ""
 
 
@@ -264,10 +269,11 @@ def edits_line(steps: Sequence[TrailStep], folder: Folder, most: int) -> str:
     paths = list(dict.fromkeys(folder.short(one.path) for one, _ in pairs))
     if state == "failed":
         why = " / ".join(telling_lines(steps[-1].output, True)[:1])
-        return cut(f"edit FAILED on {', '.join(paths[:3])}: {folder.within(why)}", most)
+        head = cut(f"edit FAILED on {', '.join(paths[:3])}", most - 40)
+        return f"{head}: {quote(folder.within(why), most - size(head) - 2)}".removesuffix(": ")
     if state == "refused":
-        said = f': "{steps[-1].output}"' if steps[-1].output else ""
-        return cut(f"the user refused the edit of {', '.join(paths[:3])}{said}", most)
+        head = cut(f"the user refused the edit of {', '.join(paths[:3])}", most - 40)
+        return f"{head}: {quote(steps[-1].output, most - size(head) - 2)}".removesuffix(": ")
     open_mark = f" → {NO_RESULT}" if state == "open" else ""
     verb = (
         _VERBS[change.how]
@@ -307,19 +313,20 @@ def result_words(step: TrailStep, most: int, folder: Folder) -> str:
     if state == "open":
         return NO_RESULT
     if state == "refused":
-        return "REFUSED by the user" + (f': "{cut(step.output, 200)}"' if step.output else "")
+        return f"REFUSED by the user: {quote(step.output, min(200, most - 21))}".removesuffix(": ")
     if step.process and not step.output.strip():
         return f"runs on in the background as {step.process}"
     mark = {"ok": "ok", "failed": "FAILED", "stopped": "was stopped", "unknown": "ended"}[state]
     told = telling_lines(step.output, state == "failed")
-    if not told and most >= _WHOLE_BYTES:
-        return cut(f"{mark}: {middle(folder.within(' / '.join(told_lines(step.output))), most - 10)}", most)
     lines = told_lines(step.output)
-    if not told and lines:
-        told = [f"{len(lines)} lines, last: {lines[-1]}"]
     if step.process:
         mark = f"runs on as {step.process}"
-    return cut(f"{mark}: {folder.within(' / '.join(told))}" if told else mark, most)
+    text = folder.within(" / ".join(told or lines))
+    if not told and most >= _WHOLE_BYTES:
+        text = middle(text, most - size(mark) - 4)
+    elif not told and lines:
+        mark, text = f"{mark}, {len(lines)} lines, the last", lines[-1]
+    return f"{mark}: {quote(text, most - size(mark) - 2)}".removesuffix(": ")
 
 
 def command_line(step: TrailStep, folder: Folder, most: int) -> str:
@@ -336,7 +343,7 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     if step.note and long:
         note = cut(step.note, room // 2)
         text = f"{middle(text, max(24, room - size(note) - 3))} ({note})"
-    return cut(f"$ {middle(text, room)}{place} → {became_words}", most)
+    return f"$ {middle(text, room)}{place} → {became_words}"
 
 
 def _commit_line(step: TrailStep, folder: Folder, most: int) -> str:
@@ -353,30 +360,26 @@ def _commit_line(step: TrailStep, folder: Folder, most: int) -> str:
         return cut(f"committed{pushed} {subject}", most)
     if state == "open":
         return cut(f"commit {subject}", most - 20) + f" → {NO_RESULT}"
-    if state == "refused":
-        return cut(
-            f"the user REFUSED the commit {subject}" + (f': "{step.output}"' if step.output else ""), most
-        )
-    why = " / ".join(telling_lines(step.output, True)[:2])
-    verb = "commit FAILED" if state == "failed" else "tried to commit"
-    return cut(f"{verb}: {subject} → {folder.within(why)}", most)
+    verbs = {"refused": "the user REFUSED the commit", "failed": "commit FAILED"}
+    said = step.output if state == "refused" else " / ".join(telling_lines(step.output, True)[:2])
+    head = cut(f"{verbs.get(state, 'tried to commit')} {subject}", most - 60)
+    return f"{head}: {quote(folder.within(said), most - size(head) - 2)}".removesuffix(": ")
 
 
 def other_line(step: TrailStep, folder: Folder, most: int) -> str:
     """A call of any other tool: its arguments, and what it gave."""
     if step.kind == "agent":
-        task = step.note or step.text
-        head = f'sub-agent "{cut(" ".join(task.split()), 110)}"'
+        head = f"sub-agent {quote(step.note or step.text, 112)}"
     elif step.kind == "ask":
-        head = f'asked the user "{cut(" ".join((step.note or step.text).split()), most // 2)}"'
+        head = f"asked the user {quote(step.note or step.text, most // 2)}"
         if became(step) == "ok":
-            return cut(f'{head} → answer: "{" ".join(step.output.split())}"', most)
+            return f"{head} → answer: {quote(step.output, most - size(head) - 14)}"
+        if became(step) == "open":
+            return f"{head} → no answer yet"
     else:
         name = step.tool.replace("mcp__", "").replace("__", ".")
-        head = f"{name} {cut(folder.within(' '.join(step.text.split())), max(60, most // 2))}".strip()
-    if became(step) == "open" and step.kind == "ask":
-        return cut(f"{head} → no answer yet", most)
-    return cut(f"{head} → {result_words(step, max(60, most - size(head) - 4), folder)}", most)
+        head = f"{name} {cut(folder.within(step.text), max(40, most // 2))}".strip()
+    return f"{head} → {result_words(step, max(40, most - size(head) - 5), folder)}"
 
 
 def step_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool = False) -> str:
@@ -389,7 +392,8 @@ def step_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bo
     elif last.kind == "run":
         line = command_line(last, folder, most)
     elif last.kind == "notice":
-        line = cut(folder.within(last.text), most)
+        head, colon, rest = folder.within(last.text).partition(": ")
+        line = cut(head, most // 2) + (f": {quote(rest, most // 2)}" if colon else "")
     else:
         line = other_line(last, folder, most)
     return plain(line)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -113,14 +114,15 @@ def begin_checks(tree: TreeState, line: str, at: int) -> None:
             del tree.checks[next(iter(tree.checks))]
 
 
-def check_names(line: str) -> list[str]:
+@lru_cache(maxsize=256)
+def check_names(line: str) -> tuple[str, ...]:
     """The tests, checks and builds of a command line, each as it was called."""
     named = []
     for part in parts(line):
         text = " ".join(bare(part.text).split())
         if part.joint != "|" and len(text) <= 300 and parse_shell(text).kind in _CHECK_KINDS:
             named.append(text)
-    return list(dict.fromkeys(named))
+    return tuple(dict.fromkeys(named))
 
 
 def take_command(
