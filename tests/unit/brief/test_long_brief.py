@@ -42,7 +42,7 @@ def test_an_account_is_the_brief_with_passages_behind_it() -> None:
     text = told(steps)
     head, closing = text.split("\n", 1)[0], text.rsplit("\n", 1)[1]
     assert head == compose(facts([fold(steps)]), 4_096).split("\n", 1)[0]
-    assert closing == "[/segue] More: segue show run-1"
+    assert closing == "[/segue] more: segue show run-1"
     assert quoted(text) == ["def to_cents(amount):", "    return round(amount * 100)"]
     assert "\n  src/money.py\n" in text
 
@@ -50,8 +50,8 @@ def test_an_account_is_the_brief_with_passages_behind_it() -> None:
 def test_the_words_of_both_sides_are_told_as_they_were_said() -> None:
     said = "I will keep the parser's tolerance for commas, because two customers send them."
     text = told([Prompt(1, GOAL), Say(2, said), Prompt(3, "Yes, but refuse three decimals please")])
-    assert f"  agent: {said}" in text
-    assert "  user: Yes, but refuse three decimals please" in text
+    assert said in text
+    assert "Yes, but refuse three decimals please" in text
 
 
 def test_a_line_that_was_read_twice_is_quoted_once() -> None:

@@ -126,8 +126,8 @@ def test_words_about_us_are_the_users(words: str) -> None:
 
 
 def test_a_model_that_failed_once_does_not_block_the_next_run() -> None:
-    text = compose(BriefFacts(goal=GOAL, faults="overloaded"))
-    assert "BLOCKED: the model failed" in text
+    text = compose(BriefFacts(goal=GOAL, fault="overloaded"))
+    assert 'the model failed at the end: "overloaded"' in text
     assert inherited_facts(text).blocked == ()
 
 

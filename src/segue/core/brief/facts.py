@@ -19,7 +19,7 @@ from ..runs.inherited import Inherited
 from ..runs.model import Failure, RunDigest, SaidText, TrailStep
 from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current
-from .requests import Requests, requests_of, told
+from .requests import Requests, is_weak, requests_of, told
 
 if TYPE_CHECKING:
     from ..sessions.state import SessionState
@@ -160,7 +160,9 @@ def _run(facts: BriefFacts, digest: RunDigest) -> None:
     _wants(facts, digest)
     _plans(facts, digest)
     facts.failing = [
-        Failure(name, "\n".join(run.lines), run.at) for name, run in still_failing(digest.tree) if run.lines
+        Failure(name, "\n".join(run.lines), run.at)
+        for name, run in still_failing(digest.tree)
+        if run.lines and not _is_history(digest, run.at)
     ]
     if digest.refused is not None and _is_late(digest, digest.refused.at):
         facts.refused = digest.refused
@@ -169,6 +171,14 @@ def _run(facts: BriefFacts, digest: RunDigest) -> None:
         facts.fault = digest.fault.text
     answers = [one.text for one in reversed(digest.decided)]
     facts.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
+
+
+def _is_history(digest: RunDigest, at: int) -> bool:
+    """Whether something was committed since, and the user asked for other things since."""
+    committed = digest.tree.commits[-1].at if digest.tree.commits else 0
+    return (
+        committed > at and len([message for message in digest.prompts if message.at > at]) >= STALE_MESSAGES
+    )
 
 
 def _is_late(digest: RunDigest, at: int) -> bool:
@@ -192,7 +202,7 @@ def _wants(facts: BriefFacts, digest: RunDigest) -> None:
     """What the user wants; where this run was only told to go on, what the run before was asked."""
     wanted, inherited = requests_of(digest), digest.inherited
     request = wanted.request or wanted.last
-    weak = request is None or sentences.is_substantial(request.text) is False
+    weak = request is None or is_weak(request.text)
     facts.wanted, facts.inherited = wanted, inherited
     if weak and inherited.goal:
         facts.goal, facts.first = inherited.goal, inherited.first
@@ -258,11 +268,11 @@ def _older(facts: BriefFacts, digest: RunDigest) -> None:
     facts.rules = list(dict.fromkeys([*facts.rules, *rules, *digest.inherited.standing]))
     answers = [one.text for one in reversed(digest.decided)]
     facts.decided = list(dict.fromkeys([*facts.decided, *answers, *digest.inherited.decided]))
-    if not facts.goal or not sentences.is_substantial(facts.goal):
+    if not facts.goal or is_weak(facts.goal):
         before = BriefFacts()
         _wants(before, digest)
         facts.goal, facts.first = before.goal or facts.goal, before.first or facts.first
-    elif not facts.first and digest.first_prompt and sentences.is_substantial(digest.first_prompt.text):
+    elif not facts.first and digest.first_prompt and not is_weak(digest.first_prompt.text):
         facts.first = told(digest.first_prompt, GOAL_BYTES)
     if not facts.plan and not facts.plan_done:
         _plans(facts, digest)

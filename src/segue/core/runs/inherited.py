@@ -118,7 +118,7 @@ def _split_manifest(text: str) -> tuple[str, str]:
 
 
 def inherited_facts(brief: str) -> Inherited:
-    """The facts in a brief that hold for the run that it was given to."""
+    """The facts in a brief that hold for the run that it was given to; those of version 0.1 had other labels."""
     if brief.startswith("{"):
         return _from_manifest(brief)
     lines: dict[str, str] = {}
@@ -126,14 +126,16 @@ def inherited_facts(brief: str) -> Inherited:
         label, colon, rest = _BULLET.sub(r"\1:", line).strip().removeprefix("- ").partition(":")
         if colon:
             lines.setdefault(label.partition(" (")[0], rest.strip())
-    items = [item.removeprefix("now ") for item in _items(lines.get(Label.OPEN, ""), "; ")]
+    items = [
+        item.removeprefix("now ") for item in _items(lines.get(Label.OPEN) or lines.get("PLAN", ""), "; ")
+    ]
     goal = lines.get(Label.GOAL) or _quoted(
         lines.get(Label.REQUEST) or lines.get(Label.ADDS_TO) or lines.get(Label.USER, "")
     )
     return Inherited(
         goal=goal,
-        first=_quoted(lines.get(Label.FIRST_REQUEST, "")),
-        standing=_rules(_items(lines.get(Label.RULES, ""), BETWEEN), goal),
+        first=_quoted(lines.get(Label.FIRST_REQUEST) or lines.get("FIRST ASKED", "")),
+        standing=_rules(_items(lines.get(Label.RULES) or lines.get("STANDING", ""), BETWEEN), goal),
         plan=tuple(item for item in items if not _MORE.match(item)),
         blocked=_blocked(_items(lines.get(Label.BLOCKED, ""), BETWEEN)),
         decided=_decided(lines.get(Label.DECIDED, "")),
