@@ -10,7 +10,7 @@ from typing import Any
 from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
 from ..core.runs.inherited import OPENING, split_brief
-from ..core.runs.steps import Act, Change, Given, PlanItem, Planning, Prompt, Step
+from ..core.runs.steps import Act, Change, Given, PlanItem, Planning, Prompt, Step, Typed
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
 _RANGES = regex(r"@@ -\d[\d,]* \+\d[\d,]* @@|@@")
@@ -228,8 +228,8 @@ def injected_briefs(at: float, text: str) -> Iterator[Step]:
         yield from brief_steps(at, split_brief(text)[0])
 
 
-def prompt_steps(at: float, text: str) -> Iterator[Step]:
+def prompt_steps(at: float, text: str, how: Typed = "") -> Iterator[Step]:
     """The steps of a text of the user: what was typed as a prompt, and any brief of ours in it."""
     yield from injected_briefs(at, text)
     if words := typed_text(text):
-        yield Prompt(at, words)
+        yield Prompt(at, words, how)
