@@ -153,15 +153,16 @@ class Reader:
 
     def _start_if_moved(self, record: Record, at: float) -> list[Step]:
         """A ``Start`` if the conversation, folder, branch or version changed."""
-        native, parent = record.session_id or "", _forked(record)
+        native = record.session_id or ""
         if self._side and record.agent_id:
-            native, parent = f"agent-{record.agent_id}", native
+            native = f"agent-{record.agent_id}"
         now = [native, record.cwd or "", record.git_branch or "", record.version or ""]
         if now == self._place:
             return []
         before, self._place = self._place, [new or old for new, old in zip(now, self._place, strict=True)]
         if before == self._place:
             return []
+        parent = record.session_id or "" if self._side and record.agent_id else _forked(record)
         native, cwd, branch, version = self._place
         how: Any = ""
         if native != before[0]:
