@@ -9,7 +9,6 @@ from segue.core.runs.steps import Change, Settled, Thought, Title
 from segue.testing import ReaderSuite
 from segue.testing.transcripts import maker
 
-
 UNSAID = frozenset({Change, Settled, Thought})
 
 
@@ -31,6 +30,7 @@ class TestCodex(Scaled):
     maker = maker("codex")
     unsaid = frozenset({Title})
     acts = frozenset({"run", "edit", "create"})  # it reads with a shell
+    typed = frozenset({"queued"})  # a command is not written down, and a refusal has no words
 
 
 class TestOpenCode(Scaled):

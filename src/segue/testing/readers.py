@@ -2,8 +2,8 @@
 
 Subclass ``ReaderSuite``, set your ``agent`` and a ``maker`` that writes its format from steps (see
 ``segue.testing.transcripts``), and let pytest collect it. Declare what the format cannot express by
-``unsaid``, ``acts``, ``typed``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows its seed;
-``scale`` sets how much fuzzing is done.
+``unsaid``, ``acts``, ``typed``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows
+its seed; ``scale`` sets how much fuzzing is done.
 """
 
 from __future__ import annotations

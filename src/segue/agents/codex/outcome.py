@@ -45,7 +45,6 @@ _FAILED = (
     "apply_patch verification failed",
     "apply_patch failed",
     "patch rejected",
-    "rejected by user",
     "execution error",
     "error:",
     "Error:",
@@ -59,6 +58,13 @@ _FAILED = (
     "collab spawn failed",
     "unable to locate image",
 )
+_REFUSED = (
+    "rejected by user",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "user rejected MCP tool call",
+    "user cancelled MCP tool call",
+)
 _DONE = ("Plan updated", "Success. Updated the following files", "attached local image path")
 _STATED_CHARS = 400  # a statement of success or failure is within so many characters
 
@@ -71,6 +77,7 @@ class CallOutcome(Value, gc=False):
     text: str = ""
     session: str = ""  # the process still runs, under this number
     script: Literal["", "running", "ended"] = ""  # set if it is the outcome of a whole script
+    refused: bool = False  # the user rejected the call
 
 
 def of_output(output: Any) -> CallOutcome:
@@ -107,6 +114,8 @@ def _of_text(output: str) -> CallOutcome:
     if headers:
         return _of_headers(headers, body)
     start = output[:_STATED_CHARS]
+    if start.startswith(_REFUSED):
+        return CallOutcome(refused=True)
     if start.startswith(_FAILED):
         denied = _DENIED.search(start)
         return CallOutcome(ok=False, exit=int(denied[1]) if denied else None, text=output)
@@ -138,6 +147,8 @@ def _of_headers(headers: str, body: str) -> CallOutcome:
         return CallOutcome(text=body, script="running")
     if headers.startswith("Script completed"):
         inner = _of_text(body)
+        if inner.refused:  # words of a program in the script
+            inner = CallOutcome(text=body)
         return CallOutcome(inner.ok, inner.exit, inner.text, inner.session, "ended")
     is_script = headers.startswith("Script ")
     ok = False if headers.startswith("Script failed") else None
@@ -169,7 +180,9 @@ def of_item(item: Item) -> CallOutcome:
     if isinstance(item.success, bool):
         return CallOutcome(ok=item.success, text=output)
     status = text(item.status).lower()
-    ok = True if status == "completed" else False if status in ("failed", "declined") else None
+    if status == "declined":
+        return CallOutcome(refused=True)
+    ok = True if status == "completed" else False if status == "failed" else None
     return CallOutcome(ok=ok, text=output)
 
 
