@@ -20,7 +20,6 @@ _INJECTED = regex(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
 _TAG = regex(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
 
 _DEPTH_MAX = 12
-_SEVERAL = (list, tuple, type({}.values()))
 _SECONDS_MAX = 253_402_300_800  # the year 10000
 
 
@@ -66,8 +65,8 @@ def plain_text(value: Any, depth: int = 0) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        value = value.values()
-    if depth > _DEPTH_MAX or not isinstance(value, _SEVERAL):
+        value = list(value.values())
+    if depth > _DEPTH_MAX or not isinstance(value, list):
         return ""
     return "\n".join(filter(None, [plain_text(item, depth + 1) for item in value]))
 

@@ -70,8 +70,10 @@ def _of_shell(at: float, id: str, tool: str, arguments: Any) -> Call:
         changes = patch_changes(command)
         if changes:
             return _of_patch(at, id, tool, command, changes)
-    rest = [plain_text(value) for key, value in fields.items() if key != "command" and key != "cmd"]
-    call_text = "\n".join(filter(None, (command, *rest)))
+    call_text = command
+    for key, value in fields.items():
+        if key not in ("command", "cmd") and (words := plain_text(value)):
+            call_text = f"{call_text}\n{words}" if call_text else words
     return Call(at, id, tool, "run", text=call_text, command=command, note=text(fields.get("justification")))
 
 

@@ -30,8 +30,9 @@ _HEADERS = (
 _HEADERS_MAX = 10
 _EXIT = regex(r"^(?:Exit code:|Process exited with code) (-?\d{1,10})\b", re.M)
 _USUAL = regex(
-    r"(?:Chunk ID: \w+\n)?Wall time: [\d.]+ seconds\nProcess exited with code (-?\d{1,10})\n"
-    r"(?:Original token count: \d+\n)?Output:\n"
+    r"(?:(?:Chunk ID: \w+\n)?Wall time: [\d.]+ seconds\nProcess exited with code (-?\d{1,10})\n"
+    r"(?:Original token count: \d+\n)?|Exit code: (-?\d{1,10})\nWall time: [\d.]+ seconds\n"
+    r"(?:Total output lines: \d+\n)?)Output:\n"
 )
 """How nearly all outputs of commands begin; `_split` handles the others."""
 _SESSION = regex(r"^Process running with session ID (\S{1,32})", re.M)
@@ -101,7 +102,7 @@ def _content(output: Any) -> str:
 
 def _of_text(output: str) -> CallOutcome:
     if usual := _USUAL.match(output):
-        code = int(usual[1])
+        code = int(usual[1] or usual[2])
         return CallOutcome(ok=code == 0, exit=code, text=output[usual.end() :])
     if output.startswith('{"'):
         fields, rest = _table(output)
