@@ -42,6 +42,7 @@ from ..common import blocks_text, brief_steps, prompt_steps, seconds
 from .background import ASKED, launch_in, notice_in, notice_steps, poll_steps
 from .calls import call_steps
 from .wire import (
+    ABORTED,
     ATTACHED,
     ATTACHMENT,
     CONTINUED,
@@ -184,7 +185,8 @@ class Reader:
             if block.type == "tool_result":
                 steps += self._result(block, record, at)
             elif block.type == "text" and block.text:
-                steps_of_text = self._text(block.text, at, bool(record.is_meta), bool(record.agent_name))
+                meta = bool(record.is_meta) or _is_foreign(record.origin)
+                steps_of_text = self._text(block.text, at, meta, bool(record.agent_name))
                 steps += self._with_rewinds(steps_of_text, record)
         return steps
 
@@ -375,7 +377,7 @@ class Reader:
         if attachment.type == "queued_command":
             if attachment.command_mode == "task-notification":
                 return self._notice(notice_in(blocks_text(attachment.prompt).strip()), at)
-            if attachment.command_mode not in ("", "prompt"):
+            if attachment.command_mode not in ("", "prompt") or _is_foreign(attachment.origin):
                 return ()
             queued = self._text(blocks_text(attachment.prompt), at, False, how="queued")
             return self._with_rewinds(queued, record)
@@ -426,6 +428,12 @@ def _forked(record: Record) -> str:
 def _fingerprint(text: str) -> str:
     """A few characters by which a text is recognised later."""
     return f"{len(text)}-{crc32(text.encode('utf-8', 'replace')):x}"
+
+
+def _is_foreign(origin: Any) -> bool:
+    """Whether a program or another agent wrote a text in the user's place."""
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return isinstance(kind, str) and kind not in ("human", "task-notification")
 
 
 def _is_harness(text: str) -> bool:
@@ -489,6 +497,8 @@ def _refusal(text: str, version: str | None) -> str | None:
 def _plain_result(text: str, id: str, failed: bool, at: float) -> list[Step]:
     if text.lstrip()[:18] == "<persisted-output>" and (preview := _PERSISTED.match(text)):
         text = preview[1].strip()
+    if failed and (text.startswith(INTERRUPTED) or text.endswith(ABORTED)):
+        return [Result(at, id, text=text.removesuffix(ABORTED).rstrip() if text.endswith(ABORTED) else "")]
     code = _EXIT.match(text) if failed else None
     result = Result(at, id, not failed, int(code[1]) if code else None, text[code.end() :] if code else text)
     if text.startswith("Task #"):

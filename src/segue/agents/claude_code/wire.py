@@ -60,6 +60,7 @@ class Attachment(Struct, gc=False):
     content: Any = None  # of a hook: texts
     stdout: Any = None  # of a hook: a text, or JSON that contains it
     prompt: Any = None
+    origin: Any = None
     command_mode: str = field(name="commandMode", default="")
 
 
@@ -86,6 +87,8 @@ class Record(Struct, gc=False, rename="camel"):
     """Set for a member of a team, whose "user" is the team lead."""
     is_sidechain: bool | None = None
     is_meta: bool | None = None
+    origin: Any = None
+    """Who wrote a text in the user's place; newer versions only, and not if the user typed it."""
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     api_error_status: int | None = None
@@ -117,8 +120,11 @@ NOT_TYPED = (
     "[Request interrupted",
     "This session is being continued",
     "Base directory for this skill:",
+    "<channel source=",
+    "<tick>",
 )
 INTERRUPTED = "[Request interrupted by user"
+ABORTED = "<error>Command was aborted before completion</error>"
 CONTINUED = "This session is being continued from a previous conversation"
 REJECTED = (
     "The user doesn't want to proceed with this tool use",
