@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from segue.agents import agent
-from segue.core.runs.steps import Title
+from segue.core.runs.steps import Change, Settled, Thought, Title
 from segue.testing import ReaderSuite
 from segue.testing.transcripts import maker
+
+UNSAID = frozenset({Change, Settled, Thought})
 
 
 class Scaled(ReaderSuite):
@@ -28,32 +30,41 @@ class TestCodex(Scaled):
     maker = maker("codex")
     unsaid = frozenset({Title})
     acts = frozenset({"run", "edit", "create"})  # it reads with a shell
+    typed = frozenset({"queued"})  # a command is not written down, and a refusal has no words
 
 
 class TestOpenCode(Scaled):
     agent = agent("opencode")
     maker = maker("opencode")
+    unsaid = UNSAID
+    typed = frozenset()
 
 
 class TestGeminiCli(Scaled):
     agent = agent("gemini-cli")
     maker = maker("gemini-cli")
+    unsaid = UNSAID
+    typed = frozenset()
     pending = False  # a call is written when it has ended
 
 
 class TestCopilotCli(Scaled):
     agent = agent("copilot-cli")
     maker = maker("copilot-cli")
+    unsaid = UNSAID
+    typed = frozenset()
 
 
 class TestCline(Scaled):
     agent = agent("cline")
     maker = maker("cline")
-    unsaid = frozenset({Title})
+    unsaid = UNSAID | {Title}
+    typed = frozenset()
 
 
 class TestRoo(Scaled):
     agent = agent("roo")
     maker = maker("roo")
-    unsaid = frozenset({Title})
+    unsaid = UNSAID | {Title}
+    typed = frozenset()
     ids = False

@@ -2,8 +2,8 @@
 
 Subclass ``ReaderSuite``, set your ``agent`` and a ``maker`` that writes its format from steps (see
 ``segue.testing.transcripts``), and let pytest collect it. Declare what the format cannot express by
-``unsaid``, ``acts``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows its seed;
-``scale`` sets how much fuzzing is done.
+``unsaid``, ``acts``, ``typed``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows
+its seed; ``scale`` sets how much fuzzing is done.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from ..core.runs.model import RunDigest
 from ..core.runs.steps import (
     Act,
     Call,
+    Change,
     Compact,
+    End,
     Fault,
     Given,
     Interrupt,
@@ -35,8 +37,11 @@ from ..core.runs.steps import (
     Prompt,
     Result,
     Say,
+    Settled,
     Step,
+    Thought,
     Title,
+    Typed,
     Usage,
 )
 from ..services.brief.brief import Format, render_brief
@@ -67,9 +72,11 @@ class ReaderSuite(ABC):
     agent: Agent
     maker: Maker
     unsaid: frozenset[type] = frozenset()
-    """Kinds of steps that the format cannot express."""
+    """Kinds of steps, and ``Change``, that the format cannot express."""
     acts: frozenset[Act] = frozenset({"run", "read", "edit", "create"})
     """Kinds of calls that the format distinguishes."""
+    typed: frozenset[Typed] = frozenset({"queued", "command", "refusal"})
+    """Ways of typing a prompt that the format distinguishes."""
     ids = True
     """Whether calls have ids in the format."""
     pending = True
@@ -152,6 +159,73 @@ class ReaderSuite(ABC):
         read_back = self.read(self.written(original))
         assert _texts(read_back, Given) == [BRIEF] and _texts(read_back, Prompt) == ["go on"]
         assert fold(read_back).inherited.goal == "Make the cart count each discount once"
+
+    def test_an_edit_says_what_it_changes(self) -> None:
+        changes = [
+            Change("shop/tax.py", "edit", "rate = 19\n", "rate = 20\n"),
+            Change("shop/vat.py", "create", "", "RATE = 20\n\n+ 1\n"),
+        ]
+        original: list[Step] = [Prompt(BEGAN, "Raise the rate")]
+        for number, change in enumerate(changes, 1):
+            id = f"call_{number}"
+            text = f"{change.path}\n{change.new}"
+            call = Call(BEGAN + number, id, change.how, change.how, text, "", (change.path,), "", (change,))
+            original += [call, Result(BEGAN + number, id, True, None, "Done.")]
+        read_back = self.read(self.written(original))
+        found = [change for call in _of(read_back, Call) for change in call.changes]
+        expected = [change for change in changes if change.how in self.acts and Change not in self.unsaid]
+        assert [_stripped(change) for change in found] == [_stripped(change) for change in expected]
+
+    def test_a_thought_is_not_said(self) -> None:
+        if Thought in self.unsaid:
+            return
+        original: list[Step] = [
+            Prompt(BEGAN, "Raise the rate"),
+            Thought(BEGAN + 1, "Cents are safer than floats."),
+            Say(BEGAN + 2, "I use cents."),
+        ]
+        read_back = self.read(self.written(original))
+        assert _texts(read_back, Thought) == ["Cents are safer than floats."]
+        assert _texts(read_back, Say) == ["I use cents."] and _texts(read_back, Prompt) == ["Raise the rate"]
+
+    def test_what_goes_on_in_the_background_is_known_until_it_has_ended(self) -> None:
+        if Settled in self.unsaid:
+            return
+        for ok in (True, False):
+            original: list[Step] = [
+                Prompt(BEGAN, "Build it"),
+                Call(BEGAN + 1, "call_1", "shell", "run", "make", "make"),
+                Result(BEGAN + 2, "call_1", None, None, "compiling", process="17"),
+                Say(BEGAN + 3, "It builds."),
+                Settled(BEGAN + 4, "17", ok, "the build has ended"),
+            ]
+            read_back = self.read(self.written(original))
+            [result] = [step for step in _of(read_back, Result) if step.process]
+            assert result.process == "17" and not fold(read_back).pending
+            assert [(step.process, step.ok) for step in _of(read_back, Settled)] == [("17", ok)]
+
+    def test_a_prompt_says_how_it_was_typed(self) -> None:
+        original: list[Step] = [
+            Prompt(BEGAN, "Raise the rate"),
+            Call(BEGAN + 1, "call_1", "shell", "run", "make", "make"),
+            Prompt(BEGAN + 2, "and the tax", "queued"),
+            Result(BEGAN + 3, "call_1", True, 0, "done"),
+            Say(BEGAN + 4, "Both are raised."),
+            End(BEGAN + 5),
+            Prompt(BEGAN + 6, "/review the cart", "command"),
+            Call(BEGAN + 7, "call_2", "shell", "run", "git push", "git push"),
+            Interrupt(BEGAN + 8, "ask me first", "call_2"),
+            Result(BEGAN + 8, "call_2"),
+            Prompt(BEGAN + 8, "ask me first", "refusal"),
+        ]
+        left_out = {"command", "refusal"} - self.typed
+        original = [
+            step for step in original if not (isinstance(step, Prompt | Interrupt) and _how(step) in left_out)
+        ]
+        expected = [(step.text, step.how if step.how in self.typed else "") for step in _of(original, Prompt)]
+        read_back = self.read(self.written(original))
+        assert [(step.text, step.how) for step in _of(read_back, Prompt)] == expected
+        assert len(_of(read_back, Interrupt)) == len(_of(original, Interrupt))
 
     # -- in any pieces -------------------------------------------------------------------------
 
@@ -381,6 +455,14 @@ def _facts(original: list[Step], read_back: list[Step], suite: ReaderSuite) -> d
     known, named = {step.name for step in _of(original, Model)}, {step.name for step in _of(read_back, Model)}
     facts[Model] = (True, bool(named) and named <= known)
     return {kind: pair for kind, pair in facts.items() if kind not in suite.unsaid}
+
+
+def _how(step: Prompt | Interrupt) -> Typed:
+    return step.how if isinstance(step, Prompt) else "refusal"
+
+
+def _stripped(change: Change) -> tuple[str, ...]:
+    return change.path, change.how, change.old.strip(), change.new.strip()
 
 
 def _of(steps: list[Step], kind: type[S]) -> list[S]:
