@@ -10,13 +10,14 @@ from typing import Any
 from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
 from ..core.runs.inherited import OPENING, split_brief
-from ..core.runs.steps import Act, Change, Given, PlanItem, Planning, Prompt, Step
+from ..core.runs.steps import Act, Change, Given, PlanItem, Planning, Prompt, Step, Typed
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
 _RANGES = regex(r"@@ -\d[\d,]* \+\d[\d,]* @@|@@")
 _CHECK = regex(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
 _CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
 _INJECTED = regex(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
+_SLASH = regex(r"/[A-Za-z][\w:-]*(?=\s|\Z)")
 _TAG = regex(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
 
 _DEPTH_MAX = 12
@@ -241,3 +242,8 @@ def replacement(path: str, edits: list[Any], old_key: str, new_key: str) -> tupl
     old = [text for text, _ in pairs if isinstance(text, str)]
     new = [text for _, text in pairs if isinstance(text, str)]
     return (Change(path, "edit", "\n".join(old), "\n".join(new)),) if old or new else ()
+
+
+def typed_how(text: str) -> Typed:
+    """How a prompt was typed, for an agent that stores a slash command as the user typed it."""
+    return "command" if text.startswith("/") and _SLASH.match(text) else ""
