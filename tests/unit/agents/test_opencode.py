@@ -55,7 +55,7 @@ STORY: list[s.Step] = [
     s.Interrupt(NOW + 16, "Aborted"),
     s.Prompt(NOW + 17, "/review", "command"),
     s.Call(NOW + 17, "c6", "task", "agent", note="Look at pay.py"),
-    s.Result(NOW + 17, "c6", True, None, "You will be told.", process="ses_3"),
+    s.Result(NOW + 17, "c6", None, None, "You will be told.", process="ses_3"),
     s.Prompt(NOW + 17.5, "pay.py only, please", "queued"),
     s.Call(
         NOW + 17.5,
@@ -277,8 +277,8 @@ def test_a_task_in_the_background_is_answered_and_settled_when_the_harness_says_
     ]
     results = [step for step in told if isinstance(step, s.Result)]
     assert [(step.ok, step.text, step.process) for step in results] == [
-        (True, "Told later.", "ses_2"),
-        (True, "Told later.", ""),
+        (None, "Told later.", "ses_2"),
+        (None, "Told later.", ""),
     ]
     assert told[-2:] == [
         s.Settled(NOW, "ses_2", True, "Found it."),

@@ -129,7 +129,7 @@ class Output(NamedTuple):
 
     text: str
     exit: int | None = None
-    succeeded: bool | None = True  # as far as the text itself says; None if somebody stopped the command
+    succeeded: bool | None = True  # as the text itself says; None if the command was stopped, or goes on
     process: str = ""  # that goes on in the background
 
 
@@ -143,7 +143,7 @@ def output(name: str, response: Any) -> Output:
         return Output(text.partition(_CUT)[2].strip() or text, None, succeeded)
     if text.startswith("Command "):
         if started := _GOES_ON.match(text):
-            return Output(text[started.end() :].strip(), None, succeeded, started[1] or started[2])
+            return Output(text[started.end() :].strip(), None, None, started[1] or started[2])
         if stopped := _STOPPED.match(text):
             return Output(text, None, False if stopped[1] else None)
     foot = _FOOT.search(text)  # only at the end: the output of the command itself may look like it

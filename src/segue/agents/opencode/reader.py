@@ -303,7 +303,7 @@ class Reader:
         if tool == "task" and (begun := tools.TASK_STATE.match(raw)) and begun[2] == "running":
             is_new = begun[1] not in self._background
             self._background.setdefault(begun[1], (id, name))
-            yield Result(at, id, True, None, text, process=begun[1] if is_new else "")
+            yield Result(at, id, None, None, text, process=begun[1] if is_new else "")
             return
         if tool == "bash":
             text, note = tools.shell_output(text)
