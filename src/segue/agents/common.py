@@ -229,11 +229,11 @@ def injected_briefs(at: float, text: str) -> Iterator[Step]:
         yield from brief_steps(at, split_brief(text)[0])
 
 
-def prompt_steps(at: float, text: str) -> Iterator[Step]:
+def prompt_steps(at: float, text: str, how: Typed = "") -> Iterator[Step]:
     """The steps of a text of the user: what was typed as a prompt, and any brief of ours in it."""
     yield from injected_briefs(at, text)
     if words := typed_text(text):
-        yield Prompt(at, words)
+        yield Prompt(at, words, how)
 
 
 def replacement(path: str, edits: list[Any], old_key: str, new_key: str) -> tuple[Change, ...]:

@@ -338,7 +338,7 @@ DENIAL = "The user denied this operation and provided the following feedback:\n<
 
 @BOTH
 def test_words_that_deny_a_call_are_told_once_after_the_interrupt(agent):
-    story = [
+    story: list[Step] = [
         Prompt(T, "Build."),
         Call(T + 1, "c1", "", "run", "make", "make"),
         Interrupt(T + 2, "No.", "c1"),

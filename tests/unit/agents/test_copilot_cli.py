@@ -253,6 +253,11 @@ def done(content, id="c1", **more):
     return line("tool.execution_complete", data)
 
 
+def process_of(step):
+    assert isinstance(step, Call | Result)
+    return step.process
+
+
 STILL = "is still running after 30 seconds. Use read_bash to continue waiting, or stop_bash to stop it.>"
 
 
@@ -269,7 +274,7 @@ def test_a_command_that_goes_on_is_answered_and_known_by_its_shell(note):
     assert read(*begun)[1:] == [Result(T, "c1", None, None, "listening", process="web")]
     polled = asked("read_bash", {"shellId": "web", "delay": 5}, "c2")
     call, result = read(*begun, polled, done(f"GET /\n<command with shellId: web {STILL}", "c2"))[2:]
-    assert (call.process, result) == ("web", Result(T, "c2", None, None, "GET /"))
+    assert process_of(call) == "web" and result == Result(T, "c2", None, None, "GET /")
     ended = read(*begun, polled, done("boom\n<shellId: web completed with exit code 1>", "c2"))[3:]
     assert ended == [Result(T, "c2", False, 1, "boom"), Settled(T, "web", False, "boom")]
     stopped = asked("stop_bash", {"shellId": "web"}, "c2")
@@ -305,12 +310,12 @@ BEGUN_AGENT = (
 
 
 def test_an_agent_in_the_background_reports_when_it_is_read():
-    assert read(*BEGUN_AGENT)[1].process == "look-1"
+    assert process_of(read(*BEGUN_AGENT)[1]) == "look-1"
     asking = asked("read_agent", {"agent_id": "look-1"}, "c2")
     waiting = done("Agent is still running. agent_id: look-1, agent_type: explore, status: running", "c2")
     over = done("Agent completed. agent_id: look-1, agent_type: explore, status: completed\n\nFound.", "c2")
     steps = read(*BEGUN_AGENT, asking, waiting)[2:]
-    assert [type(step) for step in steps] == [Call, Result] and steps[0].process == "look-1"
+    assert [type(step) for step in steps] == [Call, Result] and process_of(steps[0]) == "look-1"
     assert read(*BEGUN_AGENT, asking, over)[3:] == [
         Result(T, "c2", True, None, "Found."),
         Report(T, "Found.", "explore"),
@@ -323,8 +328,8 @@ def test_an_agent_in_the_background_reports_when_it_is_read():
 def test_an_agent_that_is_written_to_goes_on_again():
     idle = notified(type="agent_idle", agentId="look-1")
     wrote = (asked("write_agent", {"agent_id": "look-1", "message": "And there"}, "c2"), done("Sent.", "c2"))
-    assert read(*BEGUN_AGENT, *wrote)[3].process == ""
-    assert read(*BEGUN_AGENT, idle, *wrote)[4].process == "look-1"
+    assert process_of(read(*BEGUN_AGENT, *wrote)[3]) == ""
+    assert process_of(read(*BEGUN_AGENT, idle, *wrote)[4]) == "look-1"
 
 
 def test_what_another_version_kept_of_calls_is_understood():

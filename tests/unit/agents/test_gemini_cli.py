@@ -213,8 +213,8 @@ def test_what_the_user_typed_is_preferred_to_what_became_of_it() -> None:
 
 def test_a_path_that_the_user_typed_is_no_command() -> None:
     path = [{"text": "/src/shop is empty"}]
-    for shown in ({}, {"displayContent": path}):
-        assert told(message("user", path, **shown)) == [s.Prompt(NOW, "/src/shop is empty")]
+    for typed in (message("user", path), message("user", path, displayContent=path)):
+        assert told(typed) == [s.Prompt(NOW, "/src/shop is empty")]
 
 
 STEERED = (

@@ -33,8 +33,8 @@ class Start(Value, gc=False, tag="start"):
 class Prompt(Value, gc=False, tag="prompt"):
     """The user's own words, never text from the harness, a hook, a file or a command's output.
 
-    ``how`` is "queued" if they were typed while the agent was at work, "command" for a slash command, "refusal"
-    for words with which a call was rejected.
+    ``how`` is "queued" if they were typed while the agent was at work, "command" for a slash command,
+    "refusal" for words with which a call was rejected.
     """
 
     at: float

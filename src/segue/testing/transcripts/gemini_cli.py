@@ -241,7 +241,7 @@ def _arguments(name: str, call: s.Call) -> dict[str, Any]:
             return {"command": call.command, "description": call.note}
         case "read_file" | "list_directory":
             return {"file_path": path}
-        case "replace":
+        case "replace" | "edit":
             edit = {"file_path": path, "instruction": call.note}
             return edit | {"old_string": change.old, "new_string": change.new}
         case "write_file":
