@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segue.agents import agent
-from segue.core.runs.steps import Change, Settled, Thought, Title
+from segue.core.runs.steps import Settled, Title
 from segue.testing import ReaderSuite
 from segue.testing.transcripts import maker
 
@@ -36,15 +36,13 @@ class TestCodex(Scaled):
 class TestOpenCode(Scaled):
     agent = agent("opencode")
     maker = maker("opencode")
-    unsaid = UNSAID
-    typed = frozenset()
+    unsaid = frozenset({Settled})  # only sub-agents go on in the background, no commands
 
 
 class TestGeminiCli(Scaled):
     agent = agent("gemini-cli")
     maker = maker("gemini-cli")
-    unsaid = UNSAID
-    typed = frozenset()
+    typed = frozenset({"queued", "command"})  # only a plan is rejected with words
     pending = False  # a call is written when it has ended
 
 
@@ -58,13 +56,13 @@ class TestCopilotCli(Scaled):
 class TestCline(Scaled):
     agent = agent("cline")
     maker = maker("cline")
-    unsaid = UNSAID | {Title}
-    typed = frozenset()
+    unsaid = frozenset({Title, Settled})  # a command that goes on has no id but its command line
+    typed = frozenset({"command", "refusal"})
 
 
 class TestRoo(Scaled):
     agent = agent("roo")
     maker = maker("roo")
-    unsaid = UNSAID | {Title}
-    typed = frozenset()
+    unsaid = frozenset({Title, Settled})  # a command that goes on has no id but its command line
+    typed = frozenset({"command", "refusal"})
     ids = False

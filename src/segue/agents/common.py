@@ -17,6 +17,7 @@ _RANGES = regex(r" -\d[\d,]* \+\d[\d,]* @@")
 _CHECK = regex(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
 _CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
 _INJECTED = regex(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
+_SLASH = regex(r"/[A-Za-z][\w:-]*(?=\s|\Z)")
 _TAG = regex(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
 
 _DEPTH_MAX = 12
@@ -245,3 +246,16 @@ def prompt_steps(at: float, text: str, how: Typed = "") -> Iterator[Step]:
     yield from injected_briefs(at, text)
     if words := typed_text(text):
         yield Prompt(at, words, how)
+
+
+def replacement(path: str, edits: list[Any], old_key: str, new_key: str) -> tuple[Change, ...]:
+    """What a tool's arguments, each the replacement of a text by another, change in a file."""
+    pairs = [(edit.get(old_key), edit.get(new_key)) for edit in edits if isinstance(edit, dict)]
+    old = [text for text, _ in pairs if isinstance(text, str)]
+    new = [text for _, text in pairs if isinstance(text, str)]
+    return (Change(path, "edit", "\n".join(old), "\n".join(new)),) if old or new else ()
+
+
+def typed_how(text: str) -> Typed:
+    """How a prompt was typed, for an agent that stores a slash command as the user typed it."""
+    return "command" if text.startswith("/") and _SLASH.match(text) else ""

@@ -10,6 +10,7 @@ from typing import Any
 from ...core.runs.steps import (
     Act,
     Call,
+    Change,
     Compact,
     End,
     Fault,
@@ -21,8 +22,10 @@ from ...core.runs.steps import (
     Report,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Usage,
 )
 
@@ -65,6 +68,7 @@ class Task:
         self.ui: list[dict[str, Any]] = []
         self.focus = ""
         self.pending_context: list[str] = []  # from a hook, for the next turn
+        self.ended = ""  # what the details about the editor say of a command that has ended
         self.model = ""
         self._ts = 0
         self._calls: dict[str, tuple[str, str]] = {}
@@ -95,23 +99,31 @@ class Task:
         match step:
             case Start(_, "resume"):
                 self.show("ask", "resume_task")
-            case Prompt(_, text):
-                self.prompt(text)
+            case Prompt(_, text, how):
+                if how != "refusal":  # the answer to the rejected call has the words
+                    self.prompt(text)
             case Given(_, text):
                 self.pending_context.append(f'<hook_context source="TaskStart">\n{text}\n</hook_context>')
             case Say(_, text):
                 self.say(text)
                 self.show("say", "text", text)
+            case Thought(_, text):
+                self.think(text)
             case Call():
                 self.call(step)
             case Result():
                 self.result(step)
+            case Settled(_, command, _, text):
+                self.ended = f"\n\n# Inactive Terminals\n## {command}\n### New Output\n{text}"
+                self.add_user_turn()
             case Plan():
                 self.plan(step)
             case Usage():
                 self.usage(step)
             case Compact(_, summary, _, tokens):
                 self.compact(summary, tokens)
+            case Interrupt(_, reason, call) if call in self._calls:
+                self.refuse(call, reason)
             case Interrupt():
                 self.say("\n\n[Response interrupted by user]")
             case Fault(_, text, _, retrying):
@@ -144,7 +156,11 @@ class Task:
 
     def add_user_turn(self, *texts: str) -> None:
         texts, self.pending_context = (*texts, *self.pending_context), []
-        blocks = [{"type": "text", "text": text} for text in (*texts, self.environment())]
+        details = self.environment().replace(
+            "\n</environment_details>", f"{self.ended}\n</environment_details>"
+        )
+        blocks = [{"type": "text", "text": text} for text in (*texts, details)]
+        self.ended = ""
         self.api.append({"role": "user", "content": blocks, "ts": self._ts})
 
     def environment(self) -> str:
@@ -172,13 +188,30 @@ class Task:
         call_arguments = arguments(call)
         self._assistant({"type": "tool_use", "id": call.id, "name": tool, "input": call_arguments})
 
+    def think(self, text: str) -> None:
+        self._assistant({"type": "thinking", "thinking": text, "signature": "c2lnbmVk"})
+
+    def refuse(self, call: str, words: str) -> None:
+        denial = "The user denied this operation."
+        if words:
+            self.show("say", "user_feedback", words)
+            denial = "The user denied this operation and provided the following feedback:\n"
+            denial += f"<feedback>\n{words}\n</feedback>"
+        self.result(Result(0.0, call, text=denial))
+
     def result(self, result: Result) -> None:
-        tool, about = self._calls.pop(result.id, ("", ""))
+        if result.id not in self._calls:
+            return
+        tool, about = self._calls.pop(result.id)
         text = f"[{tool} for '{about}'] Result:\n{self.outcome(tool, result)}"
         block = {"type": "tool_result", "tool_use_id": result.id, "content": [{"type": "text", "text": text}]}
         self.api.append({"role": "user", "content": [block], "ts": self._ts})
 
     def outcome(self, tool: str, result: Result) -> str:
+        if result.process:
+            later = "You will be updated on the terminal status and new output in the future."
+            head = "Command is still running in the user's terminal."
+            return f"{head}\nHere's the output so far:\n{result.text}\n\n{later}"
         if tool == "execute_command" and result.exit is not None:
             failed = f"Command failed with exit code {result.exit}."
             head = failed if result.exit else "Command executed successfully (exit code 0)."
@@ -212,18 +245,24 @@ def boxes(plan: Plan) -> str:
     return "\n".join(f"- [{_BOXES.get(item.state, ' ')}] {item.text}" for item in plan.items)
 
 
+def block(change: Change) -> str:
+    """A change as a SEARCH/REPLACE block."""
+    return f"------- SEARCH\n{change.old}\n=======\n{change.new}\n+++++++ REPLACE"
+
+
 def arguments(call: Call) -> dict[str, Any]:
     path = call.paths[0] if call.paths else ""
     content = call.text.removeprefix(f"{path}\n")
+    change = call.changes[0] if call.changes else None
     match call.act:
         case "run":
             return {"command": call.command, "requires_approval": "false"}
         case "read":
             return {"path": path}
         case "create":
-            return {"path": path, "content": content}
+            return {"path": path, "content": change.new if change else content}
         case "edit":
-            return {"path": path, "diff": content}
+            return {"path": path, "diff": block(change) if change else content}
         case "search":
             return {"path": ".", "regex": call.text.removeprefix(".\n")}
         case "ask":

@@ -11,6 +11,7 @@ from typing import Any
 from ...core.runs.steps import (
     Act,
     Call,
+    Change,
     Compact,
     End,
     Fault,
@@ -22,8 +23,10 @@ from ...core.runs.steps import (
     Recap,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
     Usage,
 )
@@ -32,6 +35,7 @@ _TOOLS: dict[Act, str] = {
     "run": "bash", "read": "view", "create": "create", "edit": "edit", "search": "grep",
     "web": "web_fetch", "agent": "task", "ask": "ask_user",
 }  # fmt: skip
+_PROCESS_TOOLS = ("read_bash", "write_bash", "stop_bash", "read_agent")
 _BOXES = {"done": "x", "active": "-"}
 _STATUS = {"active": "in_progress", "done": "done", "pending": "pending"}
 
@@ -59,6 +63,7 @@ class _Log:
         self.lines: list[str] = []
         self._native, self._cwd = native, cwd
         self._before: str | None = None
+        self._refused: set[str] = set()
 
     def add(self, step: Step) -> None:
         for type, data in self._events(step):
@@ -75,17 +80,25 @@ class _Log:
         match step:
             case Start():
                 yield self._start(step)
-            case Prompt(_, text):
+            case Prompt(_, text, how):
                 stamped = f"<current_datetime>2026-01-01T00:00:00Z</current_datetime>\n\n{text}"
-                yield "user.message", {"content": text, "transformedContent": stamped, "attachments": []}
+                data = {"content": text, "transformedContent": stamped, "attachments": []}
+                if how != "refusal":  # the rejected call has the words
+                    yield "user.message", data | ({"delivery": "queued"} if how == "queued" else {})
             case Given(_, text):
                 yield "user.message", {"content": f"<hook_context>\n{text}\n</hook_context>"}
             case Say(_, text):
                 yield "assistant.message", {"messageId": f"m{len(self.lines)}", "content": text}
+            case Thought(_, text):
+                thinking = {"content": "", "reasoningText": text, "reasoningOpaque": "b3BhcXVl"}
+                yield "assistant.message", {"messageId": f"m{len(self.lines)}", **thinking}
             case Call():
                 yield from _call_events(step, _arguments(step))
             case Result():
-                yield _completion(step)
+                if step.id not in self._refused:
+                    yield _completion(step)
+            case Settled():
+                yield _notification(step)
             case Plan():
                 yield from self._plan_events(step)
             case Usage():
@@ -99,6 +112,11 @@ class _Log:
                 yield "session.compaction_complete", {**done, "trigger": why}
             case Recap(_, text):
                 yield "session.task_complete", {"summary": text, "success": True}
+            case Interrupt(_, reason, call) if call:
+                self._refused.add(call)
+                feedback = f" User feedback: {reason}" if reason else ""
+                error = {"message": f"The user rejected this tool call.{feedback}", "code": "rejected"}
+                yield "tool.execution_complete", {"toolCallId": call, "success": False, "error": error}
             case Interrupt(_, reason):
                 yield "abort", {"reason": reason or "user_initiated"}
             case Fault(_, text, status, retrying):
@@ -156,7 +174,7 @@ def _statement(key: str, text: str, state: str) -> str:
 
 
 def _call_events(call: Call, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    tool = _TOOLS.get(call.act, call.tool)
+    tool = call.tool if call.tool in _PROCESS_TOOLS else _TOOLS.get(call.act, call.tool)
     request = {"toolCallId": call.id, "name": tool, "arguments": arguments, "type": "function"}
     yield "assistant.message", {"messageId": f"m-{call.id}", "content": "", "toolRequests": [request]}
     yield "hook.start", {"hookInvocationId": call.id, "hookType": "preToolUse", "input": {"toolName": tool}}
@@ -167,15 +185,18 @@ def _call_events(call: Call, arguments: dict[str, Any]) -> Iterator[tuple[str, d
 def _arguments(call: Call) -> dict[str, Any]:
     path = call.paths[0] if call.paths else ""
     content = call.text.removeprefix(f"{path}\n")
+    change = call.changes[0] if call.changes else Change(path, new=content)
+    if call.tool in _PROCESS_TOOLS:
+        return {"agent_id" if call.tool == "read_agent" else "shellId": call.process}
     match call.act:
         case "run":
             return {"command": call.command, "description": call.note}
         case "read":
             return {"path": path}
         case "create":
-            return {"path": path, "file_text": content}
+            return {"path": path, "file_text": change.new}
         case "edit":
-            return {"path": path, "old_str": "", "new_str": content}
+            return {"path": path, "old_str": change.old, "new_str": change.new}
         case "ask":
             return {"question": call.note}
         case "agent":
@@ -186,6 +207,14 @@ def _arguments(call: Call) -> dict[str, Any]:
             return {"pattern": call.text}
 
 
+def _notification(step: Settled) -> tuple[str, dict[str, Any]]:
+    kind: dict[str, Any] = {"type": "shell_completed", "shellId": step.process}
+    if step.ok is not None:
+        kind["exitCode"] = 0 if step.ok else 1
+    content = f"<system_notification>\n{step.text}\n</system_notification>"
+    return "system.notification", {"content": content, "kind": kind}
+
+
 def _completion(result: Result) -> tuple[str, dict[str, Any]]:
     data: dict[str, Any] = {
         "toolCallId": result.id,
@@ -193,6 +222,8 @@ def _completion(result: Result) -> tuple[str, dict[str, Any]]:
     }
     if data["success"]:
         tail = f"\n<exited with exit code {result.exit}>" if result.exit is not None else ""
+        if result.process:
+            tail = f"\n<command started in background with shellId: {result.process}>"
         data["result"] = {"content": result.text + tail, "detailedContent": result.text}
     else:
         data["error"] = {"message": result.text, "code": "failure"}
