@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segue.agents import agent
-from segue.core.runs.steps import Settled, Title
+from segue.core.runs.steps import Change, Settled, Thought, Title
 from segue.testing import ReaderSuite
 from segue.testing.transcripts import maker
 

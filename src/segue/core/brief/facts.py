@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 GOAL_BYTES = 900
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
-STALE_STEPS = 90
-UNTOUCHED, UNTICKED = "not updated for long", "written down, not ticked off"
+UNTICKED = "written down, not ticked off"
 FINISHED = "its turn was over"
 STOPPED_BY_USER = "the user stopped it"
 UNREACHED = "the model could not be reached"
@@ -223,7 +222,8 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
         facts.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         facts.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
-        facts.plan_note = UNTOUCHED if _is_untouched(digest) else ""
+        if _is_untouched(digest):
+            facts.plan, facts.plan_done, facts.plan_total = [], [], 0
     elif is_current(digest):
         kept_done = [one[0].lower() for one in digest.plan if one[1] == "done"]
         left = [one for one in digest.sketch if not _is_among(one.lower(), kept_done)]
@@ -244,10 +244,11 @@ def _is_among(text: str, others: list[str]) -> bool:
 
 
 def _is_untouched(digest: RunDigest) -> bool:
-    """Whether the plan was never updated, although there were further requests and much work since."""
-    asked = [one for one in digest.prompts if one.at > digest.planned]
-    untouched = all(one[3] == digest.planned for one in digest.plan)
-    return untouched and len(asked) >= STALE_MESSAGES and digest.steps - digest.planned > STALE_STEPS
+    """Whether the plan belongs to a request that is over: the user asked for other things since, or the turn
+    in which it was last touched has ended and a new one has not touched it."""
+    asked = [one for one in digest.prompts if one.at > digest.planned and not is_weak(one.text)]
+    over = digest.ended is not None and digest.ended.at >= digest.steps - 2
+    return len(asked) >= STALE_MESSAGES or (bool(asked) and over)
 
 
 def _prefers_written(digest: RunDigest) -> bool:

@@ -19,7 +19,7 @@ from ..runs.sentences import flat, sentences
 from ..runs.steps import EDITS
 from ..runs.tree import CheckRun
 from .facts import FINISHED, BriefFacts, PlanLine
-from .page import cut, quote, size
+from .page import cut, middle, quote, size
 from .requests import PICKS, content_words, told
 from .trail_words import (
     Folder,
@@ -145,7 +145,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
     for group in reversed(groups):
         last = group.steps[-1]
         if last.kind == "prompt":
-            if lines:
+            if lines and not lines[-1].text.startswith("—"):
                 mark = (
                     "here the user wrote the last message"
                     if last.at == since
@@ -296,20 +296,28 @@ def _closing(
 def _message(text: str, most: int) -> str:
     """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and
     its beginning."""
-    told_sentences = sentences(text)
-    whole = " ".join(told_sentences) or flat(text)
+    said = [_stopped(one) for one in sentences(_DIRECTIVE.sub("", text))]
+    whole = " ".join(said).removesuffix(";") or flat(text)
     if size(whole) <= most:
         return whole
     end: list[str] = []
-    for sentence in reversed(told_sentences[1:]):
+    for sentence in reversed(said[1:]):
         if size(" ".join([sentence, *end])) > most * 2 // 3:
             break
         end.insert(0, sentence)
     if not end:
         return cut(whole, most)
-    first = cut(told_sentences[0], most - size(" ".join(end)) - 5)
-    gap = " " if len(end) + 1 == len(told_sentences) and not first.endswith("…") else " … "
-    return f"{first.rstrip('…')}{gap}{' '.join(end)}"
+    first = cut(said[0], most - size(" ".join(end)) - 5)
+    gap = " " if len(end) + 1 == len(said) and not first.endswith("…") else " … "
+    return f"{first.rstrip('…')}{gap}{' '.join(end)}".removesuffix(";")
+
+
+_DIRECTIVE = regex(r"::[a-z-]+\{[^}\n]*\}")  # for a program that shows the message
+
+
+def _stopped(sentence: str) -> str:
+    """A sentence as it is; an entry of a list with a semicolon behind it."""
+    return sentence if sentence[-1] in ".!?:;…。！？" else f"{sentence};"
 
 
 # -- the list that is being worked through
@@ -340,6 +348,17 @@ def _items(items: Sequence[PlanLine], most: int, *, now: bool) -> str:
         for item in items
     ]
     return _joined(texts, most, "; ")
+
+
+def _whole(texts: Sequence[str], most: int, between: str) -> str:
+    """As many texts as fit, none of them cut, and how many more there are."""
+    kept: list[str] = []
+    for text in texts:
+        if size(between.join([*kept, text])) > most - 14 * (len(kept) + 1 < len(texts)):
+            break
+        kept.append(text)
+    left = len(texts) - len(kept)
+    return between.join([*kept, f"and {left} more"] if left and kept else kept) or cut(texts[0], most)
 
 
 def _joined(texts: Sequence[str], most: int, between: str) -> str:
@@ -412,7 +431,7 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
         if failure.what == failure.why:
             text = f"{Label.FAILING}: {cut(why, most - 9)}"
         else:
-            head = f"{Label.FAILING}: `{cut(failure.what, max(20, min(90, most // 2)))}`"
+            head = f"{Label.FAILING}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
             text = f"{head}: {quote(why, min(262, most - size(head) - 2))}".removesuffix(": ")
         lines.append(Line(text, (failure.at,) if failure.at else ()))
         most //= 2
@@ -452,7 +471,7 @@ _OUTCOMES = {
 
 
 def _check(name: str, run: CheckRun) -> str:
-    return f"`{cut(name, 60)}` {_OUTCOMES[run.outcome]}"
+    return f"`{middle(name, 70)}` {_OUTCOMES[run.outcome]}"
 
 
 def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
@@ -463,7 +482,7 @@ def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
             return [Line("Uncommitted: not known, git did not answer in time.")]
         names = list(probe.dirty)
         return (
-            [Line(f"Uncommitted now: {_joined(names, most, ', ')}.")]
+            [Line(f"Uncommitted now: {_whole(names, most, ', ')}.")]
             if names
             else [Line("Nothing is uncommitted now.")]
         )
@@ -477,7 +496,7 @@ def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     doubt = "; sub-agents may have changed more" if tree.doubt else ""
     lines = []
     if names:
-        lines.append(Line(f"Changed and not committed: {_joined(names, most, ', ')}{doubt}.", at))
+        lines.append(Line(f"Changed and not committed: {_whole(names, most, ', ')}{doubt}.", at))
     elif tree.commits and not tree.doubt:
         lines.append(Line("Nothing changed since the last commit, as far as is known."))
     elif doubt:
@@ -494,7 +513,7 @@ def rules_part(facts: BriefFacts, most: int) -> list[Line]:
     """Rules and corrections of the user that stand."""
     said = facts.wanted.last.text if facts.wanted.last is not None else ""
     rules = [rule for rule in facts.rules if rule not in flat(said)]
-    return [Line(f"{Label.RULES}: {_joined(rules[:6], most - 8, BETWEEN)}")] if rules and most > 60 else []
+    return [Line(f"{Label.RULES}: {_whole(rules[:6], most - 8, BETWEEN)}")] if rules and most > 60 else []
 
 
 def declared_part(facts: BriefFacts, most: int) -> list[Line]:
@@ -512,7 +531,7 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     for label, texts, between in rows:
         room = min(most // 2, most - cost(lines)) - size(label) - 3
         if texts and room > 30:
-            lines.append(Line(f"{label}: {_joined(texts, room, between)}"))
+            lines.append(Line(f"{label}: {_whole(texts, room, between)}"))
     return lines
 
 

@@ -25,6 +25,7 @@ from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
 _WHOLE_BYTES = 300
+_TASK_OUTPUT = regex(r"/tmp/.*/tasks/(\w+)\.output$")
 _NUMBERED = regex(r"^\s*\d+[→\t:|]")
 _SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
 _PAGER = regex(r"^(?:cat|nl|head|tail|less|bat)\b(?:\s+-\S+(?:\s+\d+)?)*\s+([^\s|<>;-][^\s|<>;]*)$")
@@ -115,6 +116,8 @@ def look_words(step: TrailStep, folder: Folder) -> list[str]:
     """What a look was at, a few words for each thing."""
     if step.kind in ("read", "search") and not step.command:
         if step.kind == "read" and step.paths:
+            if task := _TASK_OUTPUT.search(step.paths[0]):
+                return [f"the output of background task {task[1]}"]
             return [folder.short(step.paths[0]) + _lines_read(step)]
         where = f" in {folder.short(step.paths[0])}" if step.paths else ""
         pattern = next((line for line in step.text.split("\n") if line and line not in step.paths), "")

@@ -118,7 +118,7 @@ def _split_manifest(text: str) -> tuple[str, str]:
 
 
 def inherited_facts(brief: str) -> Inherited:
-    """The facts in a brief that hold for the run that it was given to; those of version 0.1 had other labels."""
+    """The facts in a brief that hold for the run that it was given to. Version 0.1 had other labels."""
     if brief.startswith("{"):
         return _from_manifest(brief)
     lines: dict[str, str] = {}

@@ -119,7 +119,7 @@ def plain(output: str) -> str:
 def told_lines(output: str) -> list[str]:
     """The lines of an output that may be quoted, each on one line; those that give orders to an agent are
     not."""
-    lines = (" ".join(line.split()) for line in plain(output)[-4 * _TOLD_CHARS :].split("\n"))
+    lines = (" ".join(line.split()).strip("=- ") for line in plain(output)[-4 * _TOLD_CHARS :].split("\n"))
     return [
         line
         for line in lines

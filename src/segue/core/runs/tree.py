@@ -324,6 +324,14 @@ def end_process(tree: TreeState, process: str) -> Running | None:
 # -- failures that still stand
 
 
+_MISCALLED = regex(
+    r"(?i)no such file or directory|file or directory not found|command not found|unrecognized (?:option"
+    r"|argument)"
+    r"|unknown (?:option|command|argument|flag)|missing script|no tests? (?:found|ran|files)|^usage:"
+)
+"""Of a check that was called wrongly: it says nothing about the work."""
+
+
 def still_failing(tree: TreeState) -> list[tuple[str, CheckRun]]:
     """The checks whose last run failed and that no wider run passed since, the newest first."""
     passed = [(name.split(), run.done) for name, run in tree.checks.items() if run.outcome == "ok"]
@@ -331,6 +339,7 @@ def still_failing(tree: TreeState) -> list[tuple[str, CheckRun]]:
         (name, run)
         for name, run in tree.checks.items()
         if run.outcome == "failed"
+        and not _MISCALLED.search("\n".join(run.lines))
         and not any(done > run.done and set(words) <= set(name.split()) for words, done in passed)
     ]
     return sorted(failing, key=lambda entry: -entry[1].at)
