@@ -128,6 +128,13 @@ def brief_here(
     )
 
 
+def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> tuple[Path, str]:
+    """The transcript of the run that ``brief_here`` tells of, and its agent. Raises UnknownRun."""
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, what) if what else newest_other_run(finder, agent)
+    return Path(found.path), found.agent
+
+
 def brief_of_session(
     workspace: Workspace, session: str, *, budget: int = BYTES_DEFAULT, form: Format = "text"
 ) -> str:

@@ -1,4 +1,4 @@
-"""The brief: what the next run is message first. Nothing but the brief goes to standard output."""
+"""The brief: what the next run is told first. Nothing but the brief goes to standard output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,30 @@ def brief(context: CommandContext) -> int:
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
+    if args.explain:
+        return _explained(context, path)
     _print(_uncollected(lambda: _written(context, path, form)), context.out)
+    return 0
+
+
+def _explained(context: CommandContext, path: Path | None) -> int:
+    """Each line with the records of the transcript that it rests on."""
+    from ....services.brief import brief as briefs
+    from ....services.brief.explain import explain_transcript
+    from ...render import one_line
+
+    args = context.args
+    agent = args.agent or ""
+    if path is None or not path.exists():
+        with briefs.workspace_to_look(context.folder, context.environment) as workspace:
+            path, agent = briefs.transcript_here(workspace, args.what or "", agent)
+    lines = explain_transcript(path, agent, budget=args.max_bytes)
+    context.emit({"transcript": str(path), "lines": lines})
+    for line in lines:
+        context.say(line.text)
+        for source in line.sources:
+            where = f"record {source.record}" if source.record else f"step {source.step}"
+            context.say(context.style.paint(f"      {where}, {source.kind}: {one_line(source.text)}", "dim"))
     return 0
 
 
@@ -101,6 +124,9 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--agent", metavar="NAME", help="the agent that wrote the file; by default it is recognised"
     )
+    parser.add_argument(
+        "--explain", action="store_true", help="with the records of the transcript that each line rests on"
+    )
 
 
 COMMANDS = (
@@ -111,6 +137,7 @@ COMMANDS = (
             "segue brief path/to/transcript.jsonl",
             "zcat old.jsonl.gz | segue brief -",
             "segue brief --max-bytes 4096 --format markdown",
+            "segue brief --explain",
         ),
     ),
 )  # fmt: skip
