@@ -78,15 +78,13 @@ def launch_in(text: str, raw: msgspec.Raw) -> tuple[str, str] | None:
 
     Other results may quote such an announcement: if ``toolUseResult`` is there, it must have the id too.
     """
-    end = text[-_LAUNCH_CHARS:]
-    if not text.startswith(_LAUNCHES) and " background" not in end:
+    near_end = max(len(text) - _LAUNCH_CHARS, 0)
+    if text.find(" background", near_end) < 0 and not text.startswith(_LAUNCHES):
         return None
-    start, launch = 0, _LAUNCH.match(text)
+    launch = _LAUNCH.match(text) or _LAUNCH.search(text, near_end)
     if launch is None:
-        launch = _LAUNCH.search(end)
-        if launch is None:
-            return None
-        start = len(text) - len(end) + launch.start()
+        return None
+    start = launch.start()
     about = decode_any(bytes(raw)) if memoryview(raw).nbytes else None
     is_launch = launch[1] in about.values() if isinstance(about, dict) else not start
     return (launch[1], text[:start].rstrip()) if is_launch else None

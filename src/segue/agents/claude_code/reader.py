@@ -106,6 +106,7 @@ class Reader:
         self.skipped = self.malformed = 0
         kept = kept if isinstance(kept, dict) else {}
         self._place: list[str] = list(kept.get("place") or ("", "", "", ""))  # native, cwd, branch, version
+        self._seen: tuple[str | None, ...] = ()  # what the last record said of its place
         self._model: str = kept.get("model", "")
         self._usage: str = kept.get("usage", "")
         self._side: bool = kept.get("side", False)  # the file is a sub-agent's own
@@ -154,12 +155,14 @@ class Reader:
 
     def _start_if_moved(self, record: Record, at: float) -> list[Step]:
         """A ``Start`` if the conversation, folder, branch or version changed."""
+        seen = (record.session_id, record.cwd, record.git_branch, record.version, record.agent_id)
+        if seen == self._seen:  # nearly always
+            return []
+        self._seen = seen
         native = record.session_id or ""
         if self._side and record.agent_id:
             native = f"agent-{record.agent_id}"
         now = [native, record.cwd or "", record.git_branch or "", record.version or ""]
-        if now == self._place:
-            return []
         before, self._place = self._place, [new or old for new, old in zip(now, self._place, strict=True)]
         if before == self._place:
             return []
@@ -263,8 +266,9 @@ class Reader:
             return ()  # a note of the agent at resume: the call stays pending
         if process:
             steps = poll_steps(at, id, not failed, process, text)
-            known = process in self._reported  # a notice has brought the report of this sub-agent
-            return [step for step in steps if not (known and isinstance(step, Report))]
+            if process in self._reported:  # a notice has brought the report of this sub-agent
+                steps = [step for step in steps if not isinstance(step, Report)]
+            return steps
         if not failed and (launch := launch_in(text, record.tool_use_result)):
             return [Result(at, id, True, None, launch[1], process=launch[0])]
         return _plain_result(text, id, failed, at)
