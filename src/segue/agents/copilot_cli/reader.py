@@ -217,17 +217,18 @@ class Reader:
     def _output(self, at: float, id: str, process: str, ok: bool | None, text: str) -> Iterator[Step]:
         """The result of a call; of a command that goes on, the harness says so after the output."""
         text = "" if text.startswith(_AWAY) else _ANSWERED.sub("", text)
-        end, code = max(0, len(text) - _TAIL_CHARS), None
-        if goes_on := _GOES_ON.search(text[end:]):
-            text = text[: end + goes_on.start()]
-            started = "" if process else goes_on[1]
-            self._goes_on(goes_on[1])
-            yield Result(at, id, None, None, text, process=started)
-            return
-        if match := _EXIT.search(text[-200:]):
-            code = int(match[1])
-            text = text[: max(0, len(text) - 200) + match.start()]
-            ok = ok is not False and code == 0
+        code = None
+        if ">" in text[-3:]:
+            end = max(0, len(text) - _TAIL_CHARS)
+            if goes_on := _GOES_ON.search(text[end:]):
+                self._goes_on(goes_on[1])
+                started = "" if process else goes_on[1]
+                yield Result(at, id, None, None, text[: end + goes_on.start()], process=started)
+                return
+            if match := _EXIT.search(text[-200:]):
+                code = int(match[1])
+                text = text[: max(0, len(text) - 200) + match.start()]
+                ok = ok is not False and code == 0
         yield Result(at, id, ok, code, text)
         if process and code is not None:
             yield from self._settled(at, process, code == 0, text)
