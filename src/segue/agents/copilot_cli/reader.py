@@ -197,7 +197,7 @@ class Reader:
         text = body.result.content if isinstance(body.result, wire.ToolOutput) else body.result or ""
         if not text and body.error:
             text = body.error.message if isinstance(body.error, wire.ToolError) else body.error
-        if refused := _REFUSED.match(text):
+        if body.success is False and _is_refusal(body.error) and (refused := _REFUSED.match(text)):
             words = (refused[1] or "").strip()
             yield Interrupt(at, words, id)
             if words:
@@ -350,6 +350,11 @@ class Reader:
     def _fault(self, event: wire.Event, at: float, body: wire.Trouble) -> Iterator[Step]:
         text = body.message or body.error_message or body.error_type or ""
         yield Fault(at, text, body.status_code or 0, event.type == "model.call_failure")
+
+
+def _is_refusal(error: wire.ToolError | str | None) -> bool:
+    """Whether an error may be the user's refusal; the error of a server's tool may be any text."""
+    return isinstance(error, wire.ToolError) and error.code in (None, "", "rejected", "denied")
 
 
 def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
