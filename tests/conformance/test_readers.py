@@ -28,6 +28,7 @@ class TestCodex(Scaled):
     maker = maker("codex")
     unsaid = frozenset({Title})
     acts = frozenset({"run", "edit", "create"})  # it reads with a shell
+    typed = frozenset({"queued"})  # a command is not written down, and a refusal has no words
 
 
 class TestOpenCode(Scaled):

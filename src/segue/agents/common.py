@@ -13,7 +13,7 @@ from ..core.runs.inherited import OPENING, split_brief
 from ..core.runs.steps import Act, Change, Given, PlanItem, Planning, Prompt, Step, Typed
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
-_RANGES = regex(r"@@ -\d[\d,]* \+\d[\d,]* @@|@@")
+_RANGES = regex(r" -\d[\d,]* \+\d[\d,]* @@")
 _CHECK = regex(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
 _CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
 _INJECTED = regex(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
@@ -65,10 +65,11 @@ def plain_text(value: Any, depth: int = 0) -> str:
     """All strings inside a JSON value, one per line, without keys."""
     if isinstance(value, str):
         return value
-    if depth > _DEPTH_MAX:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if depth > _DEPTH_MAX or not isinstance(value, list):
         return ""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return "\n".join(filter(None, [plain_text(item, depth + 1) for item in inner]))
+    return "\n".join(filter(None, [plain_text(item, depth + 1) for item in value]))
 
 
 def blocks_text(content: Any) -> str:
@@ -134,11 +135,22 @@ def _file_changes(verb: str, path: str, moved: str, bodies: list[str]) -> tuple[
 
 def hunks_change(path: str, hunks: str) -> Change:
     """What hunks change in a file. Their headings, if any, are joined by line ends, as the texts are."""
-    lines = hunks.removesuffix("\n").split("\n")
-    heads = dict.fromkeys([_RANGES.sub("", line, 1).strip() for line in lines if line.startswith("@@")])
-    old = [line[1:] for line in lines if not line.startswith(("+", "@@", "\\"))]
-    new = [line[1:] for line in lines if not line.startswith(("-", "@@", "\\"))]
-    return Change(path, "edit", "\n".join(old), "\n".join(new), "\n".join(filter(None, heads)))
+    old: list[str] = []
+    new: list[str] = []
+    heads: list[str] = []
+    for line in hunks.removesuffix("\n").split("\n"):
+        mark = line[0] if line else " "  # an empty line is context
+        if mark == "+":
+            new.append(line[1:])
+        elif mark == "-":
+            old.append(line[1:])
+        elif mark == " ":
+            old.append(rest := line[1:])
+            new.append(rest)
+        elif line.startswith("@@"):
+            heads.append(_RANGES.sub("", line[2:], 1).strip())
+    place = "\n".join(dict.fromkeys(filter(None, heads)))
+    return Change(path, "edit", "\n".join(old), "\n".join(new), place)
 
 
 def act_of(changes: tuple[Change, ...]) -> Act:
