@@ -315,7 +315,9 @@ def test_a_process_in_the_background_is_polled_listed_and_killed() -> None:
     read = told(STARTED, killed)
     assert [step.process for step in read if isinstance(step, s.Call)] == ["", "7"]
     assert read[-1] == s.Settled(NOW, "7")
-    assert not [step for step in told(killed) if isinstance(step, s.Settled)]
+    asked = background("Output: (empty)", id="m3", command="kill -0 7")
+    for others in ((killed,), (STARTED, asked)):
+        assert not [step for step in told(*others) if isinstance(step, s.Settled)]
 
 
 @pytest.mark.parametrize(

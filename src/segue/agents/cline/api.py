@@ -153,7 +153,7 @@ class Conversation:
         if text.lstrip().startswith("<hook_context"):
             yield from injected_briefs(at, text)
         answer = answered(text)
-        if (start := text.find(ENVIRONMENT)) >= 0:
+        if (start := text.rfind(ENVIRONMENT)) >= 0:  # the last one: an output may look like it
             self._details = text[start:]
             if found := MODEL.search(text, start):
                 yield from self._model_change(at, found[1])

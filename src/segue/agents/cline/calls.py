@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.runs.steps import EDITS, Act, Call, Compact, End, Plan, PlanItem, Planning, Say, Step
-from ..common import checklist, patch_targets, plain_text
+from ..common import act_of, checklist, plain_text
 from . import wire
 from .edits import changes_of, shown_changes
 from .texts import ACTS, paths_of
@@ -51,11 +51,11 @@ def tool_steps(at: float, id: str, name: str, arguments: dict[str, Any]) -> Iter
 def _call(at: float, id: str, name: str, arguments: dict[str, Any]) -> Call:
     act = ACTS.get(name, "other")
     paths: tuple[str, ...] = ()
-    if name == "apply_patch":
-        act, paths = patch_targets(plain_text(arguments))
-    elif act in _FILES:
+    if act in _FILES:
         paths = paths_of(arguments)
     changes = changes_of(name, arguments, paths) if act in EDITS else ()
+    if name == "apply_patch":
+        act, paths = act_of(changes), tuple(dict.fromkeys(change.path for change in changes))
     text = plain_text({key: value for key, value in arguments.items() if key not in _ASIDE})
     note = _string(arguments, "question")
     if name == "use_mcp_tool":

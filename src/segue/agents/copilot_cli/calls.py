@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import EDITS, Act, Call, Change, Plan, PlanItem, Planning
-from ..common import checklist, patch_changes, patch_targets, plain_text, replacement
+from ..common import act_of, checklist, patch_changes, plain_text, replacement
 
 ACTS: dict[str, Act] = {
     "bash": "run", "powershell": "run", "shell": "run", "write_bash": "run", "write_powershell": "run",
@@ -55,8 +55,8 @@ def call_of(at: float, id: str, tool: str, arguments: Any, intention: str | None
     paths: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     if tool == "apply_patch":
-        act, paths = patch_targets(text)
         changes = patch_changes(text)
+        act, paths = act_of(changes), tuple(dict.fromkeys(change.path for change in changes))
     elif act in _FILES:
         paths = tuple(_strings(fields, _PATHS))
         if act in EDITS and paths:

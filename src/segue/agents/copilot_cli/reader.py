@@ -197,7 +197,7 @@ class Reader:
         text = body.result.content if isinstance(body.result, wire.ToolOutput) else body.result or ""
         if not text and body.error:
             text = body.error.message if isinstance(body.error, wire.ToolError) else body.error
-        if refused := _REFUSED.match(text):
+        if body.success is False and _is_refusal(body.error) and (refused := _REFUSED.match(text)):
             words = (refused[1] or "").strip()
             yield Interrupt(at, words, id)
             if words:
@@ -217,17 +217,18 @@ class Reader:
     def _output(self, at: float, id: str, process: str, ok: bool | None, text: str) -> Iterator[Step]:
         """The result of a call; of a command that goes on, the harness says so after the output."""
         text = "" if text.startswith(_AWAY) else _ANSWERED.sub("", text)
-        end, code = max(0, len(text) - _TAIL_CHARS), None
-        if goes_on := _GOES_ON.search(text[end:]):
-            text = text[: end + goes_on.start()]
-            started = "" if process else goes_on[1]
-            self._goes_on(goes_on[1])
-            yield Result(at, id, None, None, text, process=started)
-            return
-        if match := _EXIT.search(text[-200:]):
-            code = int(match[1])
-            text = text[: max(0, len(text) - 200) + match.start()]
-            ok = ok is not False and code == 0
+        code = None
+        if ">" in text[-3:]:
+            end = max(0, len(text) - _TAIL_CHARS)
+            if goes_on := _GOES_ON.search(text[end:]):
+                self._goes_on(goes_on[1])
+                started = "" if process else goes_on[1]
+                yield Result(at, id, None, None, text[: end + goes_on.start()], process=started)
+                return
+            if match := _EXIT.search(text[-200:]):
+                code = int(match[1])
+                text = text[: max(0, len(text) - 200) + match.start()]
+                ok = ok is not False and code == 0
         yield Result(at, id, ok, code, text)
         if process and code is not None:
             yield from self._settled(at, process, code == 0, text)
@@ -349,6 +350,11 @@ class Reader:
     def _fault(self, event: wire.Event, at: float, body: wire.Trouble) -> Iterator[Step]:
         text = body.message or body.error_message or body.error_type or ""
         yield Fault(at, text, body.status_code or 0, event.type == "model.call_failure")
+
+
+def _is_refusal(error: wire.ToolError | str | None) -> bool:
+    """Whether an error may be the user's refusal; the error of a server's tool may be any text."""
+    return isinstance(error, wire.ToolError) and error.code in (None, "", "rejected", "denied")
 
 
 def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:

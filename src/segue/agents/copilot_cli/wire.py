@@ -83,6 +83,7 @@ class ToolOutput(Struct, gc=False):
 
 class ToolError(Struct, gc=False):
     message: str = ""
+    code: str | None = None  # "rejected" or "denied" if the user did not allow the call
 
 
 class ToolComplete(Struct, gc=False, rename="camel"):

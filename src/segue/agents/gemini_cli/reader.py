@@ -63,7 +63,8 @@ _API = regex(
 )
 _STATUS = regex(r"(?:status|code)\D{0,5}([45]\d\d)\b", re.I)
 _STEERED = regex(
-    r"User (?:steering update|hints):\s*<user_input>\s*(.*?)\s*</user_input>\s*Internal instruction: .*", re.S
+    r"\s*User (?:steering update|hints):\s*<user_input>\s*(.*?)\s*</user_input>\s*Internal instruction: .*",
+    re.S,
 )
 _ENDED = regex(
     r"\[Background command completed (?:(successfully)|with error: .*?)\. Output saved to "
@@ -236,7 +237,7 @@ class Reader:
         texts = []
         for text in _texts(display_parts if is_shown else parts):
             yield from self._harness(text, at)
-            if steered := _STEERED.fullmatch(text.strip()):
+            if steered := _STEERED.fullmatch(text):
                 yield from self._steered(steered[1], at)
             else:
                 texts.append(typed_text(tools.untagged(text)))
@@ -272,12 +273,15 @@ class Reader:
             yield Model(at, record.model)
         parts = self._parts(record.content)
         for thought in record.thoughts or ():
-            if words := "\n".join(filter(None, (thought.subject.strip(), thought.description.strip()))):
+            if words := f"{thought.subject}\n{thought.description.strip()}".strip():
                 yield Thought(seconds(thought.timestamp) or at, words)
+        texts = []
         for part in parts:
-            if part.thought and part.text and part.text.strip():
+            if part.text and not part.thought:
+                texts.append(part.text)
+            elif part.text and part.text.strip():
                 yield Thought(at, part.text.strip())
-        text = "\n".join(part.text for part in parts if part.text and not part.thought)
+        text = "\n".join(texts)
         if text.strip():
             yield Say(at, text)
         used = record.tokens

@@ -89,8 +89,9 @@ def _changes(act: Act, path: str, arguments: dict[str, Any]) -> tuple[Change, ..
 
 
 def killed(command: str, running: set[str]) -> list[str]:
-    """The processes in the background that a command line sends a signal to."""
-    return [word for words in _KILL.findall(command) for word in words.split() if word in running]
+    """The processes in the background that a command line stops; signal 0 only asks whether they run."""
+    signals = [words.split() for words in _KILL.findall(command)]
+    return [word for words in signals if "-0" not in words for word in words if word in running]
 
 
 def _paths(arguments: dict[str, Any]) -> tuple[str, ...]:

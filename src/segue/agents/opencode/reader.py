@@ -294,7 +294,7 @@ class Reader:
         if state.status == "error" and (refused := tools.REFUSED.match(text)):
             words = (refused[1] or "").strip()
             yield Interrupt(at, words, id)
-            if words:
+            if words and tool in tools.ACTS:  # an error of a server's tool may be any text
                 yield Prompt(at, words, "refusal")
             yield Result(at, id)
             return

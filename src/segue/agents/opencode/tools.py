@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import Act, Call, Change, Plan, Planning
-from ..common import patch_changes, patch_targets, plain_text, question_texts, replacement, todo_items
+from ..common import act_of, patch_changes, plain_text, question_texts, replacement, todo_items
 from .wire import Metadata, State
 
 ACTS: dict[str, Act] = {
@@ -21,7 +21,7 @@ STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done", "ca
 _FILE = regex(r"\A(?:<path>.*?</path>\s*)?(?:<type>.*?</type>\s*)?<(content|file|entries)>\n?(.*)", re.S)
 _TASK = regex(r"<summary>[^<]*</summary>\n?|</?task(?:_result|_metadata|_error)?\b[^>]*>|^task_id: .*$", re.M)
 TASK_STATE = regex(r'\A<task id="([^"]+)" state="(\w+)">')
-_SHELL_NOTE = regex(r"\s*<((?:bash|shell)_)?metadata>\n(.*?)\n</\1?metadata>\s*\Z", re.S)
+_SHELL_NOTE = regex(r"\s*<((?:bash|shell)_)?metadata>\n([^<>]*)\n</\1?metadata>\Z")
 
 REFUSED = regex(
     r"\AThe user (?:dismissed this question|rejected permission(?: to use this specific tool call)?)"
@@ -45,7 +45,7 @@ def call(at: float, id: str, tool: str, state: State, about: Metadata, process: 
     changes: tuple[Change, ...] = ()
     if isinstance(patch, str):
         changes = patch_changes(patch)
-        act, paths = patch_targets(patch)
+        act, paths = act_of(changes), tuple(dict.fromkeys(change.path for change in changes))
     elif tool == "write" and about.exists:
         act = "edit"
     if paths and not changes:
@@ -84,7 +84,7 @@ def settled(text: str) -> tuple[str, bool, str] | None:
 
 def shell_output(text: str) -> tuple[str, str]:
     """The output of a command, and the harness's note after it: that it ran out of time, or was aborted."""
-    note = _SHELL_NOTE.search(text)
+    note = _SHELL_NOTE.search(text) if text.endswith("metadata>") else None
     if note is None:
         return text, ""
     text = text[: note.start()]
