@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from segue.agents import agent
-from segue.core.runs.steps import Change, Settled, Thought, Title
+from segue.core.runs.steps import Settled, Title
 from segue.testing import ReaderSuite
 from segue.testing.transcripts import maker
-
-UNSAID = frozenset({Change, Settled, Thought})
 
 
 class Scaled(ReaderSuite):
@@ -49,8 +47,6 @@ class TestGeminiCli(Scaled):
 class TestCopilotCli(Scaled):
     agent = agent("copilot-cli")
     maker = maker("copilot-cli")
-    unsaid = UNSAID
-    typed = frozenset()
 
 
 class TestCline(Scaled):

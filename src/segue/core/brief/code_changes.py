@@ -63,7 +63,8 @@ def change_words(change: Change) -> ChangeWords:
     before, after = {_key(line) for line in old}, {_key(line) for line in new}
     added = [line for line in new if line.strip() and _key(line) not in before]
     removed = [line for line in old if line.strip() and _key(line) not in after]
-    where = definition(change.place) or " ".join(change.place.split())[:50] or _above(new, added[:1])
+    place = change.place.partition("\n")[0]
+    where = definition(place) or " ".join(place.split())[:50] or _above(new, added[:1])
     fresh = [name for name in definitions(added) if name != where]
     known = set(_WORD.findall(change.old))
     return ChangeWords(where, tuple(fresh[:5]), _telling(added, known), _telling(removed, set()))

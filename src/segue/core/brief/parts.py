@@ -443,7 +443,7 @@ def _checks(facts: BriefFacts) -> list[Line]:
     tree = facts.tree
     since = [(name, run) for name, run in tree.checks.items() if run.at > tree.edited]
     failing = {failure.what for failure in facts.failing}
-    words = [_check(name, run) for name, run in since if name not in failing][-4:]
+    words = [_check(name, run) for name, run in since if name not in failing and run.outcome != "failed"][-4:]
     at = tuple(run.at for _, run in since)
     lines = [Line(f"Checked since the last edit: {', '.join(words)}.", at)] if words else []
     if tree.edited and not since:

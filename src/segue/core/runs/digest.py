@@ -189,8 +189,9 @@ def _thought(digest: RunDigest, step: Thought) -> None:
 
 def _settled(digest: RunDigest, step: Settled) -> None:
     ended = end_process(digest.tree, step.process)
-    what = ended.what if ended is not None else f"background task {step.process}"
-    became = "failed" if step.ok is False else "ended"
+    if ended is None:
+        return  # it was told before, or belongs to another run
+    what, became = ended.what, "failed" if step.ok is False else "ended"
     _words(digest, "notice", f"{what} {became}" + (f": {step.text}" if step.text else ""))
 
 
@@ -292,7 +293,7 @@ def _result(digest: RunDigest, step: Result) -> None:
         return
     if step.ok is not False:
         _solve(digest, key)
-    if call.act == "agent":
+    if call.act == "agent" and not step.process:
         _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
         answer = sentences.answered(call.line, step.text)
