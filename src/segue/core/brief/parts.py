@@ -548,7 +548,9 @@ def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
     if facts.recap is not None and facts.recap.at > since:
         found.append(Line(f"the agent's recap: {quote(cut(flat(facts.recap.text), 280))}", (facts.recap.at,)))
     found += [
-        Line(f"{Label.INFERRED} (by a model, {claim.trust}): {cut(claim.text, 160)}")
+        Line(
+            f"{Label.INFERRED} (by a model, {', '.join((claim.trust, *claim.evidence[:1]))}): {cut(claim.text, 160)}"
+        )
         for claim in facts.claims[:3]
     ]
     kept: list[Line] = []
