@@ -18,7 +18,7 @@ from ..runs.model import TrailStep, UserMessage
 from ..runs.sentences import flat, sentences
 from ..runs.steps import EDITS
 from ..runs.tree import CheckRun
-from .facts import FINISHED, BriefFacts, PlanLine
+from .facts import FINISHED, BriefFacts, Claim, PlanLine
 from .page import cut, middle, quote, size
 from .requests import PICKS, content_words, told
 from .trail_words import (
@@ -136,9 +136,8 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
     shown_calls = sum(step.id != "" for step in facts.trail)
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
     in_turn = sum(step.id != "" and step.at > since for step in facts.trail)
-    head = f"{Label.TRAIL}, oldest first" + (
-        f" (the last of {in_turn} calls since)" if 8 < in_turn < shown_calls else ""
-    )
+    last_of = f"; the last of {in_turn} calls since" if 8 < in_turn < shown_calls else ""
+    head = f"{Label.TRAIL} (oldest first{last_of})"
     room = most - cost(closing) - size(head) - 2
     lines: list[Line] = []
     rank, told_before = 0, set()
@@ -535,6 +534,10 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     return lines
 
 
+def _basis(claim: Claim) -> str:
+    return ", ".join((claim.trust, *claim.evidence[:1]))
+
+
 def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
     """What is nowhere else: a refusal with the user's words, the agent's recap, what a compaction's summary
     says comes next."""
@@ -548,9 +551,7 @@ def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
     if facts.recap is not None and facts.recap.at > since:
         found.append(Line(f"the agent's recap: {quote(cut(flat(facts.recap.text), 280))}", (facts.recap.at,)))
     found += [
-        Line(
-            f"{Label.INFERRED} (by a model, {', '.join((claim.trust, *claim.evidence[:1]))}): {cut(claim.text, 160)}"
-        )
+        Line(f"{Label.INFERRED} (by a model, {_basis(claim)}): {cut(claim.text, 160)}")
         for claim in facts.claims[:3]
     ]
     kept: list[Line] = []
