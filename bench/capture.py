@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.common import machine, must_be_compiled, table
+from tests.support.long_story import story
 
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import story
 
 ROUNDS = 7
 DECODE = """

@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 
 from bench.common import machine, must_be_compiled, table
+from tests.support.long_story import story
 
 from segue.effects.vectors import minilm
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import story
 
 ROUNDS = 9
 WHOLE = {"runs": 200, "notes": 5_000, "memories": 10_000}

@@ -338,24 +338,23 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of the steady load")
     parser.add_argument("--turn", type=float, default=12.0, help="seconds for each of the two")
     parser.add_argument("--stores", default="embedded,Postgres")
-    server_options = parser.parse_args()
-    if server_options.bare:
-        bare(server_options.bare)
+    options = parser.parse_args()
+    if options.bare:
+        bare(options.bare)
         return
     must_be_compiled()
     rows, loads = [], []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="segue-bench-")))
-        for kind in server_options.stores.split(","):
+        for kind in options.stores.split(","):
             url = store = ""
             if kind == "Postgres":
                 database = PostgresServer().start()
                 stack.callback(database.stop)
                 url, store = database.url(), database.url(namespace="bench")
             bare_one = stack.enter_context(BareServer(url or str(folder / "bare.db")))
-            server_options = ["--rate", "0"]
-            segue = stack.enter_context(SegueServer(folder / kind, store, options=server_options))
-            new_rows, load = asyncio.run(measured(kind, bare_one, segue, server_options))
+            segue = stack.enter_context(SegueServer(folder / kind, store, options=["--rate", "0"]))
+            new_rows, load = asyncio.run(measured(kind, bare_one, segue, options))
             rows += new_rows
             loads.append(load)
     print(f"{machine()}, {os.cpu_count()} cores; the client takes its share of them")

@@ -29,14 +29,14 @@ class Broken(Exception):
 
 
 def check(promise: str, holds: bool, *facts: object) -> None:
-    """Say a promise that was kept; stop at one that was not."""
+    """Print a promise that was kept; raise Broken for one that was not."""
     if not holds:
         raise Broken(f"{promise}: not so. {' '.join(map(str, facts))}")
     print(paint(f"  ✓ {promise}", "32"))
 
 
 def paint(text: str, colour: str) -> str:
-    """Colour, on a terminal that wants some."""
+    """The text in colour, on a terminal that supports it."""
     wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return f"\x1b[{colour}m{text}\x1b[0m" if wanted else text
 
@@ -78,7 +78,8 @@ class Stage:
         return value
 
     def work(self, *, kill_at: str = "") -> tuple[int, str]:
-        """Run a worker to its end, or to the moment at which it has said so much: (exit, words)."""
+        """Run a worker to its end, or kill it once its output matches a pattern; returns the exit code and
+        the output."""
         command = [sys.executable, str(WORKER), "--pace", str(PACE_SECONDS)]
         child = subprocess.Popen(command, cwd=self.project, env=self.environment, stdout=subprocess.PIPE)
         assert child.stdout is not None
@@ -89,14 +90,14 @@ class Stage:
             if kill_at and re.search(kill_at, output):
                 os.kill(child.pid, signal.SIGKILL)
                 break
-        rest, _ = child.communicate()  # what it said between our look and its death
+        rest, _ = child.communicate()  # what it printed between our last look and its death
         output += rest.decode()
         print(rest.decode() + (paint(" ✗ killed with SIGKILL\n", "31") if kill_at else ""), end="")
         return child.returncode, output
 
 
 def acknowledged(output: str) -> tuple[list[str], dict[str, list[int]]]:
-    """(items, steps by item) that a worker said are durable."""
+    """The items, and the steps of each, that a worker reported as durable."""
     done: list[str] = []
     steps: dict[str, list[int]] = {}
     for item in ITEMS:
@@ -109,7 +110,7 @@ def acknowledged(output: str) -> tuple[list[str], dict[str, list[int]]]:
 
 
 def play(stage: Stage) -> None:
-    """The whole piece."""
+    """The whole demo."""
     scene(1, "A session with a plan")
     stage.segue("start", GOAL, *(word for item in ITEMS for word in ("--item", item)))
     stage.segue("decide", "HS256", "--why", "one issuer only")
@@ -170,7 +171,7 @@ def main() -> None:
 
 
 def plain_terminal() -> None:
-    """Where the terminal cannot show a letter, show a question mark."""
+    """Print a question mark for each character that the terminal cannot show."""
     if isinstance(sys.stdout.encoding, str) and not sys.stdout.encoding.lower().startswith("utf"):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
 

@@ -1,4 +1,4 @@
-"""An agent dies in the middle of a command; from what it left on disk, the next run is told what to know.
+"""An agent dies in the middle of a command; from what it left on disk, the next run learns what it must know.
 
 `make demo`, after the crash of a worker. The agent is a process of our own that writes a transcript in the
 format of a real one, line by line, and is killed with SIGKILL; home and data folder are temporary.
@@ -78,7 +78,7 @@ def story(cwd: str) -> list[Step]:
 
 
 def play(stage: Stage, home: Path) -> None:
-    """The whole piece."""
+    """The whole demo."""
     scene(6, "An agent works, and dies without a word")
     script = placed(
         "codex", story(str(stage.project)), home=home / "script", native=NATIVE, cwd=str(stage.project)

@@ -1,11 +1,11 @@
 """A worker that can be killed at any moment: it works through the plan of the current session.
 
-It takes up what is under way, then what is next. Each item takes three steps; a step is printed
-after Segue acknowledged it, and never before. What a worker needs to go on in the middle of an
-item (which item, how many steps) is its agent's state, saved with every step.
+It continues what is under way, then begins what is next. Each item takes three steps; a step is printed after
+Segue has acknowledged it, never before. What a worker needs to continue in the middle of an item (which item,
+how many steps) is its agent's state, saved with every step.
 
     python demo/worker.py                  # in a folder with a session
-    python demo/worker.py --hang-after 2   # gets stuck behind its second step: something to kill
+    python demo/worker.py --hang-after 2   # gets stuck after its second step: something to kill
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Worker:
         return next(iter([*status.active, *status.next]), "")
 
     def work_on(self, item: str) -> None:
-        """An item, from the step behind the last one that was acknowledged."""
+        """Work on an item, from the step after the last one that was acknowledged."""
         saved = self.saved_steps(item)
         self.session.begin(item)
         say(f"  {item:18}", end=f" (steps 1-{saved} are done)" if saved else "")
         for step in range(saved + 1, STEPS + 1):
-            time.sleep(self.pace_seconds)  # here the work would be
+            time.sleep(self.pace_seconds)  # the actual work would be here
             self.session.save_agent(NAME, {"item": item, "steps": step})
             say(f" {step}", end="")
             self.steps += 1
@@ -75,7 +75,7 @@ class Worker:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Work through the plan of the current session.")
     parser.add_argument("--pace", type=float, default=0.1, metavar="SECONDS", help="how long a step takes")
-    parser.add_argument("--hang-after", type=int, default=0, metavar="N", help="get stuck behind N steps")
+    parser.add_argument("--hang-after", type=int, default=0, metavar="N", help="get stuck after N steps")
     args = parser.parse_args()
     with Segue() as seg:
         session = seg.session()

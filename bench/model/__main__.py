@@ -36,8 +36,7 @@ from segue.core.models.spending import Caps, Price, ceiling
 from segue.core.runs import sentences
 from segue.effects.models import request_of
 from segue.services.brief.gather import RunsSummary
-from segue.services.models import ask as models
-from segue.services.models import config, refine
+from segue.services.models import ask as models, config, refine
 from segue.services.runs.read_transcript import final, masked, read, recognised
 
 SEED = 20_261_115
@@ -100,7 +99,7 @@ def places(segue: Segue, paths: list[Path], count: int) -> Iterator[Place]:
                 agent = recognised(prefix)
                 digest = masked(final(read(prefix, agent), agent))
                 summary = RunsSummary((digest,), agent.name, digest.native)
-                material = refine.material_of(segue.workspace, None, summary, prefix)
+                material = refine.material_of(segue.workspace, None, summary, prefix, "brief")
             known_facts = facts([digest], agent=agent.name)
             yield Place(cut, needed, known_facts, material, compose(known_facts, BUDGET))
 
@@ -220,8 +219,9 @@ def long_session(corpus: list[Path], folder: Path) -> Path:
             agent = recognised(path)
             if final(read(path, agent), agent).chars // 4 >= LONG_TOKENS:
                 return path
+    from tests.support.long_story import story
+
     from segue.testing.transcripts import written
-    from segue.testing.transcripts.story import story
 
     calls = 500
     while True:
@@ -242,7 +242,7 @@ def priced(path: Path, folder: Path) -> None:
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))
         material = refine.material_of(
-            segue.workspace, None, RunsSummary((digest,), agent.name, digest.native), path
+            segue.workspace, None, RunsSummary((digest,), agent.name, digest.native), path, "brief"
         )
         question = models.claims_question(segue.workspace, "brief", material.sources, material.about)
         seconds = time.perf_counter() - start

@@ -41,8 +41,9 @@ def folders(named_folders: list[Path]) -> list[Path]:
 
 def made(folder: Path) -> list[Path]:
     """A small corpus of stories."""
+    from tests.support.long_story import story
+
     from segue.testing.transcripts import written
-    from segue.testing.transcripts.story import story
 
     for seed in range(STORIES):
         path = folder / f"rollout-{seed}.jsonl"

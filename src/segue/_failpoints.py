@@ -1,6 +1,6 @@
 """Named places where a test may kill the process: failpoints.
 
-A leaf that everything may import. In production ``_hook`` is None and a trip is one global
+Everything may import this module. In production ``_hook`` is None and a trip is one global
 look-up; ``segue.testing.failpoints`` installs a hook that kills at a chosen name and count.
 Names read ``room.action.when``; each one stands directly before or after a durable write.
 """
@@ -13,7 +13,7 @@ _hook: Callable[[str], None] | None = None
 
 
 def trip(name: str) -> None:
-    """Give a test the chance to die here."""
+    """Let a test kill the process here."""
     if _hook is not None:
         _hook(name)
 

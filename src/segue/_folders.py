@@ -1,4 +1,4 @@
-"""Where the data folder is, as text: a leaf that imports nothing, for what must be quick."""
+"""The path of the data folder as text. Imports nothing, for code that must be quick."""
 
 from __future__ import annotations
 

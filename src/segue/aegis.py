@@ -7,14 +7,13 @@ proven here too: ``verified_by`` is an attestation, and ``segue verify`` runs ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from .api.segue import Segue
-from .api.session import Session
 from .errors import UnknownFeature, UnknownSession
 from .services.features.features import Features
 from .services.memories.service import Recalled
@@ -67,8 +66,6 @@ class AegisClient:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # -- memories ------------------------------------------------------------------------------
 
     def add(
         self, content: str, agent_id: str = "", scope: str = "", memory_type: str = "standard",
@@ -146,9 +143,6 @@ class Playbook(list[Record]):
         return list(self)
 
 
-# -- progress --------------------------------------------------------------------------------------
-
-
 class ProgressApi:
     """The progress of sessions."""
 
@@ -185,9 +179,6 @@ class ProgressApi:
 def _progress(session: SessionProgress) -> Record:
     blocked = [Record(item=blocked.item, reason=blocked.reason) for blocked in session.blocked_items]
     return Record({**msgspec.structs.asdict(session), "blocked_items": blocked})
-
-
-# -- features --------------------------------------------------------------------------------------
 
 
 class FeaturesApi:
@@ -264,14 +255,10 @@ class FeaturesApi:
         return features
 
     def _find(self, feature_id: str) -> str:
-        for session in self._candidates():
-            if feature_id in session.state.features:
-                return session.id
-        raise UnknownFeature(f"there is no feature {feature_id!r}", hint="name its session: session_id=…")
-
-    def _candidates(self) -> Iterator[Session]:
         for card in self._segue.list(everywhere=True):
-            yield self._segue.session(card.id)
+            if feature_id in self._segue.session(card.id).state.features:
+                return card.id
+        raise UnknownFeature(f"there is no feature {feature_id!r}", hint="name its session: session_id=…")
 
 
 def _feature(features: Features, id: str) -> Record:
@@ -282,9 +269,6 @@ def _feature(features: Features, id: str) -> Record:
         implemented_by=verdict.implemented_by or None, verified_by=verdict.verified_by or None,
         failure_reason=verdict.reason or None, updated_at=verdict.proven_at or features.session.state.updated,
     )  # fmt: skip
-
-
-# -- memories --------------------------------------------------------------------------------------
 
 
 def _scope(scope: str, shared: bool) -> str:

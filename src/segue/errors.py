@@ -16,9 +16,9 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownHandoff        404
     │  ├─ UnknownKey            404
     │  ├─ Misdirected           421    a request that names another host
-    │  ├─ KeyReused             422    an idempotency key that came with another request
+    │  ├─ KeyReused             422    an idempotency key that was used for another request
     │  ├─ BudgetTooSmall
-    │  ├─ BadName                      an id or a name that cannot be one
+    │  ├─ BadName                      an id or a name that is not valid
     │  ├─ TextTooLong
     │  ├─ BadSettings
     │  ├─ NoModel                      none is set, or models are off
@@ -46,13 +46,13 @@ error texts, so no hint ever holds a destructive one.
     ├─ HandoverPending *     75 / 502   (step, reason): a step failed, and is not done yet
     ├─ AccessError           77 / 403   something that may not be read or written
     │  ├─ NotKnown              401    no key, or one that a server does not know (any more)
-    │  ├─ NotAllowed            403    the key's role, project or agent is another one
+    │  ├─ NotAllowed            403    the key is for another role, project or agent
     │  └─ RateLimited *         429    (retry_after_seconds): too many requests with this key
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
        ├─ TranscriptUnreadable         gone, or of no agent that we know
-       ├─ NotInstalled                 a program or a package that is wanted is not there
-       ├─ ModelFailed *                no model of the ladder gave an answer that can be used
-       └─ NotWritable                  a file of an agent that cannot be understood or written
+       ├─ NotInstalled                 a program or a package that is needed is missing
+       ├─ ModelFailed *                no configured model gave a usable answer
+       └─ NotWritable                  a file of an agent that cannot be parsed or written
     (* retryable)
 """
 
@@ -63,12 +63,20 @@ from typing import ClassVar
 
 
 class SegueError(Exception):
-    """The root: a message for people and, where there is one, a safe next step."""
+    """The base of all errors: a message for people and, if there is one, a safe next step."""
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 70
     http_status: ClassVar[int] = 500
     retryable: ClassVar[bool] = False
+    fields: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a program needs to react to the error, besides the message."""
+
+    def __init_subclass__(cls, **traits: str | int | tuple[str, ...]) -> None:
+        """Set class attributes from keywords in the class statement: ``code``, ``http_status``, …"""
+        for name, value in traits.items():
+            assert name in SegueError.__annotations__, name
+            setattr(cls, name, value)
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -76,170 +84,107 @@ class SegueError(Exception):
         self.hint = hint
 
     def facts(self) -> dict[str, object]:
-        """What a program needs to react, beyond the message."""
-        return {}
+        """The values of ``fields``, by name."""
+        return {name: getattr(self, name) for name in self.fields}
 
 
-class UsageError(SegueError):
+class UsageError(SegueError, code="usage", exit_code=64, http_status=400):
     """The call itself is wrong; the same call will fail again."""
 
-    code = "usage"
-    exit_code = 64
-    http_status = 400
 
-
-class UnknownSession(UsageError):
+class UnknownSession(UsageError, code="unknown_session", http_status=404):
     """No session has this id, or none is current in this working tree."""
 
-    code = "unknown_session"
-    http_status = 404
 
-
-class UnknownCheckpoint(UsageError):
+class UnknownCheckpoint(UsageError, code="unknown_checkpoint", http_status=404):
     """The session has no checkpoint of this name."""
 
-    code = "unknown_checkpoint"
-    http_status = 404
 
-
-class UnknownAgent(UsageError):
+class UnknownAgent(UsageError, code="unknown_agent", http_status=404):
     """No agent has this name, or the session holds no state of it."""
 
-    code = "unknown_agent"
-    http_status = 404
 
-
-class UnknownRun(UsageError):
+class UnknownRun(UsageError, code="unknown_run", http_status=404):
     """No run with this id was found, or none at all in this project."""
 
-    code = "unknown_run"
-    http_status = 404
 
-
-class UnknownFeature(UsageError):
+class UnknownFeature(UsageError, code="unknown_feature", http_status=404):
     """The session has no feature of this id."""
 
-    code = "unknown_feature"
-    http_status = 404
+
+class UnknownMemory(UsageError, code="unknown_memory", http_status=404):
+    """No memory has this id, or none that the reader may see."""
 
 
-class UnknownMemory(UsageError):
-    """No memory has this id, or none that may be seen by who asks."""
-
-    code = "unknown_memory"
-    http_status = 404
+class Misdirected(UsageError, code="misdirected", http_status=421):
+    """A request names a host other than this server."""
 
 
-class Misdirected(UsageError):
-    """A request names a host that this server is not."""
-
-    code = "misdirected"
-    http_status = 421
+class KeyReused(UsageError, code="key_reused", http_status=422):
+    """An idempotency key was used for another request before."""
 
 
-class KeyReused(UsageError):
-    """An idempotency key came with another request before."""
-
-    code = "key_reused"
-    http_status = 422
-
-
-class UnknownKey(UsageError):
+class UnknownKey(UsageError, code="unknown_key", http_status=404):
     """The server has no key of this id."""
 
-    code = "unknown_key"
-    http_status = 404
 
-
-class UnknownHandoff(UsageError):
+class UnknownHandoff(UsageError, code="unknown_handoff", http_status=404):
     """The session was not offered under this id, or not to this agent."""
 
-    code = "unknown_handoff"
-    http_status = 404
+
+class BudgetTooSmall(UsageError, code="budget_too_small"):
+    """The budget is too small for what a brief must say."""
 
 
-class BudgetTooSmall(UsageError):
-    """The brief cannot say what it must within so few bytes."""
-
-    code = "budget_too_small"
+class BadName(UsageError, code="bad_name"):
+    """An id or a name is not valid, for instance because it would lead out of the data folder."""
 
 
-class BadName(UsageError):
-    """An id or a name that cannot be one, for instance because it would leave the data folder."""
-
-    code = "bad_name"
+class TextTooLong(UsageError, code="text_too_long"):
+    """A text is over its limit; nothing was stored and nothing was truncated."""
 
 
-class TextTooLong(UsageError):
-    """A text over its limit; nothing was stored and nothing was cut."""
-
-    code = "text_too_long"
+class BadSettings(UsageError, code="bad_settings"):
+    """A setting is unknown, has the wrong type, or may not be set where it is."""
 
 
-class BadSettings(UsageError):
-    """A setting that is unknown, has the wrong type, or may not stand where it stands."""
-
-    code = "bad_settings"
+class NoModel(UsageError, code="no_model"):
+    """No model is set, or models are switched off; everything else works without one."""
 
 
-class NoModel(UsageError):
-    """No model is set, or models are switched off; everything else works without."""
-
-    code = "no_model"
+class BadImport(UsageError, code="bad_import"):
+    """A file does not contain what it should; nothing was imported."""
 
 
-class BadImport(UsageError):
-    """A file that does not hold what it should; nothing was imported."""
-
-    code = "bad_import"
-
-
-class RefusedError(SegueError):
+class RefusedError(SegueError, code="refused", exit_code=65, http_status=409):
     """Understood, and not allowed in this state."""
 
-    code = "refused"
-    exit_code = 65
-    http_status = 409
 
-
-class SessionOver(RefusedError):
+class SessionOver(RefusedError, code="session_over"):
     """The session is completed or abandoned and takes no more work."""
 
-    code = "session_over"
+
+class NothingToUndo(RefusedError, code="nothing_to_undo"):
+    """There is no command that could be undone."""
 
 
-class NothingToUndo(RefusedError):
-    """The journal holds no command that could be taken back."""
-
-    code = "nothing_to_undo"
-
-
-class OtherWorkflow(RefusedError):
+class OtherWorkflow(RefusedError, code="other_workflow"):
     """The interrupted handover has steps that this workflow does not have."""
 
-    code = "other_workflow"
 
+class StepUncertain(RefusedError, code="step_uncertain", fields=("step",)):
+    """A run died in a step that must not be done twice, and nobody knows whether it happened."""
 
-class StepUncertain(RefusedError):
-    """A step that must not be done twice died in the middle, and nobody knows whether it happened."""
-
-    code = "step_uncertain"
     step = ""
 
-    def facts(self) -> dict[str, object]:
-        return {"step": self.step}
 
-
-class FeatureExists(RefusedError):
+class FeatureExists(RefusedError, code="feature_exists"):
     """There is a feature of this id, with other steps, checks or covered paths."""
 
-    code = "feature_exists"
 
-
-class UnverifiedFeatures(RefusedError):
+class UnverifiedFeatures(RefusedError, code="unverified_features"):
     """Not every feature is proven, so the session is not completed."""
 
-    code = "unverified_features"
     counts: dict[str, int] = {}
     features: tuple[dict[str, str], ...] = ()
 
@@ -247,30 +192,20 @@ class UnverifiedFeatures(RefusedError):
         return {"counts": self.counts, "features": list(self.features)}
 
 
-class OverBudget(RefusedError):
+class OverBudget(RefusedError, code="over_budget"):
     """Asking the model could cost more than a cap allows; it was not asked."""
 
-    code = "over_budget"
+
+class Paused(RefusedError, code="paused"):
+    """A PAUSE file is in force: nothing is written until it is gone."""
 
 
-class Paused(RefusedError):
-    """A PAUSE file is in force: nothing writes until it is gone."""
-
-    code = "paused"
-
-
-class ConflictError(SegueError):
+class ConflictError(SegueError, code="conflict", exit_code=66, http_status=409):
     """Somebody else was faster; read again, then decide again."""
 
-    code = "conflict"
-    exit_code = 66
-    http_status = 409
 
-
-class StaleVersion(ConflictError):
+class StaleVersion(ConflictError, code="stale_version", fields=("stream", "expected", "actual")):
     """The stream moved on between reading and writing, and the command cannot be merged."""
-
-    code = "stale_version"
 
     def __init__(self, stream: str, expected: int, actual: int) -> None:
         super().__init__(
@@ -279,83 +214,55 @@ class StaleVersion(ConflictError):
         )
         self.stream, self.expected, self.actual = stream, expected, actual
 
-    def facts(self) -> dict[str, object]:
-        return {"stream": self.stream, "expected": self.expected, "actual": self.actual}
 
-
-class AlreadyDone(ConflictError):
-    """A request took effect already, and its answer is not known any more."""
-
-    code = "already_done"
+class AlreadyDone(ConflictError, code="already_done"):
+    """A request has already taken effect, and its response is no longer known."""
 
     def __init__(self, stream: str) -> None:
         super().__init__("this request was carried out already", hint="look at what is there now")
         self.stream = stream
 
 
-class HandoffSettled(ConflictError):
+class HandoffSettled(ConflictError, code="handoff_settled"):
     """The offer was taken by somebody else, declined, withdrawn, or ran out."""
 
-    code = "handoff_settled"
 
-
-class SessionHeld(ConflictError):
+class SessionHeld(ConflictError, code="session_held", fields=("session", "by", "since", "until")):
     """Another living run holds the session."""
-
-    code = "session_held"
 
     def __init__(self, session: str, by: str, since: str, until: str) -> None:
         super().__init__(
-            f"session {session} is held by {by} since {since} (lease until {until})",
-            hint="wait for it, start another session, or share on purpose with --share",
+            f"session {session} has been held by {by} since {since} (lease until {until})",
+            hint="wait for it, start another session, or share it deliberately with --share",
         )
         self.session, self.by, self.since, self.until = session, by, since, until
 
-    def facts(self) -> dict[str, object]:
-        return {"session": self.session, "by": self.by, "since": self.since, "until": self.until}
 
-
-class StoreError(SegueError):
+class StoreError(SegueError, code="store", exit_code=74, http_status=503):
     """The store did not take the write, or cannot be read; nothing was half-written."""
 
-    code = "store"
-    exit_code = 74
-    http_status = 503
+
+class StoreBusy(StoreError, code="store_busy", retryable=True):
+    """Other writers kept the store busy for too long."""
 
 
-class StoreBusy(StoreError):
-    """Other writers held the store for longer than we wait."""
-
-    code = "store_busy"
-    retryable = True
-
-
-class StoreUnavailable(StoreError):
+class StoreUnavailable(StoreError, code="store_unavailable", retryable=True):
     """The store cannot be opened or reached."""
 
-    code = "store_unavailable"
-    retryable = True
     doubt = False
-    """Whether a write was under way that may have happened all the same."""
+    """Whether a write was under way that may have taken effect nonetheless."""
 
 
-class StoreFull(StoreError):
-    """No space is left for the store, or for a file that was to be written."""
-
-    code = "store_full"
-    retryable = True
+class StoreFull(StoreError, code="store_full", retryable=True):
+    """There is no space left for the store, or for a file that was to be written."""
 
 
-class SchemaTooNew(StoreError):
+class SchemaTooNew(StoreError, code="schema_too_new"):
     """A newer Segue wrote this store, in a way that this one cannot read."""
 
-    code = "schema_too_new"
 
-
-class DamagedError(SegueError):
-    """Bytes are not what was written: (source, where, reason)."""
-
-    code = "damaged"
+class DamagedError(SegueError, code="damaged", fields=("source", "where", "reason")):
+    """Stored data is not what was written: (source, where, reason)."""
 
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
@@ -364,103 +271,71 @@ class DamagedError(SegueError):
         )
         self.source, self.where, self.reason = source, where, reason
 
-    def facts(self) -> dict[str, object]:
-        return {"source": self.source, "where": self.where, "reason": self.reason}
 
-
-class HandoverPending(SegueError):
+class HandoverPending(
+    SegueError,
+    code="handover_pending",
+    exit_code=75,
+    http_status=502,
+    retryable=True,
+    fields=("step", "reason"),
+):
     """A step of a handover failed and stays pending; everything before it is done."""
-
-    code = "handover_pending"
-    exit_code = 75
-    http_status = 502
-    retryable = True
 
     def __init__(self, step: str, reason: str) -> None:
         super().__init__(
             f"step {step} is pending: {reason}",
-            hint="what came before it is done; `segue handover run` goes on with this step",
+            hint="what came before it is done; `segue handover run` continues with this step",
         )
         self.step, self.reason = step, reason
 
-    def facts(self) -> dict[str, object]:
-        return {"step": self.step, "reason": self.reason}
+
+class AccessError(SegueError, code="access", exit_code=77, http_status=503):
+    """A folder or a file may not be read or written by this user."""
 
 
-class AccessError(SegueError):
-    """A folder or a file that may not be read or written by this user."""
-
-    code = "access"
-    exit_code = 77
-    http_status = 503
+class NotKnown(AccessError, code="not_known", http_status=401):
+    """No key was given, or one that this server does not know or no longer accepts."""
 
 
-class NotKnown(AccessError):
-    """No key was given, or one that this server does not know, or no longer."""
-
-    code = "not_known"
-    http_status = 401
+class NotAllowed(AccessError, code="not_allowed", http_status=403):
+    """The key is known, but it is for another role, project or agent."""
 
 
-class NotAllowed(AccessError):
-    """The key is known, and its role, its project or its agent is another one."""
-
-    code = "not_allowed"
-    http_status = 403
-
-
-class RateLimited(AccessError):
-    """Too many requests with this key; it says when to come back."""
-
-    code = "rate_limited"
-    http_status = 429
-    retryable = True
+class RateLimited(
+    AccessError, code="rate_limited", http_status=429, retryable=True, fields=("retry_after_seconds",)
+):
+    """There were too many requests with this key; the error says when to try again."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after_seconds: float = 1.0) -> None:
         super().__init__(message, hint=hint)
         self.retry_after_seconds = retry_after_seconds
 
-    def facts(self) -> dict[str, object]:
-        return {"retry_after_seconds": self.retry_after_seconds}
 
-
-class AgentError(SegueError):
+class AgentError(SegueError, code="agent", exit_code=69, http_status=502):
     """An agent, or what it left on disk, is at fault."""
 
-    code = "agent"
-    exit_code = 69
-    http_status = 502
+
+class TranscriptUnreadable(AgentError, code="transcript_unreadable"):
+    """The transcript is gone, or was not written by a known agent."""
 
 
-class TranscriptUnreadable(AgentError):
-    """The transcript is gone, or no agent that we know wrote it."""
-
-    code = "transcript_unreadable"
-
-
-class NotInstalled(AgentError):
-    """A program or a package that is wanted is not on this machine."""
-
-    code = "not_installed"
+class NotInstalled(AgentError, code="not_installed"):
+    """A program or a package that is needed is not on this machine."""
 
 
 def extra(name: str) -> str:
-    """How to have a part of Segue that is not installed: from where Segue itself came, since an index may
-    know another package of this name."""
-    return f"install Segue again with this extra, where it came from: pip install '.[{name}]'"
+    """How to install an optional part of Segue: from where Segue itself was installed, since a package index
+    may have another package of this name."""
+    return f"reinstall Segue with this extra from where you got it: pip install '.[{name}]'"
 
 
-class ModelFailed(AgentError):
-    """No model of the ladder gave an answer that can be used."""
-
-    code = "model_failed"
-    retryable = True
+class ModelFailed(AgentError, code="model_failed", retryable=True):
+    """No configured model gave a usable answer."""
 
 
-class NotWritable(AgentError):
-    """A file of an agent cannot be understood or written; nothing was written at all."""
-
-    code = "not_writable"
+class NotWritable(AgentError, code="not_writable"):
+    """A file of an agent cannot be parsed or written; nothing was written at all."""
 
 
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -472,14 +347,14 @@ _PATH = (
 
 
 def of_os(fault: OSError, name: str = "", *, hint: str = "") -> SegueError:
-    """Our error for one of the machine's: not allowed, no room, or a path that cannot be."""
+    """The SegueError for an OSError: access denied, no space left, or an invalid path."""
     name = name or str(fault.filename or "")
     words = fault.strerror or str(fault) or type(fault).__name__
     message = f"{name}: {words}" if name else words
     if fault.errno in _REFUSED:
-        return AccessError(message, hint=hint or "check whose it is, and who may read and write it")
+        return AccessError(message, hint=hint or "check its owner and its permissions")
     if fault.errno in _FULL:
         return StoreFull(message, hint="free some space, then try again")
     if fault.errno in _PATH and name:
         return UsageError(message, hint=hint or "check the path")
-    return StoreError(message, hint="try again; `segue doctor` looks whether all is well")
+    return StoreError(message, hint="try again; `segue doctor` checks whether everything is in order")

@@ -19,188 +19,121 @@ from .errors import BadSettings
 
 
 class Setting(Value):
-    """A setting that exists."""
+    """The declaration of a setting."""
 
     name: str
-    type: type[str] | type[int] | type[float] | type[bool]
-    default: Any
+    default: str | int | float | bool
+    """Its default, whose type every value must have."""
     about: str
-    env: str = ""
+    variable: str = ""
+    """Its environment variable, if that is not SEGUE_ and the name in capitals."""
     in_project: bool = True
+
+    @property
+    def type(self) -> type[str] | type[int] | type[float] | type[bool]:
+        return type(self.default)
+
+    @property
+    def env(self) -> str:
+        return self.variable or f"SEGUE_{self.name.upper()}"
 
 
 DECLARED: tuple[Setting, ...] = (
     Setting(
         "store",
-        str,
         "",
-        "where sessions are kept: sqlite:///PATH, postgresql://… or https://…; empty: segue.db of the home",
-        "SEGUE_STORE",
-        False,
+        "where sessions are kept: sqlite:///PATH, postgresql://… or https://…; empty: in the data folder",
+        in_project=False,
     ),
-    Setting("api_key", str, "", "the key for a Segue server", "SEGUE_API_KEY", False),
-    Setting("actor", str, "user", "who declares events: `user` or an agent's name", "SEGUE_ACTOR", False),
-    Setting("organization", str, "personal", "the organization of new sessions", "SEGUE_ORG"),
-    Setting("project", str, "", "the project's key; empty: found from git, else the path", "SEGUE_PROJECT"),
-    Setting("type", str, "coding", "the type of new sessions", "SEGUE_TYPE"),
-    Setting("pause_file", str, "", "one more place where a PAUSE file brakes", "SEGUE_PAUSE_FILE"),
-    Setting(
-        "busy_timeout_ms", int, 10_000, "how long to wait for a busy store", "SEGUE_BUSY_TIMEOUT_MS", False
-    ),
-    Setting("backup_keep", int, 5, "how many backups are kept", "SEGUE_BACKUP_KEEP", False),
-    Setting("backup_events", int, 500, "a backup is due after so many writes", "SEGUE_BACKUP_EVENTS", False),
+    Setting("api_key", "", "the key for a Segue server", in_project=False),
+    Setting("actor", "user", "who declares events: `user` or an agent's name", in_project=False),
+    Setting("organization", "personal", "the organization of new sessions", variable="SEGUE_ORG"),
+    Setting("project", "", "the project's key; empty: found from git, else the path"),
+    Setting("type", "coding", "the type of new sessions"),
+    Setting("pause_file", "", "another path at which a PAUSE file stops all writes"),
+    Setting("busy_timeout_ms", 10_000, "how long to wait for a busy store", in_project=False),
+    Setting("backup_keep", 5, "how many backups are kept", in_project=False),
+    Setting("backup_events", 500, "after how many writes a backup is due", in_project=False),
     Setting(
         "backup_hours",
-        float,
         24.0,
-        "or, after any write, when the last is so old",
-        "SEGUE_BACKUP_HOURS",
-        False,
+        "how old the last backup may be before a write makes a new one",
+        in_project=False,
     ),
-    Setting("lease_seconds", float, 900.0, "how long a hold lasts without renewal", "SEGUE_LEASE_SECONDS"),
-    Setting(
-        "resumable_days", int, 7, "how long a paused or crashed session is offered", "SEGUE_RESUMABLE_DAYS"
-    ),
-    Setting("cleanup_days", int, 30, "ended sessions older than this are archived", "SEGUE_CLEANUP_DAYS"),
+    Setting("lease_seconds", 900.0, "how long a hold lasts without renewal"),
+    Setting("resumable_days", 7, "how long a paused or crashed session is listed as resumable"),
+    Setting("cleanup_days", 30, "how long ago a session must have ended to be archived"),
     Setting(
         "archive_bytes_max",
-        int,
         1_000_000_000,
         "how large the archive of transcripts may become; 0: none is kept",
-        "SEGUE_ARCHIVE_BYTES_MAX",
-        False,
+        in_project=False,
     ),
     Setting(
         "archive_days_max",
-        int,
         365,
-        "copies of runs that were active last before so many days go; 0: age is no reason",
-        "SEGUE_ARCHIVE_DAYS_MAX",
-        False,
+        "how long after its last activity the copy of a run is removed; 0: never because of its age",
+        in_project=False,
     ),
     Setting(
         "share_transcripts",
-        bool,
         False,
         "whether `segue sync` also keeps masked copies of transcripts in a store that others share",
-        "SEGUE_SHARE_TRANSCRIPTS",
-        False,
+        in_project=False,
     ),
-    Setting(
-        "attest",
-        bool,
-        True,
-        "whether a step without a check may be proven by somebody's word",
-        "SEGUE_ATTEST",
-    ),
-    Setting("check_jobs", int, 2, "how many checks run at once", "SEGUE_CHECK_JOBS"),
+    Setting("attest", True, "whether a step without a check may be proven by somebody's word"),
+    Setting("check_jobs", 2, "how many checks run at once"),
     Setting(
         "check_environment",
-        str,
         "",
-        "names of more variables that checks are given, separated by spaces",
-        "SEGUE_CHECK_ENVIRONMENT",
-        False,
+        "names of further variables that checks get, separated by spaces",
+        in_project=False,
     ),
     Setting(
         "check_output_bytes_max",
-        int,
         4_000_000,
-        "how much of a check's output is kept; of more, the beginning and the end",
-        "SEGUE_CHECK_OUTPUT_BYTES_MAX",
-        False,
+        "how much of a check's output is kept; of a longer one, its beginning and its end",
+        in_project=False,
     ),
     Setting(
         "evidence_bytes_max",
-        int,
         1_000_000_000,
-        "how large the kept outputs of checks may become; the oldest go first",
-        "SEGUE_EVIDENCE_BYTES_MAX",
-        False,
+        "how large the kept outputs of checks may become; the oldest are removed first",
+        in_project=False,
     ),
     Setting(
-        "embedder",
-        str,
-        "auto",
-        "how memories are compared: auto, hash, minilm or endpoint",
-        "SEGUE_EMBEDDER",
-        False,
+        "embedder", "auto", "how memories are compared: auto, hash, minilm or endpoint", in_project=False
     ),
-    Setting(
-        "embedder_url",
-        str,
-        "",
-        "an endpoint that speaks OpenAI's form, up to /v1",
-        "SEGUE_EMBEDDER_URL",
-        False,
-    ),
-    Setting(
-        "embedder_model", str, "", "the model that the endpoint is asked for", "SEGUE_EMBEDDER_MODEL", False
-    ),
-    Setting("embedder_key", str, "", "the key for that endpoint", "SEGUE_EMBEDDER_KEY", False),
+    Setting("embedder_url", "", "an endpoint with OpenAI's API, up to /v1", in_project=False),
+    Setting("embedder_model", "", "the model to request from that endpoint", in_project=False),
+    Setting("embedder_key", "", "the key for that endpoint", in_project=False),
     Setting(
         "windows",
-        str,
         "",
-        "sizes of context windows that are other than known: MODEL=TOKENS …, or TOKENS for all",
-        "SEGUE_WINDOWS",
+        "context window sizes that differ from the known ones: MODEL=TOKENS …, or TOKENS for all",
     ),
-    Setting(
-        "pressure_threshold",
-        float,
-        0.8,
-        "from which share of the window on the recovery is prepared",
-        "SEGUE_PRESSURE_THRESHOLD",
-    ),
-    Setting(
-        "notes",
-        str,
-        "",
-        "folders with notes, beside those found by convention, separated by commas",
-        "SEGUE_NOTES",
-    ),
-    Setting(
-        "hook_brief_bytes",
-        int,
-        2_048,
-        "how large a brief may be that is put before an agent",
-        "SEGUE_HOOK_BRIEF_BYTES",
-    ),
+    Setting("pressure_threshold", 0.8, "how full the window must be for the recovery to be prepared"),
+    Setting("notes", "", "folders with notes, in addition to the conventional ones, separated by commas"),
+    Setting("hook_brief_bytes", 2_048, "how large the brief for an agent may be"),
     Setting(
         "gate_stops_max",
-        int,
         2,
         "how often a run that claims to be done is kept going while features are unproven; 0: never",
-        "SEGUE_GATE_STOPS_MAX",
     ),
-    Setting("models", bool, True, "whether a model that was set may be asked", "SEGUE_MODELS", False),
-    Setting(
-        "budget_usd",
-        float,
-        0.0,
-        "what a session may cost before it is paused; 0: no limit",
-        "SEGUE_BUDGET_USD",
-    ),
-    Setting(
-        "budget_tokens",
-        int,
-        0,
-        "how many tokens a session may use before it is paused; 0: no limit",
-        "SEGUE_BUDGET_TOKENS",
-    ),
+    Setting("models", True, "whether a model that was set may be asked", in_project=False),
+    Setting("budget_usd", 0.0, "what a session may cost before it is paused; 0: no limit"),
+    Setting("budget_tokens", 0, "how many tokens a session may use before it is paused; 0: no limit"),
     Setting(
         "idle_minutes",
-        float,
         120.0,
-        "an active session that was silent for longer had a timeout, noticed when it is resumed; 0: never",
-        "SEGUE_IDLE_MINUTES",
+        "how long an active session may be silent before it times out, as noticed on resume; 0: forever",
     ),
-    Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
+    Setting("redact", True, "mask secrets in every text that is stored", in_project=False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}
 PROJECT_FILE = "segue.toml"
 TABLES = ("handover",)
-"""Tables of a settings file that have a reader of their own; see ``table_of``."""
+"""Tables of a settings file that other modules read; see ``table_of``."""
 
 
 class Origin(Value):
@@ -251,30 +184,22 @@ def user_file(environment: Mapping[str, str]) -> Path:
 
 
 def environment_now() -> dict[str, str]:
-    """The process's environment: read by ``Segue()`` and the surfaces, by nothing else."""
+    """The environment of the process; only ``Segue()`` and the surfaces read it."""
     return dict(os.environ)
 
 
 def store_of(environment: Mapping[str, str]) -> str:
-    """The store that the environment names, or else the user's file; for whoever needs no other setting."""
-    return _one(environment, "store")
-
-
-def api_key_of(environment: Mapping[str, str]) -> str:
-    """The key for a Segue server, from the same places."""
-    return _one(environment, "api_key")
-
-
-def _one(environment: Mapping[str, str], name: str) -> str:
-    given = environment.get(_BY_NAME[name].env, "")
+    """The store that the environment or else the user's file names, for callers that need no other
+    setting."""
+    given = environment.get("SEGUE_STORE", "")
     if given:
         return given
     file = user_file(environment)
-    return str(_read_toml(file).get(name, "")) if file.is_file() else ""
+    return str(_read_toml(file).get("store", "")) if file.is_file() else ""
 
 
 def content_hash(path: Path) -> str:
-    """What ``segue trust`` accepts of a project's file; empty if there is no file."""
+    """The hash of a project's file that ``segue trust`` accepts; empty if there is no file."""
     import hashlib
 
     try:
@@ -291,7 +216,7 @@ def resolve(
     project_trusted: bool = False,
     user_config: Path | None = None,
 ) -> Settings:
-    """Every setting's value, by the order of the layers."""
+    """All settings, each from the first layer that has it. Raises BadSettings."""
     values = {s.name: Origin(s.name, s.default, "default", s.about) for s in DECLARED}
     if user_config is not None and user_config.is_file():
         for name, value in _read_toml(user_config).items():
@@ -306,7 +231,7 @@ def resolve(
             values[name] = _origin(name, value, str(project_file))
     for setting in DECLARED:
         raw = (environment or {}).get(setting.env, "")
-        if setting.env and raw:
+        if raw:
             values[setting.name] = _origin(setting.name, _from_text(setting, raw), setting.env)
     for name, value in (flags or {}).items():
         if value is not None:
@@ -314,13 +239,17 @@ def resolve(
     return Settings(values)
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        raise BadSettings(f"{path}: {fault}", hint="mend the file; see `segue config --help`") from fault
+        raise BadSettings(f"{path}: {fault}", hint="correct the file; see `segue config --help`") from fault
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    content = _toml(path)
     for name in content:
         if name not in _BY_NAME and name not in TABLES:
             raise BadSettings(f"{path}: unknown setting `{name}`", hint=_nearest(name))
@@ -328,16 +257,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def table_of(name: str, *files: Path | None) -> tuple[dict[str, Any], str]:
-    """A table and the file that has it: the first of these files in which it stands; empty if none has."""
-    import tomllib
-
+    """A table and its file, from the first of these files that has it; empty if none has."""
     for path in files:
-        if path is None or not path.is_file():
-            continue
-        try:
-            found = tomllib.loads(path.read_text(encoding="utf-8")).get(name)
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-            raise BadSettings(f"{path}: {fault}", hint="mend the file; see `segue config --help`") from fault
+        found = _toml(path).get(name) if path is not None and path.is_file() else None
         if found is None:
             continue
         if not isinstance(found, dict):
@@ -367,29 +289,23 @@ def _origin(name: str, value: Any, origin: str) -> Origin:
     return Origin(name, value, origin, setting.about)
 
 
+_BOOLS = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)
+}  # fmt: skip
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
 def _from_text(setting: Setting, text: str) -> Any:
-    if setting.type is bool:
-        if text.lower() in ("1", "true", "yes", "on"):
-            return True
-        if text.lower() in ("0", "false", "no", "off"):
-            return False
     try:
-        return setting.type(text) if setting.type is not bool else _not_a_bool(text)
-    except ValueError as fault:
+        return _BOOLS[text.lower()] if setting.type is bool else setting.type(text)
+    except (KeyError, ValueError) as fault:
         raise BadSettings(
             f"{setting.env}={text!r} is not {_KINDS[setting.type]}", hint=setting.about
         ) from fault
 
 
-def _not_a_bool(text: str) -> bool:
-    raise ValueError(text)
-
-
 def own_version() -> str:
-    """The version of the Segue that is installed; empty if none is."""
+    """The installed version of Segue; empty if it is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from segue.core.memories.model import SCOPES, Memory, MemoryFilter, MemoryReader
 from segue.stores.base import Memories

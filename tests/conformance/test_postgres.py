@@ -6,8 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.conformance.test_memories import TEXTS, memories, readers
 from tests.support.postgres_store import journal_for, needs_postgres, shared
 

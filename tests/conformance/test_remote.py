@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import uuid4
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.conformance.test_memories import TEXTS, memories, readers
 from tests.support.remote import journal_for
 

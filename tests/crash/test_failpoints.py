@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.crash import test_handover_crash as handover
-from tests.crash import test_hooks_crash as hooks
-from tests.crash import test_postgres_crash as postgres
+from tests.crash import (
+    test_handover_crash as handover,
+    test_hooks_crash as hooks,
+    test_postgres_crash as postgres,
+)
 from tests.support.crash import work
 from tests.support.crash.proof import WORK, Proof, child, open_segue
 
@@ -20,8 +22,7 @@ from segue import Segue
 from segue.core.brief.manifest import read
 from segue.core.journal.event import Erased
 from segue.core.sessions import snapshot
-from segue.services.models import config
-from segue.services.models import ledger as spending
+from segue.services.models import config, ledger as spending
 from segue.services.resume.scenes import stored_scene
 from segue.services.runs.observed import runs_of
 from segue.services.upkeep.archive_sessions import Cleanup

@@ -17,9 +17,7 @@ from segue import Segue
 from segue.core.brief.manifest import read
 from segue.core.models.spending import Caps, Price
 from segue.errors import ModelFailed, OverBudget
-from segue.services.models import ask as models
-from segue.services.models import config, ledger, refine
-from segue.services.models import plan as planning
+from segue.services.models import ask as models, config, ledger, plan as planning, refine
 
 PATIENCE_SECONDS = 900.0  # of a machine that is busy with other things
 pytestmark = pytest.mark.timeout(1_800)

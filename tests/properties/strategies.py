@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from segue.core import event_kinds as ev
 from segue.core.features.checks import Check
 from segue.core.features.verdict import DECLARED
-from segue.core.sessions import commands as do
-from segue.core.sessions import feature_commands as fc
+from segue.core.sessions import commands as do, feature_commands as fc
 from segue.core.sessions.commands import Command, DecidedBatch, decide_all
 from segue.core.sessions.state import AgentState, Context, Metrics, SessionState
 from segue.services.sessions.repository import fold_all

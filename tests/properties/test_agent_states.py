@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 from tests.properties.test_pieces import edits, entries, exact, message, values
 
 from segue.core.journal import pieces

@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 import msgspec
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from tests.properties.steps import runs, short, texts
 from tests.support.examples import examples
+from tests.support.long_story import story
 
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, Probe, facts
@@ -21,7 +21,6 @@ from segue.core.runs.digest import fold, trail
 from segue.core.runs.model import Failure, SaidText, UserMessage
 from segue.core.runs.steps import Step
 from segue.surfaces.cli.table import TABLE
-from segue.testing.transcripts.story import story
 
 budgets = st.one_of(st.integers(256, 700), st.integers(256, 8_192))
 MORE = "segue brief run-1 --max-bytes 8192"

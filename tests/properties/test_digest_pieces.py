@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.steps import runs
 from tests.support.examples import examples
+from tests.support.long_story import story
 
 from segue.core.runs.digest import FORMAT, decode, encode, fold
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Step
-from segue.testing.transcripts.story import story
 
 
 def in_pieces(steps: list[Step], places: list[int]) -> bytes:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.properties.strategies import commands as any_command
-from tests.properties.strategies import grow
+from hypothesis import given, strategies as st
+from tests.properties.strategies import commands as any_command, grow
 from tests.support.examples import examples
 
 from segue.core import event_kinds as ev

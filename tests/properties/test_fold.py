@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.strategies import grow, journals, json_values, names, words
 from tests.support.examples import examples
 
 from segue.core import event_kinds as ev
 from segue.core.base import canonical
 from segue.core.base.persistent_list import Rows
-from segue.core.sessions import commands as do
-from segue.core.sessions import snapshot
+from segue.core.sessions import commands as do, snapshot
 from segue.core.sessions.fold import fold
 from segue.core.sessions.state import SessionState
 from segue.core.sessions.status import card_of, status_of

@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import Phase, given
-from hypothesis import strategies as st
+from hypothesis import Phase, given, strategies as st
 from tests.support.examples import examples
 
 from segue.core.memories.model import SCOPES, Memory, MemoryReader, audience_of, may_read

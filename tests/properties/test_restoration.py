@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tests.properties.steps import runs
+from tests.support.long_story import story
 
 from segue.core.base.token_estimate import estimate
 from segue.core.brief.compose import compose
@@ -24,7 +24,6 @@ from segue.core.resume.restoration import (
 from segue.core.runs.digest import fold
 from segue.core.runs.quotable import gather
 from segue.core.runs.steps import Step
-from segue.testing.transcripts.story import story
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=400)
 LINES = st.lists(

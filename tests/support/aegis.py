@@ -20,12 +20,12 @@ import pytest
 from tests.support.server import SegueServer
 
 VERSION = "2.7.0"
-ENVIRONMENT = dict(os.environ)  # before tests take the home away: pip finds its settings there
+ENVIRONMENT = dict(os.environ)  # before tests replace HOME, where pip finds its settings
 CACHE = Path(os.environ.get("SEGUE_PEERS_CACHE") or Path.home() / ".cache" / "segue-peers")
 
 
 def installed() -> Path:
-    """The folder of the SDK; the test is skipped, and it is said why, if it cannot be had."""
+    """The folder of the SDK; if it cannot be installed, the test is skipped with the reason."""
     folder = CACHE / f"aegis-memory-{VERSION}"
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:
@@ -51,7 +51,7 @@ def sdk() -> Any:
 
 
 class Async:
-    """An asynchronous client, called as the other one is."""
+    """An asynchronous client with the synchronous client's interface."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

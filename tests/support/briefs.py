@@ -1,4 +1,4 @@
-"""Briefs of a few steps, and what stands behind a label in one."""
+"""Briefs of a few steps, and the text after a label in one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GOAL = "Rework the invoice parser so that amounts are kept in cents"
 
 
 def brief(*steps: Step, budget: int = 2_048, probe: Probe | None = None) -> str:
-    """What the next run is told after these steps."""
+    """The brief for the next run after these steps."""
     return compose(facts([fold(steps)], probe=probe, agent="codex"), budget, "segue show run-1 --timeline")
 
 
@@ -23,6 +23,6 @@ def brief_with_goal(*steps: Step) -> str:
 
 
 def line(text: str, label: str) -> str:
-    """What stands behind a label; "" where it is not there."""
+    """The text after a label; empty if the label is missing."""
     found = [one for one in text.split("\n") if re.match(rf"{label}(?: \([^)]*\))?:", one)]
     return found[0].partition(": ")[2] if found else ""

@@ -1,4 +1,5 @@
-"""Servers and agents that tests start end with the process that started them, also when it is killed."""
+"""Makes servers and agents that tests start end with the process that started them, even if that is
+killed."""
 
 from __future__ import annotations
 

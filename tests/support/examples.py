@@ -1,6 +1,7 @@
-"""How many examples a property is tried with: as it says, times a share that the kind of run chooses.
+"""How many examples a property is tested with: the number that it declares, times a factor for the kind of
+test run.
 
-``SEGUE_EXAMPLES`` is the share: a half by default (each run draws others), a tenth for ``make test-quick``,
+``SEGUE_EXAMPLES`` is the factor: a half by default (each run draws others), few for ``make test-quick``,
 ten times as many for ``make soak``.
 """
 
@@ -12,21 +13,21 @@ from typing import Any
 from hypothesis import settings
 
 SHARE = float(os.environ.get("SEGUE_EXAMPLES", "0.5"))
-"""Read when it is imported, because tests see no settings of yours."""
+"""Read at import, because tests do not see your environment."""
 USUAL = 100
 
 
 def share_of(count: int) -> int:
-    """So many examples in a run of this kind."""
+    """The number of examples in this kind of test run."""
     return max(1, round(count * SHARE))
 
 
 def examples(count: int, **more: Any) -> settings:
-    """For a property that wants another number than the usual one."""
+    """A decorator for a property that needs another number of examples than usual."""
     return settings(max_examples=share_of(count), **more)
 
 
 def use() -> None:
-    """Make it so for every property that says nothing."""
+    """Set the default for every property without a number of its own."""
     settings.register_profile("segue", deadline=None, print_blob=True, max_examples=share_of(USUAL))
     settings.load_profile("segue")

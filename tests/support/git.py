@@ -18,7 +18,7 @@ class Repository:
             self.git("init", "-q")
 
     def git(self, *words: str, at: float | None = None, ok: bool = True, author: str = "") -> str:
-        """Run git; ``at`` is when it says that it is."""
+        """Run git; ``at`` is the time that it takes for now."""
         more = (
             {"GIT_AUTHOR_DATE": f"@{int(at)} +0000", "GIT_COMMITTER_DATE": f"@{int(at)} +0000"} if at else {}
         )
@@ -45,7 +45,7 @@ class Repository:
         at: float | None = None,
         author: str = "",
     ) -> str:
-        """Write files, commit all of the tree, give the commit."""
+        """Write files, commit the whole tree, and return the commit."""
         self.write(files or {})
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", subject, at=at, author=author)

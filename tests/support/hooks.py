@@ -30,7 +30,7 @@ class Agent:
         return answered(str(self.data), self.agent, event, payload, self.env)
 
     def call(self, event: str, native: str = "now-1", **told: Any) -> dict[str, Any]:
-        """What the agent is told, as JSON; empty for nothing."""
+        """The reply to the agent as JSON; empty if there is none."""
         base = {"session_id": native, "cwd": str(self.project), "hook_event_name": event}
         said = self.raw(event, json.dumps({**base, **told}).encode())
         return dict(json.loads(said)) if said.startswith(b"{") else {"text": said.decode()} if said else {}

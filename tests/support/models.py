@@ -1,4 +1,4 @@
-"""A server on loopback that replays answers of models, and shapes of them as providers send them."""
+"""A server on loopback that replays models' answers, and answers in the formats of several providers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from segue.services.models.config import ModelChoice, model_choice, model_config
 
 
 class Reply(NamedTuple):
-    """An answer as it goes over the wire."""
+    """An answer as it is sent."""
 
     body: bytes
     status: int = 200
     headers: Mapping[str, str] = {}
     wait_seconds: float = 0.0
     trickle_seconds: float = 0.0
-    """Between two bytes."""
+    """The pause between two bytes."""
 
 
 class Seen(NamedTuple):
-    """A request as it came."""
+    """A request as it was received."""
 
     path: str
     headers: dict[str, str]
@@ -143,4 +143,4 @@ DECIDED = {
     "text": "Decided to use HS256 because there is one issuer",
     "evidence": ["s4"],
 }
-"""A claim that holds of the work in ``run_kit``."""
+"""A claim that holds for the work in ``run_kit``."""

@@ -1,4 +1,4 @@
-"""Programs run as somebody whom permissions bind, whoever runs the tests."""
+"""Runs programs as a user to whom file permissions apply, whoever runs the tests."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import sys
 
 import pytest
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: capabilities are of Linux")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: only Linux has capabilities")
 
 
 def as_anybody(*words: str) -> subprocess.CompletedProcess[str]:
-    """A command of Segue."""
+    """Run a command of Segue."""
     return run_as_anybody("-m", "segue", *words)
 
 
 def run_as_anybody(*words: str) -> subprocess.CompletedProcess[str]:
-    """A program of this Python."""
+    """Run a program with this Python."""
     return subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, timeout=60, preexec_fn=_like_anybody
     )
 
 
 def _like_anybody() -> None:
-    """Root may write everywhere: without these two it is as everybody else is."""
+    """Drop the two capabilities that let root read and write everywhere."""
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None)
         for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH

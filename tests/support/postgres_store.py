@@ -1,4 +1,4 @@
-"""The Postgres that tests share: one server a process of the tests, a namespace a test.
+"""The Postgres that tests share: one server for each test process, one namespace for each test.
 
 A test that kills or fills a server starts one of its own (``tests.support.postgres``).
 """
@@ -19,7 +19,7 @@ needs_postgres = pytest.mark.skipif(binaries() is None, reason="NOT TESTED: no p
 
 
 def shared(plain: bool = False) -> PostgresServer:
-    """The server of this process; ``plain``: one without pgvector."""
+    """The server of this process; with ``plain``, one without pgvector."""
     return _shared(plain)
 
 
@@ -31,7 +31,7 @@ def _shared(plain: bool) -> PostgresServer:
 
 
 def namespace_of(place: Path | str) -> str:
-    """A namespace of its own for a folder, the same for the same one."""
+    """A namespace for a folder; the same folder always has the same one."""
     return "t" + hashlib.sha256(str(place).encode()).hexdigest()[:20]
 
 

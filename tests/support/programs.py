@@ -1,4 +1,4 @@
-"""The real agents, by npm, in a folder that is kept between runs.
+"""The real agents, installed by npm in a folder that is kept between test runs.
 
 Versions are pinned. Install scripts of packages are not run: what they would do, a link to the native
 program, is done here. An installation is used only once it has answered with its version.
@@ -46,11 +46,11 @@ PROGRAMS = {
 
 
 class CannotInstall(Exception):
-    """The program cannot be had here; the text says why."""
+    """The program cannot be installed here; the text says why."""
 
 
 def npm() -> str:
-    """Where npm is; CannotInstall without one."""
+    """The path of npm. Raises CannotInstall if there is none."""
     found = shutil.which("npm")
     if not found or not shutil.which("node"):
         raise CannotInstall("npm and node were not found on PATH")
@@ -58,7 +58,7 @@ def npm() -> str:
 
 
 def installed(agent: str, cache: Path) -> Path:
-    """The folder that has an agent's command, installed now if it is not; one process at a time."""
+    """The folder with an agent's command, which is installed if necessary; one process at a time."""
     program = PROGRAMS[agent]
     folder = cache / f"{agent}-{program.version}"
     if not (folder / "works").exists():
@@ -113,7 +113,7 @@ def _npm_install(folder: Path, *packages: str) -> None:
 
 
 def search_path() -> str:
-    """A PATH of the system and of node, without what the developer put there."""
+    """A PATH with the system's folders and node's, without the developer's own."""
     node = shutil.which("node")
     folders = [os.path.dirname(node)] if node else []
     return ":".join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin"]))

@@ -1,4 +1,4 @@
-"""Segue servers for tests of the store ``remote``: the real one, shared, and a small one that obeys.
+"""Segue servers for tests of the remote store: the real one, shared, and a small one that tests control.
 
 The small one (``Portal``) is real HTTP in front of an embedded store, in this process: a key for each role,
 one route, problems as JSON, and whatever a test wants to happen in between. ``Cutting`` is a network that
@@ -36,7 +36,7 @@ KEY = "test-key-of-an-admin"
 
 
 class Access(access.Access):
-    """What a key gives."""
+    """What a key gives access to."""
 
     role: str = "admin"
     project: str = "default"
@@ -48,7 +48,7 @@ class _Server(ThreadingHTTPServer):
     open: set[socket.socket]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Remember who is connected: a server that ends ends these too."""
+        """Remember connections, so that stopping the server closes them, too."""
         self.open = {one for one in getattr(self, "open", set()) if one.fileno() >= 0} | {request}
         super().process_request(request, client_address)
 
@@ -59,7 +59,7 @@ class _Server(ThreadingHTTPServer):
                 one.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that is gone is no fault."""
+        """Ignore errors of clients that are gone."""
 
 
 class Portal:
@@ -107,7 +107,7 @@ class Portal:
                 *_, port, method = self.path.split("/")
                 server.calls.append(f"{port}/{method}")
                 if access is None:
-                    return self._problem(401, {"code": "not_known", "detail": "no key of this server"})
+                    return self._problem(401, {"code": "not_known", "detail": "not a key of this server"})
                 if body and self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
                 try:
@@ -143,9 +143,8 @@ class Portal:
 
 
 class Cutting:
-    """A way to a server that loses answers, requests, or both: what ``cuts`` says of a request's path.
-
-    It is asked for each and says ``""`` (all is well), ``answer`` (the server did it, nobody hears of it) or
+    """A proxy to a server that loses answers or requests. ``cuts`` is called with the path of each request
+    and returns ``""`` (nothing is lost), ``answer`` (the server carries it out, but the answer is lost) or
     ``request`` (it never arrives)."""
 
     def __init__(self, port: int, cuts: Callable[[str], str] = lambda _: "") -> None:
@@ -211,7 +210,8 @@ class Cutting:
 
 @cache
 def shared() -> SegueServer:
-    """The real server of this process of the tests: a project a test, so that nobody sees another's."""
+    """The real server of this test process, with a project for each test, so that tests do not see each
+    other's data."""
     server = temporary().start()
     atexit.register(server.stop)
     return server

@@ -1,4 +1,4 @@
-"""A server and the command line on one store: what a route answers is what the command prints."""
+"""A server and the command line on one store, to compare what a route returns with what a command prints."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def printed(server: SegueServer, folder: Path, *words: str) -> Any:
 
 
 def done(answer: tuple[int, Any, dict[str, str]], status: int = 200) -> Any:
-    """The body of an answer that must be this status."""
+    """The body of a response, which must have this status."""
     assert answer[0] == status, answer[:2]
     return answer[1]
 
 
 def begun(server: SegueServer, id: str, *items: str, **more: Any) -> str:
-    """A session of this id."""
+    """A new session with this id."""
     made = done(
         server.ask("POST", "/v1/sessions", {"goal": f"goal of {id}", "items": items, "id": id, **more}), 201
     )
@@ -61,7 +61,7 @@ def begun(server: SegueServer, id: str, *items: str, **more: Any) -> str:
 def raw(
     server: SegueServer, method: str, path: str, body: bytes = b"", **headers: str
 ) -> tuple[int, bytes, Any]:
-    """A request as it is, without what a client would add."""
+    """Send a request as it is, without the headers that a client would add."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body or None, {"Authorization": f"Bearer {server.token}", **named})

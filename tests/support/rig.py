@@ -39,7 +39,7 @@ class Finished(Value):
 
     @property
     def native(self) -> str:
-        """The agent's own id of the conversation, from what it printed; "" if it did not say."""
+        """The agent's own id of the conversation, from its output; empty if that has none."""
         for record in _records(self.out):
             for key in ("session_id", "thread_id", "sessionID"):
                 if isinstance(record.get(key), str):
@@ -59,7 +59,7 @@ class Running:
         return self.process.pid
 
     def wait(self, seconds: float = 90.0) -> Finished:
-        """Wait for its end; whoever does not come to an end is killed, and its code is -9."""
+        """Wait for its end; if it takes too long it is killed, and its code is -9."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -71,7 +71,7 @@ class Running:
         )
 
     def kill(self) -> None:
-        """kill -9 the agent, with its launcher, and nothing of what its tools started."""
+        """kill -9 the agent and its launcher, but nothing that its tools started."""
         cache = str(self._rig.cache)
         own = [self.pid, *(pid for pid in descendants(self.pid) if cache in _command_line(pid))]
         for pid in reversed(own):
@@ -114,7 +114,8 @@ class Rig:
     # -- the world -----------------------------------------------------------------------------
 
     def environment(self, **more: str) -> dict[str, str]:
-        """What a process in the rig sees: nothing of ours but the folder of this Python and of Segue."""
+        """The environment of a process in the rig: nothing of ours but the folder of this Python and of
+        Segue."""
         path = ":".join([*map(str, self.bins), str(Path(sys.executable).parent), search_path()])
         known = {
             "PATH": path, "HOME": str(self.home), "TERM": "xterm", "LANG": "C.UTF-8",
@@ -145,8 +146,8 @@ class Rig:
         first: Sequence[str] = (),
         **environment: str,
     ) -> Running:
-        """An agent without a screen, at work on a prompt; ``first`` and ``more`` are words for its command
-        line, right behind its name and before the prompt."""
+        """Start an agent without a screen on a prompt; ``first`` and ``more`` are words for its command line,
+        right after its name and before the prompt."""
         command, *options = COMMAND[agent](resume)
         return self.spawn([command, *first, *options, *more, prompt], name=agent, **environment)
 
@@ -154,11 +155,11 @@ class Rig:
         self, agent: str, prompt: str, *more: str, resume: str = "", first: Sequence[str] = (),
         seconds: float = 90.0, **environment: str,
     ) -> Finished:  # fmt: skip
-        """An agent's work from its start to its end."""
+        """Run an agent from its start to its end."""
         return self.start(agent, prompt, *more, resume=resume, first=first, **environment).wait(seconds)
 
     def spawn(self, words: Sequence[str], *, name: str = "command", **environment: str) -> Running:
-        """Any command in the rig, in a process group of its own."""
+        """Start any command in the rig, in a process group of its own."""
         self._count += 1
         out, err = (self.logs / f"{self._count:02d}-{name}.{kind}" for kind in ("out", "err"))
         with out.open("wb") as to_out, err.open("wb") as to_err:
@@ -169,13 +170,13 @@ class Rig:
         return Running(self, process, out, err)
 
     def screen(self, command: str, **environment: str) -> Screen:
-        """What a user types into a shell, in a terminal: for the agents' own screens."""
+        """Run what a user types into a shell, in a terminal, for the agents' own screens."""
         return Screen(
             ["/bin/sh", "-c", command], folder=self.work, environment=self.environment(**environment)
         )
 
     def segue(self, *words: str, seconds: float = 60.0, **environment: str) -> Finished:
-        """A command of Segue, as a user of the rig would give it."""
+        """Run a command of Segue, as a user of the rig would."""
         return self.spawn([sys.executable, "-m", "segue", *words], name="segue", **environment).wait(seconds)
 
     def end_all(self) -> None:
@@ -309,7 +310,7 @@ assert set(COMMAND) == set(PROGRAMS)
 
 
 def descendants(pid: int) -> list[int]:
-    """The children of a process, and theirs, as /proc tells now."""
+    """The children of a process, and theirs, according to /proc."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         with suppress(OSError, ValueError, IndexError):
@@ -330,7 +331,7 @@ def _command_line(pid: int) -> str:
 
 
 def _records(text: str) -> list[dict[str, Any]]:
-    """The JSON objects in what was printed: one for all, or one a line."""
+    """The JSON objects in an output: a single one, or one per line."""
     found = []
     for piece in (text, *text.splitlines()):
         with suppress(ValueError):

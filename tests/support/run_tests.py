@@ -1,4 +1,4 @@
-"""``python -m tests.support.run_tests ARGUMENTS…``: pytest, of which nothing is left when it is over.
+"""``python -m tests.support.run_tests ARGUMENTS…``: runs pytest and leaves nothing behind.
 
 However it ends (a worker is killed, the runner fails, Ctrl-C, a kill of the whole run), the tests that were
 running are named, and every process that they started is ended, servers and agents in sessions of their own
@@ -23,26 +23,27 @@ from pathlib import Path
 
 from tests.support.running import TELL_STACKS, VARIABLE, heed_signals, left_behind, notes_in, text_of
 
-PREFIX = "segue-tests-"
+PREFIX = "tests-of-the-house-"  # without the name that tests look for in what agents keep
 LOOK_SECONDS = 0.2
 INTERRUPT_SECONDS = 30.0
-"""So long pytest has to end after a signal; then it is ended."""
+"""How long pytest may take to end after a signal before it is killed."""
 IDLE_SECONDS_MAX = 300.0
-"""So long no test may be running before the run counts as stuck."""
+"""How long no test may be running before the run counts as stuck."""
 STACKS_SECONDS = 1.0
-"""What a process has to write the stacks of its threads before it is killed."""
+"""How long a process may take to write the stacks of its threads before it is killed."""
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_BYTES_MIN = 8 << 30
-"""The tests write there if so much is free: they prove what a kill leaves, not what a power cut does."""
+"""The tests write to memory if this much is free: they check what a kill leaves, not what a power cut
+does."""
 LEAVE_SECONDS, TERM_SECONDS, KILL_SECONDS = 3.0, 3.0, 30.0
-"""What tests left behind may end by itself, then is asked to, then is killed."""
+"""Processes that tests left behind may end by themselves, then are asked to, then are killed."""
 PR_SET_CHILD_SUBREAPER = 36
 STUCK = 3
 """The exit code of a run that is stuck: pytest's own for an internal error."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run pytest with these arguments; its exit code, or 128 and the signal that ended it."""
+    """Run pytest with these arguments, and return its exit code, or 128 plus the signal that ended it."""
     scratch = _scratch()
     notes = scratch / "notes"
     _adopt_orphans()
@@ -68,7 +69,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _scratch() -> Path:
-    """A folder for all that the tests write: in memory, if there is room and nobody named another place."""
+    """A folder for everything that the tests write: in memory, if there is room and no other folder was
+    named."""
     place = Path(tempfile.gettempdir())
     if "TMPDIR" not in os.environ and MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
         place = MEMORY_FOLDER if shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES_MIN else place
@@ -133,7 +135,7 @@ def _watch(tests: subprocess.Popen[bytes], notes: Path, alive: int, interrupted:
 
 
 def _end_hanging(pid: int) -> None:
-    """Have the stacks of a process written, and kill it."""
+    """Make a process write its stacks, and kill it."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, TELL_STACKS)
         time.sleep(STACKS_SECONDS)
@@ -142,7 +144,7 @@ def _end_hanging(pid: int) -> None:
 
 @contextlib.contextmanager
 def _handing_on(to: int) -> Iterator[list[float]]:
-    """Within the block signals go to that process; when they came is in the list."""
+    """Within the block, pass signals on to a process; the list has the times at which they came."""
     came: list[float] = []
 
     def hand_on(number: int, _: object) -> None:
@@ -168,7 +170,7 @@ def _adopt_orphans() -> None:
 
 
 def _clear(notes: Path, patience_seconds: float) -> None:
-    """End what the tests left behind, and say which ones were running."""
+    """End what the tests left behind, and say which tests were running."""
     deadline = time.monotonic() + patience_seconds
     while (left := _below()) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -195,7 +197,7 @@ def _end_all(number: signal.Signals, seconds: float) -> None:
 
 
 def _below() -> dict[int, str]:
-    """The commands of all processes below us that live; children of ours that have ended are taken off."""
+    """The commands of all living processes below us; our own children that have ended are reaped."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

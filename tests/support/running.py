@@ -1,4 +1,4 @@
-"""A plugin of pytest: whatever ends a process of the tests, the test that it was running is named.
+"""A pytest plugin: whatever ends a test process, the test that it was running is named.
 
 Each process writes the name of its test into a file of its own (a note) and empties it when the test is over.
 Whoever outlives it reads the notes that are left: the controller at the end of its run, or
@@ -29,11 +29,11 @@ from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 VARIABLE = "SEGUE_TESTS_NOTES"
 """The folder of the notes; the plugin makes one where it is not set."""
 AGAIN_SECONDS = 10.0
-"""The alarm rings again: an exception may be swallowed where it is raised."""
+"""The alarm is repeated, because an exception may be swallowed where it is raised."""
 TEARDOWN_SECONDS = 30.0
-"""What is left for a teardown after a test took all of its time."""
+"""The time for a teardown after a test has used up its own."""
 END_SECONDS = 60.0
-"""So long after its limit a test that goes on is ended with its process."""
+"""How long after its limit a test that is still running is ended with its process."""
 TELL_STACKS = signal.SIGUSR2
 IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
 
@@ -47,7 +47,7 @@ class Note(NamedTuple):
     phase: str
     began: float
     until: float
-    """Both in seconds since 1970; 0, if there is no limit."""
+    """Both are seconds since 1970; 0 if there is no limit."""
     stacks: str = ""
 
     def __str__(self) -> str:
@@ -62,13 +62,13 @@ def notes_in(folder: Path) -> list[Note]:
         try:
             pid, test, phase, began, until = path.read_text().split("\t")
         except (OSError, ValueError):
-            continue  # it runs none, or is just writing
+            continue  # it runs no test, or is writing its note right now
         found.append(Note(path.stem, int(pid), test, phase, float(began), float(until)))
     return found
 
 
 def left_behind(folder: Path) -> list[Note]:
-    """The notes of processes that ended while they ran a test; each is told once."""
+    """The notes of processes that ended while they ran a test; each is reported once."""
     found = []
     for note in notes_in(folder):
         stacks = folder / f"{note.process}.stacks"
@@ -79,12 +79,12 @@ def left_behind(folder: Path) -> list[Note]:
 
 
 def text_of(notes: list[Note]) -> str:
-    """The notes as a report has them."""
+    """The notes as text for a report."""
     return "\n".join(["running when their process ended:", *map(str, notes)])
 
 
 class Running:
-    """Notes what is run, and rings when it takes too long."""
+    """Notes which test is running, and raises an alarm when it takes too long."""
 
     def __init__(self, folder: Path, process: str) -> None:
         self._note = os.open(folder / f"{process}.running", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -109,9 +109,7 @@ class Running:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
         self._timeout, self._began = None, time.time()
         done = yield
-        os.ftruncate(
-            self._note, 0
-        )  # and not where the runner itself failed: then the note is what names the test
+        os.ftruncate(self._note, 0)  # but not if the runner itself failed: the note then names the test
         return done
 
     @pytest.hookimpl(tryfirst=True)
@@ -121,9 +119,7 @@ class Running:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_timeout_cancel_timer(self, item: pytest.Item) -> bool:
-        if item.config.getoption(
-            "usepdb"
-        ):  # a failure is looked at; else the limit holds for the teardown too
+        if item.config.getoption("usepdb"):  # a debugger may be open; else the limit holds for the teardown
             self._timeout = None
         return True
 
@@ -159,7 +155,7 @@ class Running:
 
 
 class Controller:
-    """Hands the folder to its workers, and tells at the end what was left."""
+    """Passes the folder to its workers, and reports at the end what was left."""
 
     def __init__(self, folder: Path, *, own: bool) -> None:
         self._folder = folder
@@ -179,7 +175,7 @@ class Controller:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to note in every process, and to read what others noted in the one that outlives them."""
+    """Start taking notes in every process and, in the controller, reading those of the others."""
     heed_signals()
     worker: dict[str, Any] | None = getattr(config, "workerinput", None)
     if worker is None:

@@ -21,7 +21,7 @@ def work(
     native: str = "run-1", cwd: str = "/src/shop", ends: bool = True, secret: str = "", parent: str = "",
     calls: int = 2,
 ) -> list[Step]:  # fmt: skip
-    """A run: a prompt, a plan, some calls, one of which failed; with ``ends`` the turn is over."""
+    """A run: a prompt, a plan, and some calls, one of which failed; with ``ends``, the turn is over."""
     t = time.time() - HOUR if at is None else at
     steps: list[Step] = [
         Start(t, "start", native=native, cwd=cwd, branch=branch, parent=parent),
@@ -47,7 +47,7 @@ def work(
 def place(
     home: Path, project: Path, agent: str = "codex", *, native: str = "run-1", old: float = HOUR, **more: Any
 ) -> Path:
-    """A transcript in its place, last written so many seconds ago."""
+    """Write a transcript to its place, last changed so many seconds ago."""
     at = time.time() - old
     steps = work(at=at, native=native, cwd=str(project), **more)
     path = placed(agent, steps, home=home, native=native, cwd=str(project))
@@ -57,7 +57,7 @@ def place(
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """What Segue is told: a home of the test's own."""
+    """The environment for Segue, with a home of the test's own."""
     return {"HOME": str(home), "SEGUE_HOME": str(home / "segue"), "SEGUE_EMBEDDER": "hash", **more}
 
 

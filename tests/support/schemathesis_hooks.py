@@ -1,4 +1,4 @@
-"""What schemathesis is told of a server: names of what is there, so that it does more than miss it."""
+"""Hooks for schemathesis: they provide names that exist on the server, so that requests find something."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KNOWN: dict[str, list[str]] = json.loads(os.environ.get("REST_KNOWN", "{}"))
 
 @schemathesis.hook
 def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Three of four names in paths become names of what is there."""
+    """Replace three of four names in paths by names that exist."""
     if not path_parameters:
         return path_parameters
     found = dict(path_parameters)
@@ -26,5 +26,5 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
 
 @schemathesis.hook
 def map_headers(context: Any, headers: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The key is of one project: naming others would only be refused."""
+    """Remove headers that name other projects: the key belongs to one, so they would only be refused."""
     return {name: value for name, value in (headers or {}).items() if name.lower() != "segue-project"}

@@ -1,7 +1,7 @@
 """A terminal for an agent's own screen: what is drawn is read, and what it asks of a terminal is answered.
 
-It draws nothing itself. A few questions (where is the cursor, what are you, which colours) are those on
-which a screen waits before it begins; the answers are those of a plain one.
+It draws nothing itself. A screen waits for answers to a few questions (where the cursor is, the type of the
+terminal, its colours) before it begins; they get the answers of a plain terminal.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Screen:
 
     @property
     def text(self) -> str:
-        """All that was drawn so far, without what moves and colours it, on one line."""
+        """Everything drawn so far on one line, without control sequences."""
         return " ".join(_SIGNS.sub(b" ", self._drawn).decode("utf-8", "replace").split())
 
     def press(self, keys: str) -> None:
-        """What a user would press."""
+        """Press keys, as a user would."""
         os.write(self._ours, keys.encode())
 
     def wait_for(self, text: str, seconds: float = 60.0) -> bool:

@@ -22,7 +22,7 @@ from tests.support.children import ends_with_us
 
 
 class SegueServer:
-    """A server with a data folder of its own, or on the store that is named."""
+    """A server with a data folder of its own, or on another store."""
 
     def __init__(
         self, home: Path | str, store: str = "", *, options: Sequence[str] = (), port: int = 0,
@@ -37,17 +37,17 @@ class SegueServer:
         self.token = ""
         self.log = self.home / "server.log"
         self.failpoint = ""
-        """Where it dies, as ``store.append.after_commit:2``; looked at when it starts."""
+        """The failpoint at which it dies, as ``store.append.after_commit:2``; read when it starts."""
         self._options = list(options)
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> SegueServer:
-        """Listen; returns when it does."""
+        """Start the server, and wait until it listens."""
         self.launch()
         return self.listening()
 
     def launch(self) -> None:
-        """Begin to start, and do not wait for it."""
+        """Start the server without waiting for it."""
         self.home.mkdir(parents=True, exist_ok=True)
         dying = ["-m", "segue.testing.failpoints", self.failpoint, "--"] if self.failpoint else []
         words = [sys.executable, *dying, "-m", "segue", "--json", "serve", "--port", str(self.port)]
@@ -66,7 +66,7 @@ class SegueServer:
         return self
 
     def first_key(self) -> str:
-        """A key of all projects, made on the server's machine before it is started."""
+        """A key for all projects, made on the server's machine before the server is started."""
         words = ["--json", "key", "create", "--project", "*", "--role", "admin"]
         self.home.mkdir(parents=True, exist_ok=True)
         made = subprocess.run(
@@ -96,11 +96,11 @@ class SegueServer:
         return self._process.pid
 
     def kill(self) -> None:
-        """SIGKILL: whatever was under way is over."""
+        """Send SIGKILL: whatever was under way is lost."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> int:
-        """SIGTERM, and wait for its end; the exit code."""
+        """Send SIGTERM, wait for the end, and return the exit code."""
         return self._end(signal.SIGTERM)
 
     def _end(self, how: signal.Signals) -> int:
@@ -125,7 +125,8 @@ class SegueServer:
     def ask(
         self, method: str, path: str, body: Any = None, *, token: str | None = None, **headers: str
     ) -> tuple[int, Any, dict[str, str]]:
-        """(status, decoded body, headers) of a request; ``token`` by default that of the first key."""
+        """Send a request, and return status, decoded body and headers; ``token`` defaults to that of the
+        first key."""
         request = urllib.request.Request(self.url + path, method=method)
         given = self.token if token is None else token
         if given:
@@ -173,5 +174,5 @@ def _decoded(body: bytes) -> Any:
 
 
 def temporary() -> SegueServer:
-    """One in a folder that the system clears."""
+    """A server in a temporary folder."""
     return SegueServer(tempfile.mkdtemp(prefix="segue-server-"))

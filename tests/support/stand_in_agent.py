@@ -1,8 +1,7 @@
-"""A stand-in for Claude Code, for tests without npm: its command line, its transcript, and a life as told.
-
-What each launch does stands in ``$STANDIN/lives.json``, a list of objects: ``write`` a file, use up
-``tokens``, ``call`` without a result, print a ``fault`` with a ``status``, be ``silent``, then end by
-``exit`` or ``signal``. Prompts are kept in ``$STANDIN/prompts.jsonl``.
+"""A stand-in for Claude Code, for tests without npm: its command line, its transcript, and a scripted life.
+What each launch does is in ``$STANDIN/lives.json``, a list of objects: ``write`` a file, use up ``tokens``,
+``call`` without a result, print a ``fault`` with a ``status``, be ``silent``, then end by ``exit`` or
+``signal``. Prompts are kept in ``$STANDIN/prompts.jsonl``.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from segue.core.runs.steps import Call, End, Model, Prompt, Result, Say, Start, Step, Usage
-from segue.core.runs.steps import Fault as Refused
+from segue.core.runs.steps import Call, End, Fault as Refused, Model, Prompt, Result, Say, Start, Step, Usage
 from segue.testing.transcripts import placed
 
 
@@ -30,7 +28,7 @@ def main() -> None:
     chosen = "--resume" if resumed else "--session-id"
     native = (
         words[words.index(chosen) + 1] if chosen in words else str(uuid.uuid4())
-    )  # with a screen it chooses
+    )  # with a screen, it chooses the id itself
     told = {"prompt": words[-1], "native": native, "resumed": resumed, "pid": os.getpid()}
     with (folder / "prompts.jsonl").open("a") as file:
         file.write(json.dumps(told) + "\n")

@@ -8,9 +8,7 @@ import pytest
 from tests.support.postgres_store import needs_postgres, url_for
 from tests.support.server import SegueServer
 from tests.surfaces import test_aegis_sdk as sdk
-from tests.surfaces.test_aegis_sdk import another as another
-from tests.surfaces.test_aegis_sdk import client as client
-from tests.surfaces.test_aegis_sdk import key as key
+from tests.surfaces.test_aegis_sdk import another as another, client as client, key as key
 
 pytestmark = needs_postgres
 

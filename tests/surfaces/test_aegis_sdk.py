@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.support.aegis import client_of
-from tests.support.aegis import server as server
+from tests.support.aegis import client_of, server as server
 from tests.support.server import SegueServer
 
 _numbers = itertools.count()

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.support.long_story import facts, story
 from tests.surfaces.conftest import Cli
 
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import facts, story
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 from tests.surfaces.conftest import Cli
+from tests.tidy.docs_completion import LISTS, generated
 
-from segue.surfaces.cli.completion import FOLDER, LISTS, SHELLS, generated, script
+from segue.surfaces.cli.commands.completion import FOLDER, SHELLS
 
 WAIT_SECONDS = 30.0
 QUIET_SECONDS = 0.1
@@ -72,7 +73,7 @@ class Terminal:
         self._seen = ""
         loaded = folder / "functions" / "_segue"
         loaded.parent.mkdir()
-        loaded.write_text(script(shell))
+        loaded.write_text((FOLDER / f"segue.{shell}").read_text())
         self.pid, self._master = pty.fork()
         if self.pid == 0:
             environment = {
@@ -166,7 +167,7 @@ def test_without_a_shell_it_asks_which(cli: Cli) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_committed_scripts_are_what_the_parsers_say(shell: str) -> None:
-    assert script(shell) == generated(shell), "run `make docs`"
+    assert (FOLDER / f"segue.{shell}").read_text() == generated(shell), "run `make docs`"
 
 
 def test_printing_a_script_needs_no_shtab(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:

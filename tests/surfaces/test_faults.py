@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.long_story import story
 from tests.support.other_user import as_anybody, linux
 from tests.surfaces.conftest import Cli
 
 from segue import __version__, errors
 from segue.surfaces.cli.main import main
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import story
 
 DESTRUCTIVE = re.compile(r"\brm\b|--yes|--force|delete|segue (abandon|scrub|drop|cleanup(?! --restore))\b")
 EXAMPLES: list[errors.SegueError] = [
@@ -150,12 +150,12 @@ def test_a_session_that_is_over_takes_no_work(started: Cli) -> None:
 
 def test_nothing_to_undo_is_refused(cli: Cli) -> None:
     cli("start", "g", "--id", "a")
-    assert "can be taken back" in cli("undo", code=65).err
+    assert "can be undone" in cli("undo", code=65).err
 
 
 def test_an_unknown_checkpoint_names_those_that_exist(started: Cli) -> None:
     started("checkpoint", "--name", "before")
-    assert "there are: before" in started("rewind", "after", code=64).err
+    assert "checkpoints: before" in started("rewind", "after", code=64).err
 
 
 @pytest.mark.parametrize("place", ["project", "home"])

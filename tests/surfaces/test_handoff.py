@@ -34,7 +34,7 @@ def test_an_undo_of_a_taking_says_that_it_stays_taken(started: Cli) -> None:
     offer = started("handoff", "--accept", "--actor", "codex", "--json").value["offer"]["id"]
     out = started("undo").out
     assert "undone: note: taken over by codex: tests are red" in out
-    assert f"not undone: codex took offer {offer}; `segue handoff --to NAME` offers anew" in out
+    assert f"not undone: codex took offer {offer}; `segue handoff --to NAME` makes a new one" in out
     started("note", "on my own")
     assert "stays" not in started("undo").out
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from tests.surfaces.conftest import Cli
+from tests.tidy.docs_cli import TARGET, reference
 
 import segue
 from segue.surfaces.cli.command import find
 from segue.surfaces.cli.main import _split
-from segue.surfaces.cli.reference import TARGET, reference
 from segue.surfaces.cli.table import GROUPS, TABLE
 
 ROOT = Path(__file__).parents[2]

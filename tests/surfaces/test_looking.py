@@ -122,7 +122,7 @@ def test_status_and_hold_name_the_living_holder_and_writes_warn(started: Cli) ->
         assert "segue: warning: codex (run-7, pid" in ran.err
         assert "has held this session since" in ran.err
         assert "has held this session since" in started("note", "y", "--json").value["warnings"][0]
-        assert "session jwt is held by codex" in started("hold", "--", "true", code=66).err
+        assert "session jwt has been held by codex" in started("hold", "--", "true", code=66).err
     assert started("note", "z").err == ""
 
 

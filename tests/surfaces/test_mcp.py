@@ -162,10 +162,10 @@ def _timeless(value: Any) -> Any:
     [
         ("nothing", {}, "there is no tool"),
         ("recall", {}, "needs query"),
-        ("recall", {"query": "x", "limit": "many"}, "of a wrong kind"),
+        ("recall", {"query": "x", "limit": "many"}, "has the wrong type"),
         ("plan", {"goals": "x"}, "takes no goals"),
-        ("feature", {"action": "attest", "name": "f"}, "of a wrong kind"),
-        ("checkpoint", {"done": [1]}, "of a wrong kind"),
+        ("feature", {"action": "attest", "name": "f"}, "has the wrong type"),
+        ("checkpoint", {"done": [1]}, "has the wrong type"),
         ("checkpoint", {"note": "-"}, "the text is empty"),  # it reads no standard input
     ],
 )

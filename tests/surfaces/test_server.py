@@ -195,6 +195,16 @@ def test_a_packed_request_is_unpacked(server: SegueServer) -> None:
     assert status == 201
 
 
+@pytest.mark.parametrize("body", [b"plain words", gzip.compress(b'{"role": "reader"}')[:-6]])
+def test_a_body_that_is_no_whole_gzip_is_a_wrong_request_and_not_a_large_one(
+    server: SegueServer, body: bytes
+) -> None:
+    status, answer, _ = raw(
+        server, "POST", "/v1/keys", body, Content_Type="application/json", Content_Encoding="gzip"
+    )
+    assert status == 400 and b"gzip" in answer
+
+
 def test_a_client_that_takes_gzip_gets_large_answers_packed(server: SegueServer) -> None:
     status, body, headers = raw(server, "GET", "/openapi.json", Accept_Encoding="gzip")
     assert status == 200 and headers["content-encoding"] == "gzip"

@@ -22,8 +22,7 @@ from segue.core import event_kinds as ev
 from segue.core.base import canonical
 from segue.core.features.events import CheckRan
 from segue.core.features.verdict import definition_of
-from segue.core.sessions import commands as do
-from segue.core.sessions import feature_commands as fc
+from segue.core.sessions import commands as do, feature_commands as fc
 from segue.services.features.import_export import import_features
 from segue.services.handoff.export import export_session
 from segue.services.resume import emergency

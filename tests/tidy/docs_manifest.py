@@ -9,11 +9,11 @@ import json
 from typing import Any
 
 import msgspec
+from tests.support.long_story import story
 
 from segue.core.brief.facts import facts
 from segue.core.brief.manifest import TIGHT_BYTES, Manifest, manifest, schema
 from segue.core.runs.digest import fold
-from segue.testing.transcripts.story import story
 
 MEANINGS = {
     "session_metadata.project": "the project's name",

@@ -1,4 +1,4 @@
-"""Writes docs/reference (all but cli.md) from the code: ``python -m tests.tidy.docs_reference``.
+"""Writes docs/reference (``docs_cli`` writes cli.md) from the code: ``python -m tests.tidy.docs_reference``.
 
 `make docs` runs it; ``test_docs.py`` holds the committed pages to it. What the code does not say
 about itself (what an event means, what an environment variable is for) stands in tables here,

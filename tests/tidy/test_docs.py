@@ -158,6 +158,18 @@ def test_a_path_that_is_gone_is_noticed() -> None:
     assert gone_paths(below) == ["nowhere.py", "event.py"]
 
 
+def test_every_module_of_a_flow_exists() -> None:
+    flows = text_of("AGENTS.md").partition("## Four flows")[2].partition("## Where to add")[0]
+    named = set(re.findall(r"(?<![\w/])[\w*]+(?:/[\w*]+)+\.py", flows))
+    shortened = ("cli/", "http/", "mcp/")  # of a surface
+    lost = [
+        name
+        for name in sorted(named)
+        if not list(PACKAGE.glob(f"surfaces/{name}" if name.startswith(shortened) else name))
+    ]
+    assert len(named) > 15 and lost == []
+
+
 def test_the_map_names_every_folder_of_the_package() -> None:
     page = text_of("AGENTS.md")
     folders = {path.parent.name for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE}

@@ -15,6 +15,27 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LINES_MAX = 650
+LINES_MIN = 30
+SMALL = {
+    "__main__.py": "what `python -m segue` runs",
+    "_failpoints.py": "imported by every durable write, so it imports nothing",
+    "_folders.py": "imported by the hook before anything else, so it imports nothing",
+    "core/event_kinds.py": "joins the events of all capabilities",
+    "core/base/json_prefix.py": "keeps Python's json off the path of a hook",
+    "stores/forks.py": "one guard for three stores",
+    "effects/files/compression.py": "one codec for every file",
+    "agents/claude_code/hooks.py": "loaded by its name, as of every agent",
+    "agents/gemini_cli/hooks.py": "loaded by its name, as of every agent",
+    "handover/adapters/_agents_md.py": "the name by which agent-handover's own tests import it",
+    "services/workspace/shown_settings.py": "says what of the settings may be shown, for every surface",
+    "services/memories/reader.py": "tells whether there is anything to recall without loading the ranking",
+    "api/features.py": "the façade of one capability",
+    "surfaces/cli/views/since.py": "the view of one capability",
+    "surfaces/cli/views/memories.py": "the view of one capability",
+}
+"""Modules of fewer lines, and why each is one by itself. Those of a command or a route need no reason."""
+FOLDER_MAX = 20
+MANY = ("surfaces/cli/commands", "surfaces/http/routes")
 
 # Absolute or upward paths that exist only where somebody happens to work. Put together from
 # pieces, so that this file does not hold them.
@@ -85,6 +106,26 @@ def test_no_source_file_is_longer_than_a_reader_can_hold() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in files() if path.suffix == ".py"}
     long = [f"{path.relative_to(ROOT)}: {n} lines" for path, n in lengths.items() if n > LINES_MAX]
     assert not long, "\n".join(long)
+
+
+def test_no_module_is_tiny_without_a_reason() -> None:
+    package = ROOT / "src" / "segue"
+    tiny = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if path.name != "__init__.py" and len(path.read_text().splitlines()) < LINES_MIN
+    }
+    without = {name for name in tiny if not name.startswith(MANY)} - set(SMALL)
+    assert not without, f"join them with what they serve: {sorted(without)}"
+    assert not set(SMALL) - tiny, f"they have grown: {sorted(set(SMALL) - tiny)}"
+
+
+def test_no_folder_holds_more_modules_than_a_reader_can_hold() -> None:
+    package = ROOT / "src" / "segue"
+    for folder in (path for path in package.rglob("*") if path.is_dir()):
+        name = str(folder.relative_to(package))
+        modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert name in MANY or len(modules) <= FOLDER_MAX, f"{name} holds {len(modules)} modules"
 
 
 def needed(extra: str) -> set[str]:

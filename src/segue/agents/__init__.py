@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from importlib import import_module
 
 from ..errors import UnknownAgent
-from .base import Agent, Traits
+from .base import Agent, Traits, loaded
 
 GROUP = "segue.agents"
 
@@ -58,11 +57,7 @@ def _has_third_party_agents() -> bool:
     return False
 
 
-@cache
-def _load(reference: str) -> Agent:
-    module, _, name = reference.partition(":")
-    loaded: Agent = getattr(import_module(module), name)
-    return loaded
+_load: Callable[[str], Agent] = cache(loaded)
 
 
 def agent(name: str) -> Agent:

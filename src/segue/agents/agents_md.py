@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .install import Edit, InstallTarget
+from .install import Edit, Installer, InstallTarget
 
 BLOCK = """\
 ## Segue
@@ -25,11 +25,8 @@ available:
 """
 
 
-class AgentsMdInstaller:
-    """Any agent that reads AGENTS.md."""
-
+class AgentsMdInstaller(Installer):
     name = "agents-md"
-    title = "AGENTS.md"
 
     def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
         return False
@@ -39,9 +36,6 @@ class AgentsMdInstaller:
 
     def rooted(self, where: InstallTarget) -> bool:
         return False
-
-    def after(self, where: InstallTarget) -> list[str]:
-        return []
 
 
 INSTALLER = AgentsMdInstaller()

@@ -9,6 +9,7 @@ Environment, home and project are arguments; nothing here reads those of the pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
@@ -36,6 +37,10 @@ class SearchScope(Value):
     heads_max: int = 256  # how many files of unknown projects may be opened; 0: no limit
     is_alive: Callable[[int, str], bool] = lambda pid, started: False  # process id, start time or ""
     known: Mapping[str, str] = {}  # transcript path -> cwd, from earlier searches: need not be opened
+
+    def folder(self, variable: str, usual: str) -> Path:
+        """The folder that an environment variable names, or else one in the home folder."""
+        return Path(self.env.get(variable) or self.home / usual)
 
     def holds(self, cwd: str) -> bool:
         """Whether a folder, as an agent wrote it down, is in the project."""
@@ -104,6 +109,12 @@ class Traits(Value):
     """Whether a call is missing from its transcript until it has ended."""
     start_is_first_prompt: bool = False
     """Whether its hook at the start takes no answer, so that the first prompt counts as the start."""
+
+
+def loaded(reference: str) -> Any:
+    """The value that a reference ``module:name`` stands for."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
 
 
 class Agent(Protocol):

@@ -7,16 +7,16 @@ does one without the id of a conversation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from ..core.base.values import Value
 from ..errors import UnknownAgent
-from . import agent as agent_of
-from . import traits_of
+from . import agent as agent_of, traits_of
+from .base import loaded
 
 Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "status"]
 
@@ -85,11 +85,7 @@ def hooks_of(agent: str) -> Hooks | None:
         reference = traits_of(agent_of(agent)).hooks
     except UnknownAgent:
         return None
-    if not reference:
-        return None
-    module, _, name = reference.partition(":")
-    hooks: Hooks = getattr(import_module(module), name)
-    return hooks
+    return loaded(reference) if reference else None
 
 
 def read(agent: str, event: str, payload: bytes) -> HookEvent | None:
@@ -113,3 +109,72 @@ def number(payload: dict[str, Any], key: str) -> int:
     """A positive integer field; 0 for anything else."""
     value = payload.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def table(payload: dict[str, Any], key: str) -> dict[str, Any]:
+    """A field that is an object; empty for anything else."""
+    value = payload.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+class ClaudeStyleHooks:
+    """The hooks of Claude Code, and of agents with the same form.
+
+    Context is returned as ``additionalContext``; a stop is refused by a decision, with a reason."""
+
+    agent: str
+    kinds: Mapping[str, Kind] = {
+        "SessionStart": "start",
+        "UserPromptSubmit": "prompt",
+        "PreToolUse": "tool",
+        "PostToolUse": "tool",
+        "PostToolUseFailure": "tool",
+        "PostToolBatch": "tool",
+        "PreCompact": "compact",
+        "Stop": "stop",
+        "StopFailure": "failure",
+        "SessionEnd": "end",
+        "Interrupt": "end",
+        "StatusLine": "status",
+    }
+    done: Sequence[str] = ("PostToolUse", "PostToolUseFailure", "PostToolBatch")
+    """The events that report the end of a call."""
+    takes_context: Sequence[str] = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolBatch")
+    refusal = "block"
+    texts: Mapping[Kind, Sequence[str]] = {
+        "prompt": ("prompt",),
+        "failure": ("error",),
+        "tool": ("command", "file_path", "path", "description"),
+    }
+    """The fields with the text of an event; for a tool, of its arguments."""
+
+    def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
+        kind, native = self.kinds.get(event), text(payload, "session_id")
+        if kind is None or not native:
+            return None
+        worded = table(payload, "tool_input") if kind == "tool" else payload
+        window = table(payload, "context_window")  # only in the payload for a status line
+        tokens = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+        used = sum(number(table(window, "current_usage"), field) for field in tokens)
+        return HookEvent(
+            agent=self.agent, kind=kind, native=native,
+            cwd=text(payload, "cwd") or text(table(payload, "workspace"), "current_dir"),
+            transcript=text(payload, "transcript_path"), source=text(payload, "source", "trigger", "reason"),
+            text=text(worded, *self.texts.get(kind, ("last_assistant_message",))),
+            turn=text(payload, "prompt_id", "turn_id"),
+            again=payload.get("stop_hook_active") is True, side=bool(text(payload, "agent_id")),
+            model=text(payload, "model") or text(table(payload, "model"), "id", "display_name"),
+            window=number(window, "context_window_size"),
+            context=used or number(payload, "context_tokens"), tool=text(payload, "tool_name"),
+            call=text(payload, "tool_use_id"), done=event in self.done,
+        )  # fmt: skip
+
+    def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
+        if event.kind == "stop" and answer.refuse:
+            return msgspec.json.encode({"decision": self.refusal, "reason": answer.refuse})
+        if event.kind == "status":
+            return answer.context.encode()
+        if not answer.context or name not in self.takes_context:
+            return b""
+        inner = {"hookEventName": name, "additionalContext": answer.context}
+        return msgspec.json.encode({"hookSpecificOutput": inner})

@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ..core.base.json_edit import NotJson, insertion, parse, removal
 from ..core.base.values import Value
 from . import agents, traits_of
+from .base import loaded
 
 Scope = Literal["project", "user", "shared"]
 MARK = "segue"
@@ -86,28 +87,55 @@ class InstallTarget(Value):
         """The command of the MCP server for the configuration file."""
         return ("segue", "mcp") if self.scope == "shared" and self.mcp else self.mcp
 
+    def server_entry(self) -> dict[str, Any]:
+        """The same in the form that most agents have for it."""
+        command, *words = self.server()
+        return {"command": command, "args": words}
 
-class Installer(Protocol):
-    """Installs Segue in an agent."""
+
+class Installer(ABC):
+    """Installs Segue in an agent; what most of them have in common is here."""
 
     name: str
-    title: str
+    program: str = ""
+    """The name of the agent's command."""
+    usual_folder: str = ""
+    """The agent's configuration folder, in the home folder."""
+    folder_variable: str = ""
+    """The environment variable that names another one."""
+    events: Mapping[str, tuple[str, int]] = {}
+    """The mode and the time limit of the hook for each event."""
+    live_events: Mapping[str, tuple[str, int]] = {}
+    """The same for the events of tool calls."""
+
+    def folder(self, where: InstallTarget) -> Path:
+        """The agent's configuration folder."""
+        return Path(where.env.get(self.folder_variable) or where.home / self.usual_folder)
 
     def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
         """Whether the agent is on this machine; ``which`` finds a command on the PATH."""
-        ...
+        return bool(which(self.program)) or self.folder(where).is_dir()
 
+    def hook_entries(self, where: InstallTarget, **more: Any) -> list[JsonEntry]:
+        """The entries for hooks in Claude Code's form."""
+        entries = []
+        for event, (mode, limit) in {**self.events, **(self.live_events if where.live else {})}.items():
+            command = where.command(self.name, event, mode)
+            run = {"type": "command", "command": command, **more, "timeout": limit}
+            entries.append(JsonEntry(("hooks", event), {"hooks": [run]}, True))
+        return entries
+
+    @abstractmethod
     def edits(self, where: InstallTarget) -> list[Edit]:
         """The changes to make."""
-        ...
 
     def rooted(self, where: InstallTarget) -> bool:
         """Whether the changes affect every project, so that Segue must note for which they are meant."""
-        ...
+        return where.scope != "shared"
 
     def after(self, where: InstallTarget) -> list[str]:
         """What is left for the user to do, one sentence each."""
-        ...
+        return []
 
 
 @cache
@@ -122,9 +150,8 @@ def installers() -> dict[str, str]:
 
 def installer(name: str) -> Installer:
     """The installer of an agent; KeyError if it has none."""
-    module, _, value = installers()[name].partition(":")
-    loaded: Installer = getattr(import_module(module), value)
-    return loaded
+    found: Installer = loaded(installers()[name])
+    return found
 
 
 # -- adding and removing ---------------------------------------------------------------------------
@@ -259,15 +286,3 @@ def _without_tables(text: str, begins: str) -> str:
         if keeps:
             lines.append(line)
     return "".join(lines)
-
-
-def hook_entries(
-    where: InstallTarget, agent: str, events: Mapping[str, tuple[str, int]], **more: Any
-) -> list[JsonEntry]:
-    """The entries for hooks in Claude Code's form; ``events`` gives the mode and the time limit of each
-    event."""
-    entries = []
-    for event, (mode, limit) in events.items():
-        run = {"type": "command", "command": where.command(agent, event, mode), **more, "timeout": limit}
-        entries.append(JsonEntry(("hooks", event), {"hooks": [run]}, True))
-    return entries

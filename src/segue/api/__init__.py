@@ -1,1 +1,1 @@
-"""What users hold: ``Segue``, ``Session``, ``RecoverableAgent``. Verbs call services, decide nothing."""
+"""The classes of the library: ``Segue``, ``Session``, ``RecoverableAgent``. Methods only call services."""

@@ -1,9 +1,8 @@
-"""A loop that survives: every item is given what was learnt before, and leaves behind what it taught.
+"""A work loop that survives crashes: each item gets what was learnt before, and its result is remembered.
 
-The result of an item becomes a memory, then the item is done: one that is not done may have left its
-result, never the other way round. A failure is kept with a reflection and raised again; the next run
-begins with the item that was under way. What was declared as a feature is verified before anything is
-completed.
+The result of an item becomes a memory before the item is marked as done, so that a crash in between loses no
+result. A failure is recorded with a reflection and raised again; the next run begins with the item that was
+under way. Features are verified before the session is completed.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ Plan = Iterable[str] | Callable[[str], Iterable[str]]
 
 
 class RecoverableAgent:
-    """Works a session's items off, one after the other: ``RecoverableAgent(session, work).run()``.
+    """Works through a session's items, one after the other: ``RecoverableAgent(session, work).run()``.
 
-    ``work(item, memories)``, or ``work(item)``, does one item; what it gives back, as text, is its result.
-    ``plan`` gives the items of a session that has none: texts, or a function of the goal.
+    ``work(item, memories)``, or ``work(item)``, does one item and returns its result, which is stored as
+    text. ``plan`` provides the items of a session that has none: texts, or a function of the goal.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class RecoverableAgent:
         self._top_k = top_k
 
     def run(self, *, complete: bool = True) -> SessionStatus:
-        """Until nothing is left that can be done; what is blocked stays, and then nothing is completed."""
+        """Work until nothing is left that can be done. If items are blocked, the session is not completed."""
         self._begin()
         while True:
             status = self.session.status()
@@ -66,7 +65,7 @@ class RecoverableAgent:
         return status
 
     def one(self, item: str) -> Any:
-        """One item, with the memories that bear on it; raises what the work raises."""
+        """Do one item, with the memories that are relevant to it. Raises what the work raises."""
         self.session.begin(item)
         try:
             result = self._work(item) if self._alone else self._work(item, self.recalled(item))
@@ -74,17 +73,15 @@ class RecoverableAgent:
             self._failed(item, fault)
             raise
         text = str(result if result is not None else "done")
-        self._keep(f"{item}: {text}"[:RESULT_CHARS], "task-result", item)
+        self._keep(f"{item}: {text}"[:RESULT_CHARS], "task-result", item=item)
         self.session.done(item)
         return result
 
     def recalled(self, item: str) -> list[Recalled]:
-        """The memories that an item is given: the best that are no instructions in disguise."""
-        found = self._memories.recall(item, top_k=self._top_k * 2, **self._asks())
+        """The memories for an item: the best ones, without those that read like instructions."""
+        session, agent = self.session.id, self._agent
+        found = self._memories.recall(item, top_k=self._top_k * 2, session=session, agent=agent)
         return [one for one in found if not one.quoted and one.memory.type != "session-init"][: self._top_k]
-
-    def _asks(self) -> dict[str, Any]:
-        return {"session": self.session.id, "agent": self._agent}
 
     def _begin(self) -> None:
         state = self.session.state
@@ -94,28 +91,27 @@ class RecoverableAgent:
                 self.session.add(*texts)
             state = self.session.state
         items = [item.text for item in state.items]
-        self._keep(state.goal, "session-init", "", goal=state.goal, items=items)
+        self._keep(state.goal, "session-init", goal=state.goal, items=items)
 
-    def _keep(self, text: str, type: str, item: str, **more: Any) -> None:
-        about = {"item": item, **more} if item else more
-        self._memories.remember(
-            text, type=type, scope=self._scope, session=self.session.id, agent=self._agent, metadata=about,
-            source=f"session {self.session.id}",
-        )  # fmt: skip
+    def _keep(self, text: str, type: str, **metadata: Any) -> None:
+        self._memories.remember(text, type=type, **self._about(metadata))
+
+    def _about(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """The fields that all memories of this work have in common."""
+        return {
+            "scope": self._scope, "session": self.session.id, "agent": self._agent, "metadata": metadata,
+            "source": f"session {self.session.id}",
+        }  # fmt: skip
 
     def _failed(self, item: str, fault: BaseException) -> None:
         why = f"{type(fault).__name__}: {fault}"
         pattern = why.splitlines()[0][:200]
         lesson = f"{item} fails with {pattern}"[:RESULT_CHARS]
-        wishes = [
+        lessons = [
             {"content": f"{item} failed: {why}"[:RESULT_CHARS], "type": "task-failure"},
             {"content": lesson, "type": "reflection", "error_pattern": pattern},
         ]
-        about = {
-            "scope": self._scope, "session": self.session.id, "agent": self._agent,
-            "metadata": {"item": item}, "source": f"session {self.session.id}",
-        }  # fmt: skip
-        self._memories.remember_many([{**wish, **about} for wish in wishes])
+        self._memories.remember_many([{**lesson, **self._about({"item": item})} for lesson in lessons])
         self.session.error(f"{item}: {pattern}")
 
     def _complete(self, status: SessionStatus) -> SessionStatus:
@@ -129,11 +125,11 @@ class RecoverableAgent:
 
 
 def _takes_one(work: Callable[..., Any]) -> bool:
-    """Whether it wants the item only."""
+    """Whether the function takes the item only."""
     try:
         inspect.signature(work).bind("item", [])
     except TypeError:
         return True
-    except ValueError:  # a builtin that does not say
+    except ValueError:  # a builtin without a signature
         return False
     return False

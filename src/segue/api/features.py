@@ -1,4 +1,4 @@
-"""Features as users hold them: what the service does, and verifying."""
+"""Features in the library: the service, with a method that verifies them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class SessionFeatures(Features):
-    """Criteria of success of a session: declare, verify, look."""
+    """The criteria of success of a session: declare, verify and list them."""
 
     def verify(
         self, ids: Iterable[str] = (), *, all: bool = False, jobs: int = 0, trust: bool = False,
         ask: Callable[[Sequence[Check]], bool] | None = None,
         progress: Callable[[int, int, str], None] | None = None,
     ) -> Verified:  # fmt: skip
-        """Run the checks of what is unproven or stale (or of ``all``); what came of them is durable."""
+        """Run the checks of unproven and stale features, or with ``all`` of every one, and record them."""
         from ..services.features.verify import verify
 
         return verify(self, ids, all=all, jobs=jobs, trust=trust, ask=ask, progress=progress)

@@ -1,6 +1,5 @@
-"""Segue as a command or a tool opens it.
-
-What hooks left in the spool, and what waited for the server, comes in first, if that can be done now.
+"""Opening Segue for a command or a tool. What hooks left in the spool, and what waits for the server, is
+stored first if possible.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from .segue import Segue
 
 
 def segue_for_command(folder: Path, environment: Mapping[str, str], actor: str = "") -> Segue:
-    """Open the store as the environment says, for whoever acts in this folder."""
+    """Segue with the store and the actor that the environment names, for this folder."""
     run = environment.get("SEGUE_RUN", "")
     opened = Segue(
         folder=folder, actor=actor or None, environment=environment,
@@ -28,13 +27,13 @@ def segue_for_command(folder: Path, environment: Mapping[str, str], actor: str =
 
 
 def segue_for_looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
-    """For one who only looks, where nothing is stored yet: makes no store. None if there is one."""
+    """Segue for a command that only reads; None if there is a store. Creates none."""
     found = for_looking(folder, environment)
     return Segue.of(found) if found is not None else None
 
 
 def _take_in(workspace: Workspace) -> None:
-    """Store what waits; what cannot be stored now goes on waiting, and `segue doctor` says so."""
+    """Store what waits. What cannot be stored now keeps waiting, and `segue doctor` says so."""
     spool = workspace.home.path / "spool"
     left_by_hooks = spool.is_dir() and any(name != "drain.lock" for name in os.listdir(spool))
     if not left_by_hooks and not workspace.waits_offline():

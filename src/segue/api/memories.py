@@ -1,4 +1,4 @@
-"""Memories as users hold them: what the service does, and what curates them."""
+"""Memories in the library: the service, with methods to change and forget memories."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ class Memories(WorkspaceMemories):
         self, id: str, *, reason: str = "", asks: Mapping[str, str] | None = None, **fields: Any
     ) -> Memory:
         """Change a memory's content, metadata, type, scope or times; what it said before is gone.
-        ``asks`` says who does, as in ``recall``."""
+        ``asks`` says who changes it, with the arguments ``agent``, ``session`` and so on of ``recall``."""
         from ..services.memories.curation import updated
 
         return updated(self, id, reason, fields, asks or {})
 
     def delta(self, operations: Sequence[Mapping[str, Any]], **asks: str) -> list[str]:
-        """Add, update and deprecate, all or none; the ids, in order."""
+        """Add, update and deprecate memories, all or none. Returns the ids, in order."""
         from ..services.memories.curation import delta
 
         return delta(self, operations, **asks)
 
     def deprecate(self, id: str, *, reason: str = "", superseded_by: str = "", **asks: str) -> Memory:
-        """It no longer counts, and says why; it is kept."""
-        wish = {
+        """Deprecate a memory: it is kept, with the reason, but no longer recalled."""
+        operation = {
             "type": "deprecate",
             "memory_id": id,
             "deprecation_reason": reason,
             "superseded_by": superseded_by,
         }
-        return self.get(self.delta([wish], **asks)[0], **asks)
+        return self.get(self.delta([operation], **asks)[0], **asks)
 
     def forget(self, id: str, *, reason: str = "", **asks: str) -> Memory:
-        """Erase what a memory says, everywhere but in backups; a tombstone stays."""
+        """Erase the content of a memory everywhere except in backups; a tombstone stays."""
         from ..services.memories.curation import forget
 
         return forget(self, id, reason, **asks)

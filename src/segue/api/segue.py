@@ -1,4 +1,4 @@
-"""The façade: every verb calls a service with this workspace, and decides nothing."""
+"""The façade: every method calls a service with its workspace, and decides nothing."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from ..core.base.values import Texts, texts
+from ..core.base.values import Progress, Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError
-from ..services.workspace.open_session import (
-    find_session,
-    list_sessions,
-    make_current,
-    resumable_sessions,
-    start_session,
-)
+from ..services.workspace import open_session
+from ..services.workspace.data_folder import DataFolder
 from ..services.workspace.open_workspace import open_workspace
 from ..services.workspace.workspace import Workspace
 from ..stores.base import Journal
@@ -37,10 +32,9 @@ if TYPE_CHECKING:
     from ..services.resume.bootstrap import Boot
     from ..services.resume.prepare import Prepared
     from ..services.runs.run import Run
-    from ..services.runs.sync import Progress, Synced
+    from ..services.runs.sync import Synced
     from ..services.upkeep.archive_sessions import Cleanup
     from ..services.upkeep.scrub import Scrubbed
-    from ..services.workspace.data_folder import DataFolder
     from ..stores.memory_changes import MemoryChange
     from .memories import Memories
 
@@ -80,14 +74,14 @@ class Segue:
 
     @classmethod
     def of(cls, workspace: Workspace) -> Segue:
-        """Segue in a workspace that is open."""
+        """Segue on a workspace that is already open."""
         made = cls.__new__(cls)
         made.workspace = workspace
         made._keep_what_is_learnt()
         return made
 
     def __getattr__(self, name: str) -> Any:
-        """What was an attribute before there was a workspace."""
+        """Attributes that have moved to the workspace; they say where they are now."""
         if name not in _MOVED:
             raise AttributeError(f"'Segue' object has no attribute {name!r}")
         warn(f"Segue.{name} is Segue.workspace.{_MOVED[name]} now", DeprecationWarning, stacklevel=2)
@@ -102,11 +96,11 @@ class Segue:
         self.workspace.repository.learnt = learnt
 
     def close(self) -> None:
-        """Let go of files; a backup that is due is made first."""
+        """Close the store; a backup that is due is made first."""
         self.workspace.close()
 
     def forget(self) -> None:
-        """Drop everything cached: the store was changed behind our back."""
+        """Drop everything that is cached, after the store was changed by other means."""
         self.workspace.forget()
 
     def __enter__(self) -> Segue:
@@ -127,8 +121,8 @@ class Segue:
         organization: str = "",
         project: str = "",
     ) -> Session:
-        """Begin a session and make it the current one here; with an id that exists, take that one."""
-        started = start_session(
+        """Begin a session and make it the current one here; if ``id`` exists, that session is continued."""
+        started = open_session.start_session(
             self.workspace, goal, items=texts(items), id=id, type=type, organization=organization,
             project=project,
         )  # fmt: skip
@@ -136,11 +130,11 @@ class Segue:
 
     def make_current(self, id: str) -> Session:
         """Make a session the one that commands in this working tree mean."""
-        return Session.of(make_current(self.workspace, id))
+        return Session.of(open_session.make_current(self.workspace, id))
 
     def session(self, id: str = "") -> Session:
-        """The session of this id, else of SEGUE_SESSION, else the working tree's current one."""
-        found = find_session(self.workspace, id)
+        """The session with this id, else that of SEGUE_SESSION, else the current one of the working tree."""
+        found = open_session.find_session(self.workspace, id)
         if self.workspace.home.emergency.is_dir() and not self.workspace.pause_file.in_force():
             from ..services.resume import emergency
 
@@ -150,11 +144,11 @@ class Segue:
         return Session.of(found)
 
     def attach(self, id: str, *, merge: bool = False) -> Session:
-        """The handle of a session that exists; ``merge`` brings in its emergency files first."""
-        return self.session(id) if merge else Session.of(find_session(self.workspace, id))
+        """The handle of an existing session; with ``merge``, its emergency files are merged first."""
+        return self.session(id) if merge else Session.of(open_session.find_session(self.workspace, id))
 
     def switch(self, id: str) -> tuple[Session | None, Session]:
-        """Pause the current session, take the other one up: (from, to)."""
+        """Pause the current session and switch to another one; returns both."""
         from ..services.resume.resume import take_up
 
         target = self.session(id)
@@ -165,13 +159,13 @@ class Segue:
         self, *, everywhere: bool = False, status: str = "", project: str = "", organization: str = ""
     ) -> Cards:
         """Sessions of this project, or of all, the most recently active first."""
-        return list_sessions(
+        return open_session.list_sessions(
             self.workspace, everywhere=everywhere, status=status, project=project, organization=organization
         )
 
     def resumable(self, *, everywhere: bool = False) -> Cards:
-        """Paused, or left in the middle by a run that is gone, within the last days."""
-        return resumable_sessions(self.workspace, everywhere=everywhere)
+        """Sessions that were paused, or left in the middle by a run that is gone, in the last days."""
+        return open_session.resumable_sessions(self.workspace, everywhere=everywhere)
 
     # -- runs ----------------------------------------------------------------------------------
 
@@ -191,10 +185,10 @@ class Segue:
         self, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
         progress: Progress | None = None, workers: int = 1,
     ) -> Synced:  # fmt: skip
-        """Take in what is new of the runs of this project: digests, sessions, copies of transcripts.
+        """Read what is new in the runs of this project: digests, sessions, copies of transcripts.
 
-        ``paths`` names transcripts or folders of them instead; with several ``workers`` forked
-        processes share the work."""
+        ``paths`` names transcripts, or folders of them, instead. With several ``workers``, forked processes
+        share the work."""
         from ..services.runs.sync import sync
 
         return sync(
@@ -210,7 +204,7 @@ class Segue:
     # -- leaving and coming back ---------------------------------------------------------------
 
     def prepare(self, session: str = "", *, reason: str = "user request", **more: Any) -> Prepared:
-        """Write the manifest of where the work stands, for whoever comes next; see `services.prepare`."""
+        """Write the manifest of where the work stands, for whoever continues it."""
         from ..effects.git.scene import SceneQuery
 
         with SceneQuery(self.workspace.working_tree.root) as begun:
@@ -219,13 +213,13 @@ class Segue:
             return prepare(self.workspace, session or None, reason=reason, begun=begun, **more)
 
     def refine(self, session: str = "", *, reason: str = "user request", **more: Any) -> Refinement:
-        """The same with the model that was set: what it adds is held to the transcript, and capped."""
+        """The same with the configured model: claims are checked against the transcript, costs are capped."""
         from ..services.models.refine import refine
 
         return refine(self.workspace, session or None, reason=reason, **more)
 
     def propose(self, task: str, *, with_model: bool = False) -> Proposal:
-        """A plan for a task, to be edited; nothing is declared before ``services.planning.accept``."""
+        """A plan for a task, to be edited; nothing is declared until it is accepted."""
         from ..services.models.plan import propose
 
         return propose(self.workspace, task, with_model=with_model)
@@ -240,13 +234,13 @@ class Segue:
     def pressure(
         self, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0
     ) -> Pressure:
-        """How full the window of a run is: of this one, else of the newest here; or of so many tokens."""
+        """How full the window is: of this run, of the newest one here, or with so many tokens."""
         from ..services.resume.window_pressure import pressure
 
         return pressure(self.workspace, run, tokens_used=tokens_used, window=window, threshold=threshold)
 
     def bootstrap(self, *, path: Path | None = None, seconds: float = 30.0, checks: bool = True) -> Boot:
-        """Start from the newest manifest: where the work stands, and whether all around it still holds."""
+        """Start from the newest manifest: where the work stands, and whether everything is in place."""
         from ..services.resume.bootstrap import bootstrap
 
         return bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
@@ -262,19 +256,19 @@ class Segue:
 
             return since(self.workspace, session, start=start, begun=begun)
 
-    def restore(self, session: str = "", *, budget: str | int = "balanced", **wishes: Any) -> Restoration:
+    def restore(self, session: str = "", *, budget: str | int = "balanced", **options: Any) -> Restoration:
         """The context of a session within a budget of tokens: minimal, balanced, full or a number.
 
-        ``notes`` are wanted by id, ``count`` counts tokens as the model does; see `services.restore`."""
+        ``notes`` names notes to include, ``count`` counts tokens as the model does."""
         from ..services.resume.restore import restore
 
-        return restore(self.workspace, session, budget=budget, **wishes)
+        return restore(self.workspace, session, budget=budget, **options)
 
     # -- memories ------------------------------------------------------------------------------
 
     @property
     def memories(self) -> Memories:
-        """What was learnt, as this actor sees it from here."""
+        """What was learnt, as far as this actor may see it here."""
         from .memories import Memories
 
         return self.workspace.part(Memories)
@@ -283,13 +277,13 @@ class Segue:
         """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`."""
         return self.memories.remember(content, **about)
 
-    def recall(self, query: str, **wishes: Any) -> Found:
-        """What answers a query, the best first; see `MemoryService.recall`."""
-        return self.memories.recall(query, **wishes)
+    def recall(self, query: str, **options: Any) -> Found:
+        """The memories that match a query, the best first; see `MemoryService.recall`."""
+        return self.memories.recall(query, **options)
 
-    def playbook(self, task: str, **wishes: Any) -> Found:
+    def playbook(self, task: str, **options: Any) -> Found:
         """Strategies that worked, for a task."""
-        return self.memories.playbook(task, **wishes)
+        return self.memories.playbook(task, **options)
 
     # -- passing on ----------------------------------------------------------------------------
 
@@ -300,20 +294,20 @@ class Segue:
 
         return Handoffs(self.workspace)
 
-    def handoff(self, id: str, to: str, note: str = "", **wishes: Any) -> HandoffOffer:
+    def handoff(self, id: str, to: str, note: str = "", **options: Any) -> HandoffOffer:
         """Offer a session to an agent; exactly one can take it. See `Handoffs.offer`."""
-        return self.handoffs.offer(self.session(id).id, to, note, **wishes)
+        return self.handoffs.offer(self.session(id).id, to, note, **options)
 
     # -- keeping -------------------------------------------------------------------------------
 
     def export(self, id: str, format: str = "json") -> bytes:
-        """A session as a file's content: ``json`` loses nothing, ``yaml`` holds what it can."""
+        """A session as a file's content: ``json`` loses nothing, ``yaml`` has what it can express."""
         from ..services.handoff.export import export_session
 
         return export_session(self.workspace, id, format)
 
     def import_(self, data: bytes, *, format: str | None = None, as_id: str = "") -> Session:
-        """The session of such content, proven first; an import that was done adds nothing."""
+        """Import the content of an export, which is verified first; repeating an import adds nothing."""
         from ..services.handoff.export import import_session
 
         return Session.of(import_session(self.workspace, data, format, as_id))

@@ -1,6 +1,6 @@
-"""A session in a program's hands: every way to work on it, typed.
+"""A session in the library, with a typed method for everything that can be done to it.
 
-A handle holds no state of its own beyond an id and, maybe, a hold: two handles of one session,
+A handle has no state but the id and, possibly, a hold: two handles of one session,
 in one process or two, see and merge each other's work.
 """
 
@@ -44,7 +44,7 @@ class Session(SessionHandle):
 
     @classmethod
     def of(cls, handle: SessionHandle) -> Session:
-        """The same session, with all its verbs."""
+        """The session of a handle, with all methods."""
         return cls(handle.workspace, handle.id, pending=handle.pending)
 
     def status(self) -> SessionStatus:
@@ -54,71 +54,71 @@ class Session(SessionHandle):
         return session_status(self)
 
     def add(self, *items: str) -> Saved:
-        """Plan items, behind those that are planned."""
+        """Add items to the end of the plan."""
         return self.commit_trusted(tuple(map(do.Add, items)))
 
     def begin(self, *items: str) -> Saved:
-        """These are under way now; an unknown one is added."""
+        """Mark items as under way; an unknown one is added."""
         return self.commit_trusted(tuple(map(do.Begin, items)))
 
     def done(self, *items: str) -> Saved:
-        """These are finished; an unknown one is added."""
+        """Mark items as done; an unknown one is added."""
         return self.commit_trusted(tuple(map(do.Done, items)))
 
     def block(self, item: str, reason: str = "", *, stay: bool = False) -> Saved:
-        """It waits for something. If it was the one under way the next begins, unless ``stay``."""
+        """Mark an item as blocked. If it was under way, the next one begins, unless ``stay`` is set."""
         return self.commit_trusted((do.Block(item, reason, stay),))
 
     def unblock(self, *items: str) -> Saved:
-        """They wait no more and are next, at their place in the plan."""
+        """Mark items as no longer blocked; they are next, at their place in the plan."""
         return self.commit_trusted(tuple(map(do.Unblock, items)))
 
     def drop(self, item: str, reason: str = "") -> Saved:
-        """It will not be done."""
+        """Drop an item: it will not be done."""
         return self.commit_trusted((do.Drop(item, reason),))
 
     def note(self, text: str) -> Saved:
-        """What was just done: the last action."""
+        """Note what was just done: the last action."""
         return self.commit_trusted((do.Note(text),))
 
     def decide(self, text: str, why: str = "") -> Saved:
-        """A choice was made."""
+        """Record a decision, and the reason for it."""
         return self.commit_trusted((do.Decide(text, why),))
 
     def ask(self, text: str) -> Saved:
-        """A question is open."""
+        """Record an open question."""
         return self.commit_trusted((do.Ask(text),))
 
     def answer(self, question: str, answer: str) -> Saved:
-        """A question is answered."""
+        """Answer a question."""
         return self.commit_trusted((do.Answer(question, answer),))
 
     def learn(self, text: str) -> Saved:
-        """Something was found out."""
+        """Record something that was found out."""
         return self.commit_trusted((do.Learn(text),))
 
     def error(self, text: str) -> Saved:
-        """An error was seen."""
+        """Record an error that occurred."""
         return self.commit_trusted((do.Fail(text),))
 
     def solved(self, error: str, solution: str) -> Saved:
-        """An error was solved, and how."""
+        """Record how an error was solved."""
         return self.commit_trusted((do.Solve(error, solution),))
 
     def thread(self, topic: str, status: str = "in_progress", notes: Texts = ()) -> Saved:
-        """A line of thought moved."""
+        """Record the status of a line of thought."""
         return self.commit_trusted((do.Thread(topic, status, texts(notes)),))
 
     def focus(self, *, file: str = "", position: str = "", note_id: str = "", note_title: str = "") -> Saved:
-        """Where the attention is."""
+        """Set the place that is being worked on."""
         return self.commit_trusted((do.Focus(note_id, note_title, file, position),))
 
     def load_notes(self, ids: Texts, *, tokens: int = 0, paths: dict[str, str] | None = None) -> Saved:
-        """Notes were loaded; those used most are recommended at a resumption."""
+        """Record that notes were loaded; those used most are recommended when the session is resumed."""
         return self.commit_trusted((do.LoadNotes(texts(ids), tokens, paths or {}),))
 
     def see_changes(self, changes: Iterable[tuple[str, str]]) -> Saved:
-        """The uncommitted changes of the working tree, as (file, created | modified | deleted)."""
+        """Record the uncommitted changes of the working tree, as (file, created | modified | deleted)."""
         pairs = tuple((file, kind) for file, kind in changes)
         wrong = next((kind for _, kind in pairs if kind not in ("created", "modified", "deleted")), None)
         if wrong is not None:
@@ -126,7 +126,7 @@ class Session(SessionHandle):
         return self.commit_trusted((do.SeeChanges(pairs),))
 
     def note_context(self, **values: Any) -> Saved:
-        """Facts of the loaded context: fields of ``Context``."""
+        """Record facts about the loaded context: fields of ``Context``."""
         return self.commit_trusted((do.NoteContext(values),))
 
     def count(self, **counts: float) -> Saved:
@@ -143,7 +143,7 @@ class Session(SessionHandle):
         answer: Pairs = (), thread: Pairs = (), focus: str = "", learn: Texts = (), error: Texts = (),
         solved: Pairs = (), summary: str = "", goal: str = "", stay: bool = False,
     ) -> Saved:  # fmt: skip
-        """Any mix of changes, all or none; with a name, a state to come back to.
+        """Make any mix of changes, all or none; with a name, a state to rewind to.
 
         What has two parts (a blocked item and why, a decision and why, a question and its answer …) is a
         pair, or one text where the second part may be missing. ``focus`` is ``FILE[:POSITION]``."""
@@ -159,15 +159,15 @@ class Session(SessionHandle):
     # -- lifecycle -----------------------------------------------------------------------------
 
     def pause(self, reason: str = "", *, cause: str = "user") -> Interruption:
-        """Stop for now: save, say why, leave what the next run needs. Unrelated to the PAUSE file."""
+        """Pause: save, record why, and leave what the next run needs. Unrelated to the PAUSE file."""
         from ..services.resume.interruptions import interrupt
 
         return interrupt(self, cause, reason)
 
     def resume(self) -> Saved:
-        """Go on. A session that is over stays over: the caller looks at ``status``.
+        """Resume the session. One that is over stays over, as ``status`` shows.
 
-        If it was left alone for too long, that is recorded first, as a pause by timeout."""
+        If it was inactive for too long, a pause by timeout is recorded first."""
         from ..services.resume.interruptions import pause_if_idle
 
         pause_if_idle(self)
@@ -180,7 +180,7 @@ class Session(SessionHandle):
         return Watch(self)
 
     def spend(self, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:
-        """Count what was spent (US dollars, tokens); an Interruption if that reached a limit."""
+        """Add to what was spent (US dollars, tokens); returns an Interruption if that reached a limit."""
         from ..services.resume.interruptions import spend
 
         return spend(self, cost, tokens)
@@ -188,7 +188,7 @@ class Session(SessionHandle):
     def budget(
         self, *, cost: float | None = None, tokens: int | None = None, limited: bool | None = None
     ) -> Standing:
-        """What was spent, of what; with values, set limits (0: none) or go on ``limited`` beyond them."""
+        """What was spent, and the limits; with values, set these (0: none) or continue ``limited`` beyond."""
         from ..services.resume.interruptions import budget_of, set_budget
 
         if cost is None and tokens is None and limited is None:
@@ -201,55 +201,55 @@ class Session(SessionHandle):
 
         return working(self)
 
-    def checkpointer(self, **wishes: Any) -> Checkpointer:
-        """A thread that saves now and then: ``with s.checkpointer(planner=give): ...``."""
+    def checkpointer(self, **options: Any) -> Checkpointer:
+        """A thread that saves from time to time: ``with s.checkpointer(planner=get_state): ...``."""
         from ..services.resume.autosave import Checkpointer
 
-        return Checkpointer(self, **wishes)
+        return Checkpointer(self, **options)
 
     @property
     def features(self) -> SessionFeatures:
-        """Its criteria of success: declare, verify, look."""
+        """Its criteria of success: declare, verify and list them."""
         from .features import SessionFeatures
 
         return SessionFeatures(self)
 
     def complete(self, summary: str = "", *, force: str = "") -> Saved:
-        """The goal is reached. UnverifiedFeatures unless every feature is proven, or a reason is given."""
+        """Complete the session. UnverifiedFeatures unless all is proven or ``force`` has a reason."""
         from ..services.features.features import complete_session
 
         return complete_session(self, summary, force=force)
 
     def abandon(self, reason: str = "") -> Saved:
-        """The goal is given up."""
+        """Give up the goal, and end the session."""
         return self.commit_trusted((do.Abandon(reason),))
 
     def hand(self, to: str, note: str = "") -> Saved:
         """Pass the session to another agent, by name."""
         return self.commit_trusted((do.Hand(to, note),))
 
-    def hand_off(self, to: str, note: str = "", **wishes: Any) -> HandoffOffer:
+    def hand_off(self, to: str, note: str = "", **options: Any) -> HandoffOffer:
         """Offer the session to an agent; exactly one can take it. See `Handoffs.offer`."""
         from ..services.handoff.offers import Handoffs
 
-        return Handoffs(self.workspace).offer(self.id, to, note, **wishes)
+        return Handoffs(self.workspace).offer(self.id, to, note, **options)
 
     # -- going back ----------------------------------------------------------------------------
 
     def rewind(self, name: str) -> Saved:
-        """Back to the work as it was at a named checkpoint; what came after stays in the log."""
+        """Go back to the work as it was at a named checkpoint; what came after stays in the log."""
         state = self.state
         mark = state.marks.get(name)
         if mark is None:
             names = ", ".join(state.marks) or "none yet"
-            raise UnknownCheckpoint(f"no checkpoint {name!r} in {self.id}", hint=f"there are: {names}")
+            raise UnknownCheckpoint(f"no checkpoint {name!r} in {self.id}", hint=f"checkpoints: {names}")
         then = self.workspace.repository.state_at(self.id, mark.version)
         return self.go_back(do.Rewind(mark.version, then, name), since=state.version)
 
     def undo(self) -> Saved:
-        """Take the last command back, with all that came of it; again, the one before it.
+        """Undo the last command with all of its consequences; called again, the one before it.
 
-        NothingToUndo if there is none, or if it is one that stays."""
+        Raises NothingToUndo if there is none, or if it cannot be undone."""
         from ..services.handoff.undo import undo
 
         return undo(self)
@@ -257,10 +257,10 @@ class Session(SessionHandle):
     # -- agents --------------------------------------------------------------------------------
 
     def save_agent(self, agent: str, value: Any, *, since: int | None = None) -> Saved:
-        """Keep an agent's own state: any JSON value, of any size; only what changed is stored.
+        """Save an agent's own state: any JSON value, of any size; only what changed is stored.
 
-        Bytes, NaN and keys that are numbers survive too; what is no plain data comes back as
-        plain data. StaleVersion if somebody else changed it since it was last seen here.
+        Bytes, NaN and numeric keys are kept; other objects come back as plain data. Raises StaleVersion if
+        somebody else changed the state since it was last seen here.
         """
         return super().save_agent(_agent_name(agent), value, since=since)
 
@@ -269,9 +269,10 @@ class Session(SessionHandle):
         return super().load_agent(agent)
 
     def note_agent(self, agent: str, **values: Any) -> Saved:
-        """Facts about an agent: mode, pid, active, last_topic and so on (fields of AgentState).
+        """Record facts about an agent: mode, pid, active, last_topic and so on (fields of AgentState).
 
-        A pid is noted with host and start of the process, so that a pause can tell whether it is still it."""
+        A pid is stored with the host and start time of the process, so that a pause can tell whether it is
+        still the same."""
         pid = values.get("pid")
         if isinstance(pid, int) and pid > 0 and "pid_start" not in values:
             from ..effects.processes.identity import host_name, start_of
@@ -285,15 +286,15 @@ class Session(SessionHandle):
 
     # -- for a run -----------------------------------------------------------------------------
 
-    def restore(self, budget: str | int = "balanced", **wishes: Any) -> Restoration:
+    def restore(self, budget: str | int = "balanced", **options: Any) -> Restoration:
         """Its context within a budget of tokens, and a log of what was loaded; see `Segue.restore`."""
         from ..services.resume.restore import restore
 
-        return restore(self.workspace, self.id, budget=budget, **wishes)
+        return restore(self.workspace, self.id, budget=budget, **options)
 
     @property
     def memories(self) -> Memories:
-        """What was learnt, as this session's actor sees it."""
+        """What was learnt, as far as this session's actor may see it."""
         from .memories import Memories
 
         return self.workspace.part(Memories)
@@ -301,7 +302,7 @@ class Session(SessionHandle):
     def guard(self, **agents: Any) -> Guard:
         """Save what is not durable yet when the process is ended: ``with s.guard(): ...``.
 
-        Keyword arguments are agents' names with a function that gives their state at that moment.
+        Keyword arguments are names of agents with functions that return their present state.
         """
         from ..services.resume.emergency import Guard
 
@@ -309,6 +310,6 @@ class Session(SessionHandle):
 
 
 def _pairs(value: Pairs) -> tuple[tuple[str, str], ...]:
-    """One text or several, each with what belongs to it."""
+    """One text or several, each with its second part."""
     several = (value,) if isinstance(value, str) else tuple(value)
     return tuple((one, "") if isinstance(one, str) else (one[0], one[1]) for one in several)

@@ -9,8 +9,7 @@ from .features.events import *  # noqa: F403
 from .handover.events import *  # noqa: F403
 from .journal.event import *  # noqa: F403
 from .journal.event import Body
-from .models.spending import SpendReserved as SpendReserved
-from .models.spending import SpendSettled as SpendSettled
+from .models.spending import SpendReserved as SpendReserved, SpendSettled as SpendSettled
 from .runs.events import *  # noqa: F403
 from .sessions.events import *  # noqa: F403
 

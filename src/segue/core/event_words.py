@@ -9,14 +9,11 @@ from . import event_kinds as ev
 from .base import canonical
 from .base.text import one_line
 from .base.values import count
+from .features.model import DEFINED
 
 
 def _with(text: str, detail: str, separator: str = ": ") -> str:
     return f"{text}{separator}{detail}" if detail else text
-
-
-def _thread(body: ev.ThreadMoved) -> str:
-    return f"thread {body.topic}: {body.status}"
 
 
 def _focus(body: ev.FocusSet) -> str:
@@ -39,10 +36,6 @@ def _gap(body: ev.Gap) -> str:
     return _with(f"{which} could not be recovered", body.reason)
 
 
-def _rewound(body: ev.Rewound) -> str:
-    return f"back to checkpoint {body.name}" if body.name else f"undone, back to version {body.to}"
-
-
 def _completed(body: ev.Completed) -> str:
     text = _with("completed", body.summary)
     if body.forced:
@@ -51,8 +44,7 @@ def _completed(body: ev.Completed) -> str:
 
 
 def _feature_changed(body: ev.FeatureChanged) -> str:
-    named = ("description", "category", "steps", "checks", "covers")
-    what = ", ".join(name for name in named if getattr(body, name) is not None)
+    what = ", ".join(name for name in DEFINED if getattr(body, name) is not None)
     return _with(f"feature {body.id}: {what} changed", body.reason, ", because: ")
 
 
@@ -71,7 +63,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Abandoned: lambda b: _with("abandoned", b.reason),
     ev.Described: _described,
     ev.Handed: lambda b: _with(f"handed to {b.to}", b.note),
-    ev.Rewound: _rewound,
+    ev.Rewound: lambda b: f"back to checkpoint {b.name}" if b.name else f"undone, back to version {b.to}",
     ev.Gap: _gap,
     ev.Imported: lambda b: _with("imported", b.source, " from "),
     ev.Erased: lambda b: f"text erased from {count(len(b.versions), 'event')}",
@@ -89,7 +81,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.ErrorSeen: lambda b: f"error: {b.text}",
     ev.PendingRefused: lambda b: _with(f"not saved: {b.what}: {b.reason}", b.declared, ", declared "),
     ev.ErrorSolved: lambda b: f"solved: {b.text}: {b.solution}",
-    ev.ThreadMoved: _thread,
+    ev.ThreadMoved: lambda b: f"thread {b.topic}: {b.status}",
     ev.FocusSet: _focus,
     ev.NotesLoaded: lambda b: f"notes loaded: {', '.join(b.ids)}",
     ev.ChangesSeen: lambda b: f"uncommitted changes: {len(b.changes)}",

@@ -1,2 +1,1 @@
-"""Everything that touches the world: files, git, processes, models. Each module gets what it needs as
-arguments."""
+"""Everything that touches the world: files, git, processes, models. Modules get what they need."""

@@ -87,27 +87,20 @@ def check_url(url: str) -> None:
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.username or parts.password:
-        raise BadSettings(
-            "a model's URL must not contain credentials", hint="put the key into an environment variable"
-        )
-    if parts.scheme == "https" and host:
-        return
-    if parts.scheme == "http" and _loopback(host):
-        return
-    raise BadSettings(
-        f"{url!r} is neither https nor on this machine", hint="for example: http://127.0.0.1:11434/v1"
-    )
+        hint = "put the key into an environment variable"
+        raise BadSettings("a model's URL must not contain credentials", hint=hint)
+    if not (parts.scheme == "https" and host) and not (parts.scheme == "http" and is_loopback(host)):
+        hint = "for example: http://127.0.0.1:11434/v1"
+        raise BadSettings(f"{url!r} is neither https nor on this machine", hint=hint)
 
 
-def _loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     if host == "localhost":
         return True
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return False
-
-
-# -- requests
 
 
 def request_of(endpoint: ModelEndpoint, question: ModelQuestion, *, form: bool = True) -> ModelRequest:
@@ -132,17 +125,12 @@ def _openai(endpoint: ModelEndpoint, question: ModelQuestion, system: str, form:
         "model": endpoint.model,
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": question.user}],
     }
-    if endpoint.strict:
-        body["max_completion_tokens"] = question.output_tokens_max
-    else:
-        body["max_tokens"] = question.output_tokens_max
-        body["temperature"] = 0
+    most = question.output_tokens_max
+    body |= {"max_completion_tokens": most} if endpoint.strict else {"max_tokens": most, "temperature": 0}
     if form:
         schema = without_lengths(question.schema) if endpoint.strict else question.schema
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": schema, "strict": True},
-        }
+        answer = {"name": "answer", "schema": schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": answer}
     return body
 
 
@@ -152,9 +140,8 @@ def _anthropic(endpoint: ModelEndpoint, question: ModelQuestion, system: str, fo
         "system": system, "messages": [{"role": "user", "content": question.user}],
     }  # fmt: skip
     if form:
-        body["tools"] = [
-            {"name": "answer", "description": "Give the answer.", "input_schema": question.schema}
-        ]
+        tool = {"name": "answer", "description": "Give the answer.", "input_schema": question.schema}
+        body["tools"] = [tool]
         body["tool_choice"] = {"type": "tool", "name": "answer"}
     return body
 
@@ -165,9 +152,6 @@ def with_key(endpoint: ModelEndpoint, request: ModelRequest, key: str) -> ModelR
         return request
     name, value = ("x-api-key", key) if endpoint.wire == "anthropic" else ("Authorization", f"Bearer {key}")
     return ModelRequest(request.url, (*request.headers, (name, value)), request.body)
-
-
-# -- asking
 
 
 def ask(
@@ -185,9 +169,8 @@ def ask(
         if left <= 0:
             raise ModelFault(f"no answer in {seconds:.0f} s")
         try:
-            status, headers, raw = _exchange(
-                with_key(endpoint, request_of(endpoint, question, form=form), key), left
-            )
+            request = with_key(endpoint, request_of(endpoint, question, form=form), key)
+            status, headers, raw = _exchange(request, left)
         except ModelFault as fault:
             raise ModelFault(_masked(str(fault), key), sent=fault.sent) from None
         if status == 200:
@@ -232,13 +215,10 @@ def _exchange(request: ModelRequest, seconds: float) -> tuple[int, dict[str, str
     """The status, the headers and the body of the answer; a timer closes the connection when time is over."""
     parts = urlsplit(request.url)
     host, port = parts.hostname or "", parts.port
-    connection: http.client.HTTPConnection
+    connection = http.client.HTTPConnection(host, port, timeout=seconds)
     if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(
-            host, port, timeout=seconds, context=ssl.create_default_context()
-        )
-    else:
-        connection = http.client.HTTPConnection(host, port, timeout=seconds)
+        context = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
     over, sockets = threading.Event(), list[socket.socket]()
     timer = threading.Timer(seconds, _shut_down, (sockets, over))
     timer.daemon = True
@@ -271,9 +251,6 @@ def _shut_down(sockets: list[socket.socket], over: threading.Event) -> None:
     for sock in sockets:
         with contextlib.suppress(OSError):
             sock.shutdown(socket.SHUT_RDWR)
-
-
-# -- answers
 
 
 def _answer(endpoint: ModelEndpoint, raw: bytes, seconds: float) -> ModelAnswer:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,6 @@ from pathlib import Path
 import msgspec
 
 from ..core.base.lazy import msgpack_decoder, regex
-from ..core.base.values import Value
 from .files.atomic import replace_quickly
 
 FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks")
@@ -49,13 +47,6 @@ class ProjectNote(msgspec.Struct, array_like=True, gc=False, frozen=True):
     changed_ns: int = 0
 
 
-class NoteTimes(Value):
-    """When a note was created and last changed, according to git; empty where git does not know."""
-
-    created: str = ""
-    changed: str = ""
-
-
 class _Folder(msgspec.Struct, array_like=True, gc=False):
     changed_ns: int
     inside: tuple[str, ...]
@@ -75,14 +66,9 @@ class Library:
     """The notes under a root."""
 
     def __init__(
-        self,
-        root: Path,
-        folders: Sequence[str] = (),
-        cache: Path | None = None,
-        *,
-        organization: str = "",
+        self, root: Path, folders: Sequence[str] = (), cache: Path | None = None, *, organization: str = "",
         project: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.root = root
         self.cache = cache
         """The file for the index; None for no cache."""
@@ -96,8 +82,6 @@ class Library:
             return []
         base = f"organizations/{self.organization}"
         return [f"{base}/context-library", f"{base}/projects/{self.project}/context-library"]
-
-    # -- finding notes -------------------------------------------------------------------------
 
     def all(self) -> dict[str, ProjectNote]:
         """All notes by their ids."""
@@ -119,9 +103,8 @@ class Library:
         if note is not None:
             return note
         low = id.casefold()
-        return next(
-            (note for note in known.values() if low in (note.title.casefold(), note.path.casefold())), None
-        )
+        named = (note for note in known.values() if low in (note.title.casefold(), note.path.casefold()))
+        return next(named, None)
 
     def index_notes(self) -> list[ProjectNote]:
         """The indexes of the organization and the project, and other notes about the project as a whole."""
@@ -132,10 +115,6 @@ class Library:
         names += ["context-library/00-INDEX.md", "context-library/00-PROJECT-INDEX.md", *FILES]
         by_path = {note.path: note for note in self.all().values()}
         return [by_path[name] for name in names if name in by_path]
-
-    def playbooks(self) -> list[ProjectNote]:
-        """The notes whose path contains "playbook"."""
-        return [note for note in self.all().values() if "playbook" in note.path.lower()]
 
     def matching(self, words: Iterable[str], most: int) -> list[ProjectNote]:
         """The notes with the most of these words in their titles, at most ``most`` of them."""
@@ -154,15 +133,12 @@ class Library:
         return path in FILES or any(path.startswith(f"{folder}/") for folder in folders)
 
     def outside(self) -> dict[str, str]:
-        """The hashes of notes outside the tree, by path. Nothing is read unless such a folder is
-        configured."""
+        """The hashes of notes outside the tree, by path; only where such a folder is configured."""
         if not any(os.path.isabs(folder) or folder.startswith("..") for folder in self._folders):
             return {}
         inside = os.path.realpath(self.root) + os.sep
         places = ((note, os.path.realpath(self.root / note.path)) for note in self.all().values())
         return {path: note.hash for note, path in places if not path.startswith(inside)}
-
-    # -- reading notes -------------------------------------------------------------------------
 
     def text(self, note: ProjectNote) -> str | None:
         """A note's text; None if it cannot be read."""
@@ -171,29 +147,6 @@ class Library:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
         except OSError:
             return None
-
-    def times(self, notes: Sequence[ProjectNote], *, seconds: float = 1.0) -> dict[str, NoteTimes]:
-        """When notes were created and changed, by their ids, as far as git answers in time."""
-        command = [
-            "git", "-C", str(self.root), "-c", "core.quotePath=false", "log", "--format=%x01%cI",
-            "--name-only", "--", *(note.path for note in notes),
-        ]  # fmt: skip
-        try:
-            done = subprocess.run(
-                command, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL
-            )
-        except (OSError, subprocess.SubprocessError):
-            return {}
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
-        for commit in done.stdout.decode("utf-8", "replace").split("\x01")[1:]:
-            when, *paths = [line for line in commit.split("\n") if line]
-            for path in paths:
-                last.setdefault(path, when)
-                first[path] = when
-        return {note.id: NoteTimes(first[note.path], last[note.path]) for note in notes if note.path in first}
-
-    # -- the index -----------------------------------------------------------------------------
 
     def _read(self, *, anew: bool = False) -> dict[str, ProjectNote]:
         """All notes by id; a folder is read if its listing changed, or in any case if ``anew``."""
@@ -252,10 +205,8 @@ class Library:
         """Every folder of notes with its subfolders, and when its listing last changed."""
         seen: set[str] = set()
         known = self._cached()
-        waiting = [
-            folder.rstrip("/") for folder in self._folders if os.path.isabs(folder) or self._is_inside(folder)
-        ]
-        waiting.reverse()
+        ours = (folder for folder in self._folders if os.path.isabs(folder) or self._is_inside(folder))
+        waiting = [folder.rstrip("/") for folder in ours][::-1]
         while waiting and len(seen) < FOLDERS_MAX:
             here = waiting.pop()
             if here in seen:

@@ -37,7 +37,5 @@ class PauseFile:
 
     def check(self) -> None:
         """Raise Paused if a PAUSE file exists."""
-        for path in self.paths:
-            if not access(path, F_OK, follow_symlinks=_FOLLOW):
-                continue
+        if path := self.in_force():
             raise Paused(f"{path} exists: nothing is written until it is gone", hint="ask whoever created it")

@@ -23,31 +23,13 @@ _DECLARES = regex(
     r"^\s{0,8}(?:export\s+)?(?:default\s+)?(?:public\s+|private\s+|protected\s+|static\s+|async\s+|pub(?:\([^)]*\))?\s+)*"
     r"(?:def|class|function|func|fn|interface|type|struct|enum|trait|impl|module|const\s+\w+\s*=\s*(?:async\s*)?\()\b.*"
 )
-_ENDINGS = (
-    "",
-    ".py",
-    ".ts",
-    ".tsx",
-    ".js",
-    ".jsx",
-    ".mjs",
-    ".rb",
-    ".h",
-    "/__init__.py",
-    "/index.ts",
-    "/index.js",
-)
+_ENDINGS = ("", *".py .ts .tsx .js .jsx .mjs .rb .h /__init__.py /index.ts /index.js".split())
 
 
 def references(root: Path, path: str) -> Iterator[str]:
     """The files of the project that a file imports, in the order of its imports."""
-    try:
-        with (root / path).open("rb") as file:
-            text = file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
-    except OSError:
-        return
     seen = {path}
-    for name in _imported_names(path, text):
+    for name in _imported_names(path, _text(root / path)):
         imported = _resolved(root, path, name)
         if imported and imported not in seen:
             seen.add(imported)
@@ -89,10 +71,13 @@ def _resolved(root: Path, path: str, name: str) -> str:
 
 def outline(root: Path, path: str) -> str:
     """The lines of a file that declare something."""
+    lines = [line.rstrip() for line in _text(root / path).split("\n") if _DECLARES.match(line)]
+    return "\n".join(lines[:OUTLINE_LINES])
+
+
+def _text(path: Path) -> str:
     try:
-        with (root / path).open("rb") as file:
-            text = file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
+        with path.open("rb") as file:
+            return file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
     except OSError:
         return ""
-    lines = [line.rstrip() for line in text.split("\n") if _DECLARES.match(line)]
-    return "\n".join(lines[:OUTLINE_LINES])

@@ -19,11 +19,6 @@ import msgspec
 from ..core.base.values import Value
 from ..core.resume import lock_files as core
 
-LOCKS = (
-    "uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "requirements.txt", "package-lock.json",
-    "yarn.lock", "pnpm-lock.yaml", "bun.lock", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock",
-    "mix.lock",
-)  # fmt: skip
 INSTALL_COMMANDS = {
     "uv.lock": "uv sync", "poetry.lock": "poetry install", "pdm.lock": "pdm install",
     "Pipfile.lock": "pipenv sync", "requirements.txt": "python -m pip install -r requirements.txt",
@@ -31,6 +26,7 @@ INSTALL_COMMANDS = {
     "bun.lock": "bun install", "Cargo.lock": "cargo fetch", "go.sum": "go mod download",
     "Gemfile.lock": "bundle install", "composer.lock": "composer install", "mix.lock": "mix deps.get",
 }  # fmt: skip
+LOCKS = tuple(INSTALL_COMMANDS)
 HASH_CHARS = 12
 ENVIRONMENTS = (".venv", "venv", "env")
 LOCK_BYTES_MAX = 20_000_000
@@ -61,9 +57,6 @@ def locks(root: Path) -> dict[str, str]:
         with suppress(OSError):
             hashes[name] = hashlib.sha256((root / name).read_bytes()).hexdigest()[:HASH_CHARS]
     return hashes
-
-
-# -- the interpreter -------------------------------------------------------------------------------
 
 
 def environment_folder(root: Path, environment: Mapping[str, str]) -> Path | None:
@@ -110,9 +103,6 @@ def asked_version(folder: Path, seconds: float) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-# -- dependencies ----------------------------------------------------------------------------------
-
-
 def dependencies(root: Path, environment: Mapping[str, str]) -> list[DependencyState]:
     """The state of the dependencies of each lock file whose tool installs into the project."""
     states = []
@@ -120,14 +110,11 @@ def dependencies(root: Path, environment: Mapping[str, str]) -> list[DependencyS
         text = _text(root / name)
         if text is None:
             continue
-        state = None
         if name in _PYTHON:
-            state = _python(root, name, text, environment)
+            states.append(_python(root, name, text, environment))
         elif name in _NODE:
-            state = _node(root, name, text)
-        if state is not None:
-            states.append(state)
-    return states
+            states.append(_node(root, name, text))
+    return [state for state in states if state is not None]
 
 
 def _text(path: Path) -> str | None:
@@ -142,20 +129,13 @@ def _text(path: Path) -> str | None:
 def _python(root: Path, name: str, text: str, environment: Mapping[str, str]) -> DependencyState | None:
     folder = environment_folder(root, environment)
     wanted = core.packages(name, text)
-    if not wanted:
-        return None
+    if not wanted or (folder is None and name != "uv.lock"):
+        return None  # only uv installs into the project by itself
     if folder is None:
-        installs_into_project = name == "uv.lock"  # the only one that does so by itself
-        return (
-            DependencyState(name, False, "there is no .venv", INSTALL_COMMANDS[name])
-            if installs_into_project
-            else None
-        )
+        return DependencyState(name, False, "there is no .venv", INSTALL_COMMANDS[name])
     installed = _installed(folder)
-    needed = (
-        core.certain(text) if name == "requirements.txt" else _direct(text) if name == "uv.lock" else set()
-    )
-    return _compared(name, wanted, installed, needed)
+    certain = {"requirements.txt": core.certain, "uv.lock": _direct}.get(name)
+    return _compared(name, wanted, installed, certain(text) if certain else ())
 
 
 def _compared(
@@ -166,12 +146,8 @@ def _compared(
         for package, versions in wanted.items()
         if package in installed and installed[package] not in versions
     ]
-    missing = [
-        f"{package} is missing"
-        for package in sorted(needed)
-        if package in wanted and package not in installed
-    ]
-    wrong = [*missing, *other]
+    missing = sorted(package for package in needed if package in wanted and package not in installed)
+    wrong = [*(f"{package} is missing" for package in missing), *other]
     if not wrong:
         return DependencyState(name, True, "in sync")
     more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""

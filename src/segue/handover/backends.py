@@ -17,7 +17,6 @@ class Backend(Protocol):
 
     def publish(self, message: str, dry_run: bool = False) -> bool:
         """Publish, and return whether it succeeded; False means that a resume tries again."""
-        ...
 
 
 class NullBackend:

@@ -46,8 +46,6 @@ class Checkpoint:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
-    # -- reading -------------------------------------------------------------------------------
-
     def load(self) -> Record:
         """The content of the file; a damaged file is restored from its copy first."""
         record = self._read(self.path)
@@ -62,8 +60,6 @@ class Checkpoint:
     def resume_code(self) -> int:
         """0 if there is nothing to resume, 1 if a run was interrupted, 2 if the last run completed."""
         return code_of(self.load())
-
-    # -- changing ------------------------------------------------------------------------------
 
     def start(self, step_names: list[str]) -> None:
         """Start a run, or continue the one that was interrupted; new steps are added to it."""
@@ -138,8 +134,6 @@ class Checkpoint:
                 tidy_leftovers(self.path)
                 tidy_leftovers(self._copy)
             yield
-
-    # -- the file ------------------------------------------------------------------------------
 
     @property
     def _copy(self) -> Path:

@@ -19,8 +19,7 @@ from typing import Any
 from .backends import Backend, GitBackend, NullBackend
 from .checkpoint import HandoverWarning
 from .engine import HandoverEngine
-from .steps import DEFAULT_CHECKPOINT as DEFAULT_CHECKPOINT
-from .steps import three_steps
+from .steps import DEFAULT_CHECKPOINT as DEFAULT_CHECKPOINT, three_steps
 
 KEYS: dict[str, tuple[str, ...]] = {
     "handover": ("memory_dir", "tag", "checkpoint", "pause_file"),

@@ -118,39 +118,30 @@ class Ledger(Protocol):
 
     def load(self) -> Record:
         """The progress of the newest run."""
-        ...
 
     def running(self) -> AbstractContextManager[None]:
         """Allows one run at a time."""
-        ...
 
     def begin(self, step_names: list[str], extra: dict[str, Any]) -> None:
         """Start a new run."""
-        ...
 
     def start(self, step_names: list[str]) -> None:
         """Continue the interrupted run; steps that it lacks are added."""
-        ...
 
     def step_begun(self, step_name: str) -> None:
         """Record that a step which must not be repeated blindly has started."""
-        ...
 
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
         """Record that a step is done; with ``last``, the run is completed too."""
-        ...
 
     def step_failed(self, step_name: str, reason: str) -> None:
         """Record that a step failed; it stays pending."""
-        ...
 
     def complete(self) -> None:
         """Record that the run is completed."""
-        ...
 
     def check_pause(self) -> None:
         """Raise if a PAUSE file is in force."""
-        ...
 
 
 class HandoverEngine:

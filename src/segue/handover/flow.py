@@ -10,26 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..api.segue import Segue
 from ..core.base.text import clean_text
 from ..core.base.values import Value
 from ..core.handover.events import HandoverBegun, HandoverCompleted, HandoverStepDone
 from ..errors import BadSettings, HandoverPending, OtherWorkflow, SegueError, StepUncertain, UsageError
 from ..settings import table_of, user_file
+from .compaction import CompactionReport, Condense, compact
 from .declared import Workflow, workflow
 from .engine import Answer, HandoverEngine, Step, StepError, UncertainStep, WorkflowError
 from .kinds import Steps, session_here
 from .ledger import StoreCheckpoint
 from .memory import MemoryStore
-from .record import Record, code_of, pending_in
-
-if TYPE_CHECKING:
-    from ..api.segue import Segue
-    from .compaction import CompactionReport, Condense
+from .record import Record, code_of
 
 Progress = Callable[[int, int, str], None]
-WORDS = {0: "clean", 1: "resume needed", 2: "completed"}
 
 
 class HandoverRan(Value):
@@ -80,8 +77,6 @@ class Handover:
         self._steps = steps
         """Steps in Python that replace the declared ones."""
 
-    # -- reading -------------------------------------------------------------------------------
-
     def workflow(self) -> Workflow:
         """The workflow that the project declares if it is trusted, else the user's, else the default."""
         tree, variables = self.segue.workspace.working_tree, self.segue.workspace.environment
@@ -117,8 +112,6 @@ class Handover:
             str(extra.get("session", "")), record["started_at"] or "", record["finished_at"] or "",
             dict(extra.get("failed", {})), dict(extra.get("outputs", {})), list(self.checkpoint.notices),
         )  # fmt: skip
-
-    # -- running -------------------------------------------------------------------------------
 
     def run(
         self, *, note: str = "", state: str = "", anew: bool = False,
@@ -196,15 +189,9 @@ class Handover:
         self, *, months: int = 1, keep: bool = False, dry_run: bool = False, condense: Condense | None = None
     ) -> CompactionReport:
         """Compact old notes into archives by month."""
-        from .compaction import compact
-
         if not dry_run:
             self.segue.workspace.pause_file.check()
         return compact(self.memory(), months=months, keep=keep, dry_run=dry_run, condense=condense)
-
-    def pending(self) -> list[str]:
-        """The steps of the interrupted run that are not done."""
-        return pending_in(self.checkpoint.load())
 
 
 def _check_answers(before: Record, answers: Mapping[str, str], *, anew: bool) -> None:

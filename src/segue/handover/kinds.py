@@ -11,8 +11,9 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.base.text import clean_text
 from ..core.brief.facts import Probe
@@ -30,9 +31,6 @@ from .compaction import compact
 from .declared import DeclaredStep, Workflow, filled
 from .engine import Task, Work
 from .memory import HEADER, MemoryStore
-
-if TYPE_CHECKING:
-    from ..api.segue import Segue
 
 STATE_LIMIT_BYTES = 1_000_000
 BRIEF_BYTES = 4_096
@@ -71,8 +69,6 @@ class Steps:
             backoff_seconds=step.backoff_seconds, kind=step.kind,
             timeout_seconds=0.0 if own else step.timeout_seconds,
         )  # fmt: skip
-
-    # -- kinds ---------------------------------------------------------------------------------
 
     def collect(self, work: Work) -> dict[str, Any]:
         """Collect the facts of now: the session, the branch, what happened since the last handover, a
@@ -181,8 +177,6 @@ class Steps:
         if newest is None:
             return {"skipped": "no run came after an earlier handover yet"}
         return {"score": newest.score, "of": newest.handover}
-
-    # -- words ---------------------------------------------------------------------------------
 
     def _words(self, work: Work) -> dict[str, Any]:
         """The values of the placeholders in a template."""

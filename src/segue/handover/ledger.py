@@ -29,24 +29,20 @@ _ABOUT = ("run", "payloads", "session")
 
 
 class StoreCheckpoint:
-    """The progress of the handover of a working tree, according to the journal."""
+    """The progress of the handover of a working tree, according to the journal; a ``Ledger``."""
 
     def __init__(self, segue: Segue, *, wait_seconds: float = RUN_WAIT_SECONDS) -> None:
         self._segue = segue
         self._wait_seconds = wait_seconds
-        name = tree_stream(str(segue.workspace.working_tree.root)).removeprefix("tree/")
-        own = tree_stream(str(segue.workspace.working_tree.root), segue.workspace.store.machine).removeprefix(
-            "tree/"
-        )
-        self.stream = f"handover/{own}"
+        root = str(segue.workspace.working_tree.root)
+        name = tree_stream(root).removeprefix("tree/")
+        self.stream = tree_stream(root, segue.workspace.store.machine).replace("tree/", "handover/", 1)
         self.path: Path = segue.workspace.home.handover / f"{name}.json"
         self.notices: list[str] = []
         """Messages about what was repaired."""
         self._version = 0
         self._bodies: list[tuple[ev.Body | None, str]] = []
         """The events of the newest run, with their times."""
-
-    # -- reading -------------------------------------------------------------------------------
 
     def load(self) -> Record:
         """The progress according to the journal; the file is repaired if it differs."""
@@ -81,22 +77,13 @@ class StoreCheckpoint:
             in_file = None
         if in_file == record or self._segue.workspace.pause_file.in_force():
             return
-        if not is_whole(in_file):
-            self._set_damaged_aside()
-            self.notices.append(f"the checkpoint {self.path.name} was damaged; rebuilt from the journal")
-        else:
-            self.notices.append(f"the checkpoint {self.path.name} was outdated; rebuilt from the journal")
+        was = "outdated" if is_whole(in_file) else "damaged"
+        if was == "damaged" and self.path.exists():
+            os.replace(self.path, self.path.with_name(f"{self.path.name}.damaged"))
+        self.notices.append(f"the checkpoint {self.path.name} was {was}; rebuilt from the journal")
         self._write(record, durably=True)
 
-    def _set_damaged_aside(self) -> None:
-        aside = self.path.with_name(f"{self.path.name}.damaged")
-        if self.path.exists():
-            os.replace(self.path, aside)
-
-    # -- changing ------------------------------------------------------------------------------
-
     def begin(self, step_names: list[str], extra: Extra) -> None:
-        """Start a new run; ``extra`` has the payloads of its steps."""
         about = {name: value for name, value in extra.items() if name not in _ABOUT}
         self._append(
             ev.HandoverBegun(
@@ -106,18 +93,15 @@ class StoreCheckpoint:
         )
 
     def start(self, step_names: list[str]) -> None:
-        """Continue the interrupted run; steps that it lacks are added."""
         record = checkpoint_of(self._bodies)
         new = [name for name in step_names if name not in record["steps"]]
         if new:
             self._append(ev.HandoverExtended(self._run(), new))
 
     def step_begun(self, step_name: str) -> None:
-        """Record that a step which must not be repeated blindly has started."""
         self._append(ev.HandoverStepBegun(self._run(), step_name))
 
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
-        """Record that a step is done; with ``last``, the same commit completes the run."""
         bodies: list[ev.Body] = [ev.HandoverStepDone(self._run(), step_name, output)]
         if last:
             bodies.append(ev.HandoverCompleted(self._run()))
@@ -126,15 +110,12 @@ class StoreCheckpoint:
         trip("handover.ledger.after_done")
 
     def step_failed(self, step_name: str, reason: str) -> None:
-        """Record that a step failed; it stays pending."""
         self._append(ev.HandoverStepFailed(self._run(), step_name, reason))
 
     def complete(self) -> None:
-        """Record that the run is completed."""
         self._append(ev.HandoverCompleted(self._run()), durably=True)
 
     def check_pause(self) -> None:
-        """Raise Paused while a PAUSE file exists."""
         self._segue.workspace.pause_file.check()
 
     @contextmanager
@@ -145,8 +126,6 @@ class StoreCheckpoint:
         with file_lock(self.path.with_suffix(".lock"), timeout_seconds=self._wait_seconds, what=what):
             tidy_leftovers(self.path)
             yield
-
-    # -- the stream and the file ---------------------------------------------------------------
 
     def _run(self) -> str:
         return str(checkpoint_of(self._bodies).get("segue", {}).get("run", ""))

@@ -33,8 +33,6 @@ class MemoryStore:
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root)
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(
         self, layer: int, content: str, tag: str = "general", date_str: str | None = None,
         dry_run: bool = False, *, id: str = "",
@@ -127,8 +125,6 @@ class MemoryStore:
                 with suppress(OSError):
                     folder.rmdir()  # fails unless it is empty
         return count
-
-    # -- reading -------------------------------------------------------------------------------
 
     def read_latest(self, layer: int, tag: str | None = None) -> str:
         """The newest text of a layer, or of a tag in it; empty if there is none."""

@@ -90,9 +90,5 @@ def as_json(code: int, record: Record) -> str:
     import json
 
     fields = {"code": code, "status": record["status"], "steps": record["steps"]}
-    return json.dumps(fields, ensure_ascii=not _is_stdout_utf8())
-
-
-def _is_stdout_utf8() -> bool:
     encoding = getattr(sys.stdout, "encoding", None) or ""
-    return encoding.lower().replace("-", "") == "utf8"
+    return json.dumps(fields, ensure_ascii=encoding.lower().replace("-", "") != "utf8")

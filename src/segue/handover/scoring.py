@@ -8,29 +8,27 @@ an event of the stream ``score/<tree>``, so it is made once; ``again`` makes it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ..agents import agent as agent_of
+from ..agents.base import Found
+from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.base.values import Value, iso
-from ..core.handover.usefulness import Score, judge
+from ..core.handover.usefulness import judge
 from ..core.runs.steps import Call, Given, Step
 from ..effects.clock import now
 from ..effects.redaction.redact import redact_bytes
 from ..errors import BadName, SegueError, StaleVersion
 from ..services.brief.delivered import delivered_to
+from ..services.runs.discovery import RunFinder
 from ..services.runs.observed import runs_of
 from ..services.runs.read_transcript import final
 from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .ledger import StoreCheckpoint
-
-if TYPE_CHECKING:
-    from ..agents.base import Found
-    from ..api.segue import Segue
-    from ..services.runs.discovery import RunFinder
 
 RUNS_MAX = 60
 CALLS_MIN = 1
@@ -150,7 +148,11 @@ def _judged(
             continue
         known, prompts = _before(finder, handover, runs)
         result = judge(_brief_of(segue, run, steps) or handover.brief, steps, known, prompts)
-        return _scored(handover, run, result)
+        measures: dict[str, Any] = msgspec.to_builtins(result.measures)
+        return ScoredHandover(
+            handover.run, f"{run.agent}/{run.native}", result.score, now(), list(result.reasons),
+            result.kinds, {name: float(value) for name, value in measures.items()}, handover.session,
+        )  # fmt: skip
     return None
 
 
@@ -178,14 +180,6 @@ def _before(
     except SegueError:
         return set(), []
     return set(digest.files), [prompt.text for prompt in digest.prompts]
-
-
-def _scored(handover: CompletedHandover, run: Found, result: Score) -> ScoredHandover:
-    measures: dict[str, Any] = msgspec.to_builtins(result.measures)
-    return ScoredHandover(
-        handover.run, f"{run.agent}/{run.native}", result.score, now(), list(result.reasons),
-        result.kinds, {name: float(value) for name, value in measures.items()}, handover.session,
-    )  # fmt: skip
 
 
 def _store(segue: Segue, scored: ScoredHandover) -> None:

@@ -17,9 +17,15 @@ from ..core.journal.event import Draft, Event
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
     from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
-    from ..core.memories.ranking import SessionNeighbours, Texts
+    from ..core.memories.ranking import Neighbours, Pairs, Texts
     from ..core.server.access import AuditLine, KeptResponse, KeyRecord
     from .memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
+
+
+Pieces = Mapping[str, bytes]
+"""Pieces of agents' states by their addresses."""
+Versions = Mapping[str, int]
+"""The version of each of some streams, by name."""
 
 
 class Append(Value):
@@ -78,24 +84,19 @@ class Runs(Protocol):
 
     def put(self, rows: Sequence[RunRow]) -> None:
         """Keep these in the place of rows with the same key, durably, all or nothing."""
-        ...
 
     def get(self, key: str) -> RunRow | None:
         """One row, with its reading."""
-        ...
 
     def rows(self, *, projects: Iterable[str] = (), session: str = "") -> list[RunRow]:
         """Rows of these projects (none: of all) and this session (empty: of any), without their
         readings, the one that was active last first."""
-        ...
 
     def known(self) -> dict[str, str]:
         """Transcript to working folder, of every row."""
-        ...
 
     def drop(self, keys: Iterable[str]) -> None:
         """Forget these, as far as they are there."""
-        ...
 
 
 class Memories(Protocol):
@@ -105,105 +106,76 @@ class Memories(Protocol):
     def write(self, change: MemoryChange) -> list[str]:
         """Durably, all or nothing; the ids of ``adds``, in order: what is there already, live, for the
         same audience keeps its id. StaleVersion if a put came too late."""
-        ...
 
     def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         """Those of these that the reader may see, dead ones too, in this order."""
-        ...
 
     def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         """What fits, the newest first; all of it when ``limit`` is 0."""
-        ...
 
     def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         """Live memories that hold any of these words; of ``where`` types, agents and sessions count."""
-        ...
 
-    def near(
-        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         """(number, cosine) of live memories whose vectors are nearest; of ``where`` as in ``match``."""
-        ...
 
     def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         """Memories by the numbers that ``match`` and ``near`` gave."""
-        ...
 
-    def places(
-        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
-    ) -> dict[int, SessionNeighbours]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> Neighbours:
         """Of memories by their numbers: the session, if they have one, and so many live neighbours on each
         side in it that the reader may see, by distance."""
-        ...
 
     def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
-        """For whom memories are meant, by their ids; nothing of what they say. For whoever may ask as any
-        of these: not for showing."""
-        ...
+        """For whom memories are meant, by id; not for showing."""
 
     def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
         """The audit trail of what the reader may see, the newest first."""
-        ...
 
     def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
         """Live memories without a vector of this model, the newest first; ``within`` so many of the newest
         only, which is quick. For upkeep: not for showing."""
-        ...
 
     def everything(self) -> list[StoredMemory]:
         """All memories, dead ones too, without vectors. For upkeep, recovery and scrub: not for showing."""
-        ...
 
     def carried(self, after: int = 0, limit: int = 500) -> list[MemoryWithHistory]:
         """Memories behind a number, dead ones too, in order, with vectors, votes and trail, without words.
         For moving them to another store: not for showing."""
-        ...
 
     def compact(self, text: str = "") -> None:
         """What was erased is gone from the disk too; with a text, also from trail and votes."""
-        ...
 
 
 class ServerTables(Protocol):
-    """What a server keeps for itself: its keys, what was done with them, and what it answered.
-    Raises as a journal does."""
+    """A server's own: keys, what was done with them, and what it answered. Raises as a journal does."""
 
     def keys(self) -> list[KeyRecord]:
         """All keys, the oldest first, those that hold no more too."""
-        ...
 
     def key(self, id: str) -> KeyRecord | None:
         """The key of this id."""
-        ...
 
     def put_key(self, record: KeyRecord) -> None:
         """Keep a key, in the place of the one of this id, durably."""
-        ...
 
     def note(self, lines: Sequence[AuditLine]) -> None:
         """Add to the audit."""
-        ...
 
     def audit(self, *, project: str = "", before: int = 0, limit: int = 100) -> list[tuple[int, AuditLine]]:
         """(number, line), the newest first; behind a number, of one project or of all."""
-        ...
 
     def answered(self, id: str) -> KeptResponse | None:
         """What was answered to the request of this id."""
-        ...
 
     def answer(self, answer: KeptResponse) -> None:
         """Remember an answer; the first one stays."""
-        ...
 
     def forget(self, before: str) -> None:
         """Drop answers that were given before this moment."""
-        ...
 
     def cut_audit(self, before: str) -> int:
-        """Drop the oldest lines of the audit, some thousands at most, that are from before this moment; how
-        many."""
-        ...
+        """Drop lines of the audit from before this moment, some thousands at most; how many."""
 
 
 class Journal(Protocol):
@@ -214,63 +186,49 @@ class Journal(Protocol):
     """
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         """Commit all or nothing, durably, in this order; a stream may come more than once.
         StaleVersion if any stream is not at its ``expect``. ``memories`` is given only to a store that
         has some (``journal.memories``), and is part of the commit."""
-        ...
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         """Events of a stream behind a version, in order; all of them when ``limit`` is 0."""
-        ...
 
     def head(self, stream: str) -> Head:
         """The end of a stream; version 0 and the genesis hash if it has no events."""
-        ...
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         """(name, version) of all streams whose name begins so, by name."""
-        ...
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
         """The pieces with these addresses; those that are missing are left out."""
-        ...
 
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         """The newest snapshots of these streams, where there are any; for ``cards`` without the state."""
-        ...
 
     def keep(self, snapshot: Snapshot) -> None:
         """Remember a snapshot in the place of an older one; may be lost, never wrong."""
-        ...
 
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         """Put other bodies (marked as erased) and pieces in place, drop the snapshots of the
         streams, append what records it; all or nothing."""
-        ...
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         """Remove whole streams that are at their ``expect``, and these pieces; all or nothing.
 
         With ``beside``, only if the other sessions are exactly these, at these versions: nobody
         named one of the pieces meanwhile."""
-        ...
 
     def close(self) -> None:
         """Let go of files and connections; a later call opens them again."""
-        ...
 
 
 class Store(Journal, Protocol):
     """All that Segue needs of one place: a journal, and in the same place what was observed and learnt."""
 
     machine: str
-    """Part of the names of streams that belong to this machine, where machines share the store; else
-    empty."""
+    """Part of the names of this machine's streams, where machines share the store; else empty."""
 
     @property
     def runs(self) -> Runs:

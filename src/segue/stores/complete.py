@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from ..core.journal.event import Event
-from .base import Append, Journal, Memories, Runs, Store
+from .base import Append, Journal, Memories, Pieces, Runs, Store
 from .memory.memories import VolatileMemories
 from .memory.store import VolatileRuns
 from .memory_changes import MemoryChange
@@ -22,9 +21,8 @@ class _Completed:
         self.memories: Memories = getattr(journal, "memories", None) or VolatileMemories()
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         """As the journal does; what is learnt with it is kept beside it."""
         events = self._journal.append(*appends, pieces=pieces)
         if memories is not None:

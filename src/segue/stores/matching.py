@@ -2,39 +2,46 @@
 
 A rare word gives all that hold it. Of a common one (in large stores, thousands hold it) only those count that
 hold another word too, or else the newest; how many hold it is then told from how dense they lie. Below
-``WORD_HITS_MAX`` everything is exact. A store brings a ``WordIndex``, which leaves out what the reader
+``WORD_HITS_MAX`` everything is exact. A store brings a ``SqlWords``, which leaves out what the reader
 may not see and what was not asked for.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..core.memories.ranking import Hit, Texts
+from .sql import SqlDatabase
 
 WORD_HITS_MAX = 700
 WORDS_MAX = 24
 
 
-class WordIndex(Protocol):
-    """The words of the memories that count for one query."""
+class SqlWords(ABC):
+    """The words of those memories that hold, of each group of marks, one."""
 
+    def __init__(self, sql: SqlDatabase, marks: Sequence[Sequence[str]]) -> None:
+        self.sql = sql
+        self.marks = marks
+
+    @abstractmethod
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         """For each (word, others): the newest that hold the word and, if there are any, one of the others."""
-        ...
 
     def newest(self) -> int:
         """The highest number of any memory."""
-        ...
+        [(newest,)] = self.sql.rows("SELECT max(no) FROM segue.memories WHERE namespace = :namespace")
+        return int(newest or 0)
 
     def lengths(self, numbers: Sequence[int]) -> dict[int, int]:
         """How many words these have."""
-        ...
+        sql = "SELECT no, length FROM segue.memories WHERE namespace = :namespace AND no = ANY(:numbers)"
+        return dict(self.sql.rows(sql, numbers=list(numbers)))
 
 
-def matched(index: WordIndex, words: Sequence[str], limit: int, total: int, length: int) -> Texts:
+def matched(index: SqlWords, words: Sequence[str], limit: int, total: int, length: int) -> Texts:
     """What holds any of the words; ``total`` memories of ``length`` words count."""
     words = words[:WORDS_MAX]
     postings = index.holding([(word, ()) for word in words], WORD_HITS_MAX + 1)
@@ -49,14 +56,12 @@ def matched(index: WordIndex, words: Sequence[str], limit: int, total: int, leng
 
 
 def _estimated(newest: int, numbers: Sequence[int], total: int) -> int:
-    """How many hold a word, told from the newest that do."""
     newest = newest or numbers[0]
     density = len(numbers) / max(1, newest - numbers[-1] + 1)
     return max(len(numbers), min(total, round(density * newest)))
 
 
-def _narrow(index: WordIndex, words: Sequence[str], common: list[int], postings: list[list[int]]) -> None:
-    """Of common words, those that hold another word of the query too."""
+def _narrow(index: SqlWords, words: Sequence[str], common: list[int], postings: list[list[int]]) -> None:
     rare = [words[place] for place in range(len(words)) if place not in common]
     others = {place: rare or [words[other] for other in common if other != place] for place in common}
     asked = [place for place in common if others[place]]
@@ -68,7 +73,7 @@ def _narrow(index: WordIndex, words: Sequence[str], common: list[int], postings:
 
 
 def _gathered(
-    index: WordIndex, postings: list[list[int]], counts: list[int], limit: int, total: int, length: int
+    index: SqlWords, postings: list[list[int]], counts: list[int], limit: int, total: int, length: int
 ) -> Texts:
     held: dict[int, int] = {}
     for place, numbers in enumerate(postings):

@@ -10,7 +10,7 @@ import msgspec
 from ..core.base import canonical
 from ..core.journal.event import Event, read_event
 from ..core.journal.pieces import address as address_of
-from ..errors import DamagedError, StaleVersion
+from ..errors import DamagedError, SchemaTooNew, StaleVersion
 
 
 def proven_event(stream: str, version: int, header: bytes, body: bytes, own: bytes, erased: bool) -> Event:
@@ -46,3 +46,9 @@ def check_beside(
     found = {name: version for name, version in sessions if name not in gone}
     if found != dict(beside):
         raise StaleVersion("session/", sum(beside.values()), sum(found.values()))
+
+
+def too_new(newer: int, known: int) -> SchemaTooNew:
+    """The error for a store of a newer schema than the one that is known here."""
+    hint = "upgrade Segue on this machine; the store was not touched"
+    return SchemaTooNew(f"this store has schema {newer}, and this Segue knows up to {known}", hint=hint)

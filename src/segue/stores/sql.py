@@ -30,15 +30,12 @@ class Statements(Protocol):
 
     def rows(self, sql: str, /, **values: Any) -> list[Row]:
         """The rows that a statement gives."""
-        ...
 
     def change(self, sql: str, /, **values: Any) -> int:
         """Run a statement, and say how many rows it changed."""
-        ...
 
     def many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Run a statement for each of these rows of values."""
-        ...
 
 
 class SqlDatabase(Protocol):
@@ -46,12 +43,22 @@ class SqlDatabase(Protocol):
 
     def rows(self, sql: str, /, **values: Any) -> list[Row]:
         """The rows of a statement that only reads."""
-        ...
 
     def repeatable(self, work: Callable[[Statements], T]) -> T:
         """Do work in one durable transaction. Where its commit was in doubt it is done once more: it must be
         such that the same twice is the same."""
-        ...
+
+
+def insert(table: str, columns: Sequence[str]) -> str:
+    """A statement that inserts a row by its columns, with values of the same names."""
+    values = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO segue.{table} (namespace, {', '.join(columns)}) VALUES (:namespace, {values})"
+
+
+def update(table: str, columns: Sequence[str]) -> str:
+    """A statement that changes these columns of the row with a number, to values of the same names."""
+    changes = ", ".join(f"{name} = :{name}" for name in columns)
+    return f"UPDATE segue.{table} SET {changes} WHERE namespace = :namespace AND no = :no"
 
 
 @cache

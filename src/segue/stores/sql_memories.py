@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader, Vote, fits
-from ..core.memories.ranking import SessionNeighbours, Texts
-from .audiences import Audiences, audience_in
-from .matching import WordIndex, matched
+from ..core.base.lazy import json_decoder
+from ..core.memories import model as mem
+from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
+from ..core.memories.ranking import Neighbours, Pairs, SessionNeighbours, Texts
+from .matching import SqlWords, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
-from .memory_rows import memory_of
 from .sql import Row, SqlDatabase, Statements
+from .sql_memory_writes import memory_of
 from .vectors import PLAIN_SCANS_MAX, NumpyIndex, VectorIndex, index
 
 _PAGE = 200
+_READERS_CACHED = 64
+_audience = json_decoder(Audience)
 _FILTERED = ("type", "agent", "session")
 _MARKS = (("t", "types"), ("g", "agents"), ("s", "sessions"))
 _PLACES = """
@@ -40,32 +44,35 @@ _UNEMBEDDED = """ AND m.live{newest} AND NOT EXISTS (SELECT 1 FROM segue.memory_
 _NEWEST = " AND m.no > (SELECT max(no) FROM segue.memories WHERE namespace = :namespace) - :within"
 
 
-class SqlWords(ABC):
-    """The words of those memories that hold, of each group of marks, one."""
+class Audiences:
+    """The known audiences of a store, each judged once for a reader. The caller holds a lock."""
 
-    def __init__(self, sql: SqlDatabase, marks: Sequence[Sequence[str]]) -> None:
-        self.sql = sql
-        self.marks = marks
+    def __init__(self) -> None:
+        self._keys: dict[int, Audience] = {}
+        self._readers: dict[MemoryReader, tuple[int, list[int]]] = {}
 
-    @abstractmethod
-    def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
-        """For each (word, others): the newest that hold the word and, if there are any, one of the others."""
+    def __len__(self) -> int:
+        return len(self._keys)
 
-    def newest(self) -> int:
-        [(newest,)] = self.sql.rows("SELECT max(no) FROM segue.memories WHERE namespace = :namespace")
-        return int(newest or 0)
-
-    def lengths(self, numbers: Sequence[int]) -> dict[int, int]:
-        sql = "SELECT no, length FROM segue.memories WHERE namespace = :namespace AND no = ANY(:numbers)"
-        return dict(self.sql.rows(sql, numbers=list(numbers)))
+    def seen(self, reader: MemoryReader, newer: Callable[[int], Iterable[tuple[int, bytes]]]) -> list[int]:
+        """The numbers of those that the reader belongs to; ``newer`` gives what came behind a number."""
+        for no, key in newer(max(self._keys, default=0)):
+            self._keys[no] = _audience.decode(key)
+        checked, seen = self._readers.get(reader, (0, []))
+        newest = max(self._keys, default=0)
+        if checked < newest:
+            seen = seen + [no for no, key in self._keys.items() if no > checked and mem.may_read(reader, key)]
+            if len(self._readers) > _READERS_CACHED:
+                self._readers.clear()
+            self._readers[reader] = (newest, seen)
+        return seen
 
 
 class SqlMemories(ABC):
     """Memories in the database of a journal."""
 
     WHOLE: ClassVar[str]
-    """Selects number, body, its hash, the four counts and when it was created, of all memories ``m``; ends
-    with a condition."""
+    """Selects number, body, its hash, four counts and creation of all memories ``m``, with a condition."""
     STAMP: ClassVar[str]
     """Selects a number that grows whenever a vector that was there has changed."""
     BITS_TABLE: ClassVar[str]
@@ -77,6 +84,7 @@ class SqlMemories(ABC):
 
     def __init__(self, sql: SqlDatabase) -> None:
         self._sql = sql
+        self._rows = sql.rows
         self._lock = threading.RLock()
         self._audiences = Audiences()
         self._indexes: dict[str, tuple[int, int, VectorIndex]] = {}
@@ -84,7 +92,7 @@ class SqlMemories(ABC):
         self._scans = 0
 
     @abstractmethod
-    def _words(self, seen: Sequence[int], marks: list[list[str]]) -> WordIndex:
+    def _words(self, seen: Sequence[int], marks: list[list[str]]) -> SqlWords:
         """The words of what these audiences and marks let through."""
 
     @abstractmethod
@@ -95,8 +103,6 @@ class SqlMemories(ABC):
     def _side(column: Any) -> list[int]:
         """The numbers in a column of ``SIDES``."""
         return list(column)
-
-    # -- reading -------------------------------------------------------------------------------
 
     def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         sql = "SELECT id, no FROM segue.memories WHERE namespace = :namespace AND id = ANY(:ids)"
@@ -109,7 +115,7 @@ class SqlMemories(ABC):
             " ON a.namespace = m.namespace AND a.no = m.audience"
             " WHERE m.namespace = :namespace AND m.id = ANY(:ids)"
         )
-        return {id: audience_in(key) for id, key in self._rows(sql, ids=list(ids))}
+        return {id: _audience.decode(key) for id, key in self._rows(sql, ids=list(ids))}
 
     def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         sql = f"{self.WHOLE} AND m.no = ANY(:numbers) AND m.audience = ANY(:seen)"
@@ -122,24 +128,19 @@ class SqlMemories(ABC):
         clauses += ["m.created >= :since"] if where.since else []
         clauses += ["m.created <= :until"] if where.until else []
         clauses += [] if where.dead else ["m.live"]
-        values = {
-            "seen": self._seen(reader),
-            "since": where.since,
-            "until": where.until,
-            **narrow_values(where),
-        }
+        values: dict[str, Any] = {"seen": self._seen(reader), "since": where.since, "until": where.until}
+        values |= narrow_values(where)
         found: list[Memory] = []
         for row in self._newest_first(f"{self.WHOLE} AND {' AND '.join(clauses)}", values, whole=not limit):
             memory = memory_of(row)
-            if fits(where, memory, now):
+            if mem.fits(where, memory, now):
                 found.append(memory)
                 if limit and len(found) >= limit:
                     break
         return found
 
     def _newest_first(self, sql: str, values: dict[str, Any], *, whole: bool) -> Iterator[Row]:
-        """Rows by page: whoever has enough stops, and the rest is never asked for. If all are wanted, a page
-        is the whole."""
+        """Rows by page, so that the rest is never asked for; if all are wanted, a page is the whole."""
         order, further = " ORDER BY m.created DESC, m.no DESC", " AND (m.created, m.no) < (:at, :no)"
         if whole:
             yield from self._rows(sql + order, **values)
@@ -153,9 +154,7 @@ class SqlMemories(ABC):
             last = {"no": page[-1][0], "at": page[-1][7], "size": size}
             page = self._rows(f"{sql}{further}{order} LIMIT :size", **values, **last)
 
-    def places(
-        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
-    ) -> dict[int, SessionNeighbours]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> Neighbours:
         values = {"numbers": list(numbers), "seen": self._seen(reader), "reach": reach}
         found = {}
         for no, session, *sides in self._rows(_PLACES.format(sides=self.SIDES if reach else ""), **values):
@@ -170,17 +169,12 @@ class SqlMemories(ABC):
         rows = self._rows(sql, seen=self._seen(reader), id=id, limit=limit)
         return [MemoryAudit(*row) for row in rows]
 
-    # -- finding -------------------------------------------------------------------------------
-
     def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         seen = self._seen(reader)
         if not seen or not words:
             return Texts(counts=[0] * len(words))
-        marks = [
-            [self._mark(kind, name) for name in getattr(where, field)]
-            for kind, field in _MARKS
-            if getattr(where, field)
-        ]
+        named = [(kind, getattr(where, field)) for kind, field in _MARKS]
+        marks = [[self._mark(kind, name) for name in names] for kind, names in named if names]
         sql = (
             "SELECT coalesce(sum(live), 0), coalesce(sum(words), 0) FROM segue.audiences"
             " WHERE namespace = :namespace AND no = ANY(:seen)"
@@ -188,17 +182,11 @@ class SqlMemories(ABC):
         [(total, length)] = self._rows(sql, seen=seen)
         return matched(self._words(seen, marks), words, limit, int(total), int(length))
 
-    def near(
-        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
-        seen = self._seen(reader)
-        return self._nearest(seen, model, vector, where, limit) if seen else []
-
-    def _nearest(
-        self, seen: list[int], model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
-        """``near``, for these audiences: by an index in this process."""
-        only: Collection[int] | None = None
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
+        """By an index in this process."""
+        seen, only = self._seen(reader), None
+        if not seen:
+            return []
         if clauses := narrow(where):
             sql = (
                 "SELECT m.no FROM segue.memories m WHERE m.namespace = :namespace AND m.live"
@@ -238,8 +226,6 @@ class SqlMemories(ABC):
         sql = "SELECT no, body FROM segue.memory_vectors WHERE namespace = :namespace AND no = ANY(:numbers)"
         return dict(self._rows(sql, numbers=list(numbers)))
 
-    # -- upkeep --------------------------------------------------------------------------------
-
     def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
         sql = self.WHOLE + _UNEMBEDDED.format(newest=_NEWEST if within else "")
         rows = self._rows(sql, model=model, limit=limit, within=within)
@@ -254,20 +240,16 @@ class SqlMemories(ABC):
         numbers, of_these = list(memories), "WHERE namespace = :namespace AND no = ANY(:numbers)"
         sql = f"SELECT no, model, body FROM segue.memory_vectors {of_these}"
         vectors = {row[0]: row[1:] for row in self._rows(sql, numbers=numbers)}
-        votes: dict[int, list[Vote]] = {}
+        votes: dict[int, list[mem.Vote]] = defaultdict(list)
         sql = f"SELECT no, voter, vote, at, context FROM segue.memory_votes {of_these} ORDER BY no, voter"
         for no, *vote in self._rows(sql, numbers=numbers):
-            votes.setdefault(no, []).append(Vote(memories[no].id, *vote))
-        trail: dict[int, list[MemoryAudit]] = {}
+            votes[no].append(mem.Vote(memories[no].id, *vote))
+        trail: dict[int, list[MemoryAudit]] = defaultdict(list)
         sql = f"SELECT no, act, at, actor, reason FROM segue.memory_trail {of_these} ORDER BY line"
         for no, *trace in self._rows(sql, numbers=numbers):
-            trail.setdefault(no, []).append(MemoryAudit(memories[no].id, *trace))
-        return [
-            MemoryWithHistory(
-                no, StoredMemory(memory, "", *vectors.get(no, ())), votes.get(no, []), trail.get(no, [])
-            )
-            for no, memory in memories.items()
-        ]
+            trail[no].append(MemoryAudit(memories[no].id, *trace))
+        kept = {no: StoredMemory(memory, "", *vectors.get(no, ())) for no, memory in memories.items()}
+        return [MemoryWithHistory(no, one, votes[no], trail[no]) for no, one in kept.items()]
 
     def _mask(self, text: str) -> None:
         """Mask a text in what was said with changes and votes."""
@@ -283,16 +265,10 @@ class SqlMemories(ABC):
 
         self._sql.repeatable(work)
 
-    # -- inside --------------------------------------------------------------------------------
-
     def _seen(self, reader: MemoryReader) -> list[int]:
-        """The audiences that the reader belongs to."""
         sql = "SELECT no, key FROM segue.audiences WHERE namespace = :namespace AND no > :last"
         with self._lock:
             return self._audiences.seen(reader, lambda last: self._rows(sql, last=last))
-
-    def _rows(self, sql: str, /, **values: Any) -> list[Row]:
-        return self._sql.rows(sql, **values)
 
 
 def narrow(where: MemoryFilter) -> list[str]:

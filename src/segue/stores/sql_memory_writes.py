@@ -13,22 +13,26 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from ..core.base import canonical
+from ..core.base.lazy import json_decoder
 from ..core.memories.model import Memory, MemoryAudit, audience_of, hash_of
 from ..core.memories.ranking import length_of
-from ..errors import StaleVersion
+from ..errors import DamagedError, StaleVersion
 from .memory_changes import MemoryChange, StoredMemory
-from .memory_rows import body_of
-from .sql import Statements
+from .sql import Statements, insert
 from .vectors import bits_of
 
+CHANGED = ("audience", "live", "length", "hash", "type", "agent", "session", "revision")
+"""Columns of a memory that another revision has anew."""
+COLUMNS = ("no", "id", "created", *CHANGED)
 Numbered = tuple[int, int, StoredMemory]
 """A memory with its number and that of its audience."""
-_COUNTS = """
-    INSERT INTO segue.memory_counts (namespace, no, helpful, harmful, recalled, recalled_at)
-    VALUES (:namespace, :no, :helpful, :harmful, :recalled, :recalled_at) ON CONFLICT DO NOTHING
-"""
+_bodies = json_decoder(Memory)
+_COUNTED = ("helpful", "harmful", "recalled", "recalled_at")
+_COUNTS = f"{insert('memory_counts', ('no', *_COUNTED))} ON CONFLICT DO NOTHING"
+_THERE = "SELECT no, audience, length, live, revision FROM segue.memories WHERE namespace = :namespace"
 _WEIGHT = """
     UPDATE segue.audiences SET live = live + :live, words = words + :words
     WHERE namespace = :namespace AND no = :no
@@ -77,8 +81,6 @@ class MemoryWriter(ABC):
     def __init__(self, db: Statements) -> None:
         self.db = db
 
-    # -- what each database says in its own way ------------------------------------------------
-
     @abstractmethod
     def begin(self, *, changes: bool) -> None:
         """Be alone with the memories; ``changes``: some that are there will have other vectors."""
@@ -98,8 +100,6 @@ class MemoryWriter(ABC):
     @abstractmethod
     def is_duplicate(self, fault: Exception) -> bool:
         """Whether a statement failed because another live memory says the same to the same."""
-
-    # -- a change ------------------------------------------------------------------------------
 
     def apply(self, change: MemoryChange) -> list[str]:
         """All of it; the ids of what was added."""
@@ -147,11 +147,7 @@ class MemoryWriter(ABC):
 
     def _put(self, kept: StoredMemory) -> None:
         memory, db = kept.memory, self.db
-        sql = (
-            "SELECT no, audience, length, live, revision FROM segue.memories"
-            " WHERE namespace = :namespace AND id = :id"
-        )
-        found = db.rows(sql, id=memory.id)
+        found = db.rows(f"{_THERE} AND id = :id", id=memory.id)
         actual = int(found[0][4]) if found else 0
         late = StaleVersion(f"memory {memory.id}", memory.revision - 1, actual)
         if actual != memory.revision - 1 or not found:
@@ -185,17 +181,11 @@ class MemoryWriter(ABC):
         if new:
             last = self._last("audiences", "no")
             known.update((key, last + place) for place, key in enumerate(new, 1))
-            sql = (
-                "INSERT INTO segue.audiences (namespace, no, key, live, words)"
-                " VALUES (:namespace, :no, :key, 0, 0)"
-            )
-            self.db.many(sql, [{"no": known[key], "key": key} for key in new])
+            sql = insert("audiences", ("no", "key", "live", "words"))
+            self.db.many(sql, [{"no": known[key], "key": key, "live": 0, "words": 0} for key in new])
         return [known[key] for key in keys]
 
-    # -- what they are found by ----------------------------------------------------------------
-
     def _index(self, live: Sequence[Numbered]) -> None:
-        """Words and vectors of what counts."""
         words = [{"no": no, "words": self.words_of(audience, kept)} for no, audience, kept in live]
         self.db.many(self.ADD_WORDS, words)
         count: Counter[int] = Counter(audience for _, audience, _ in live)
@@ -221,12 +211,9 @@ class MemoryWriter(ABC):
 
     def _new_vectors(self, vectors: Sequence[StoredMemory]) -> None:
         """Vectors of memories that are as they were; what has changed meanwhile is left alone."""
-        sql = (
-            "SELECT no, audience FROM segue.memories"
-            " WHERE namespace = :namespace AND id = :id AND revision = :revision AND live"
-        )
+        sql = f"{_THERE} AND id = :id AND revision = :revision AND live"
         for kept in vectors:
-            for no, audience in self.db.rows(sql, id=kept.memory.id, revision=kept.memory.revision):
+            for no, audience, *_ in self.db.rows(sql, id=kept.memory.id, revision=kept.memory.revision):
                 self._drop_vectors(no)
                 self._vectors([(no, audience, kept)])
 
@@ -245,13 +232,31 @@ def marked(memory: Memory, audience: int) -> tuple[tuple[str, object], ...]:
 
 
 def _row(no: int, audience: int, kept: StoredMemory) -> dict[str, Any]:
-    """A memory as columns."""
     memory = kept.memory
     body, body_hash = body_of(memory)
     return {
         "no": no, "id": memory.id, "audience": audience, "live": memory.live, "length": length_of(kept.words),
         "hash": hash_of(memory) if memory.live else b"", "type": memory.type, "agent": memory.agent,
         "session": memory.session, "created": memory.created, "revision": memory.revision,
-        "body_hash": body_hash, "body": body, "helpful": memory.helpful, "harmful": memory.harmful,
-        "recalled": memory.recalled, "recalled_at": memory.recalled_at,
+        "body_hash": body_hash, "body": body, **{name: getattr(memory, name) for name in _COUNTED},
     }  # fmt: skip
+
+
+def body_of(memory: Memory) -> tuple[bytes, bytes]:
+    """(body, its hash): the memory without its counts, which change without it."""
+    body = msgspec.json.encode(replace(memory, helpful=0, harmful=0, recalled=0, recalled_at=""))
+    return body, canonical.digest(body)[:8]
+
+
+def memory_of(row: tuple[Any, ...]) -> Memory:
+    """The memory in a row; DamagedError if the body is not what was stored."""
+    no, body, own, helpful, harmful, recalled, at = row[:7]
+    try:
+        if canonical.digest(body)[:8] == own:
+            memory = _bodies.decode(body)
+            if not (helpful or harmful or recalled):
+                return memory
+            return replace(memory, helpful=helpful, harmful=harmful, recalled=recalled, recalled_at=at)
+    except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
+        pass
+    raise DamagedError("a memory", f"row {no}", "its bytes do not have the hash that they were stored with")

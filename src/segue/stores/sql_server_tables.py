@@ -7,25 +7,22 @@ from collections.abc import Sequence
 from msgspec.structs import asdict
 
 from ..core.server.access import AuditLine, KeptResponse, KeyRecord
-from .sql import SqlDatabase
+from .sql import SqlDatabase, insert
 
 _LINES_CUT_AT_ONCE = 5_000
 
 
-def _columns(kind: type[KeyRecord | AuditLine | KeptResponse]) -> str:
-    return ", ".join(kind.__struct_fields__)
+def _select(table: str, kind: type[KeyRecord | AuditLine | KeptResponse], more: str = "") -> str:
+    columns = ", ".join(kind.__struct_fields__)
+    return f"SELECT {more}{columns} FROM segue.{table} WHERE namespace = :namespace"
 
 
-def _insert(table: str, kind: type[KeyRecord | AuditLine | KeptResponse]) -> str:
-    values = ", ".join(f":{name}" for name in kind.__struct_fields__)
-    return f"INSERT INTO segue.{table} (namespace, {_columns(kind)}) VALUES (:namespace, {values})"
-
-
-_PUT_KEY = f"{_insert('server_keys', KeyRecord)} ON CONFLICT (namespace, id) DO UPDATE SET " + ", ".join(
-    f"{name} = excluded.{name}" for name in KeyRecord.__struct_fields__ if name != "id"
-)
-_NOTE = _insert("server_audit", AuditLine)
-_ANSWER = f"{_insert('server_answers', KeptResponse)} ON CONFLICT DO NOTHING"
+_KEYS = _select("server_keys", KeyRecord)
+_NEW = ", ".join(f"{name} = excluded.{name}" for name in KeyRecord.__struct_fields__ if name != "id")
+_ADD_KEY = insert("server_keys", KeyRecord.__struct_fields__)
+_PUT_KEY = f"{_ADD_KEY} ON CONFLICT (namespace, id) DO UPDATE SET {_NEW}"
+_NOTE = insert("server_audit", AuditLine.__struct_fields__)
+_ANSWER = f"{insert('server_answers', KeptResponse.__struct_fields__)} ON CONFLICT DO NOTHING"
 _CUT = f"""
     DELETE FROM segue.server_audit WHERE namespace = :namespace AND at < :before AND no IN
         (SELECT no FROM segue.server_audit WHERE namespace = :namespace
@@ -40,12 +37,10 @@ class SqlServerTables:
         self._sql = sql
 
     def keys(self) -> list[KeyRecord]:
-        sql = f"SELECT {_columns(KeyRecord)} FROM segue.server_keys WHERE namespace = :namespace"
-        return [KeyRecord(*row) for row in self._sql.rows(f"{sql} ORDER BY created, id")]
+        return [KeyRecord(*row) for row in self._sql.rows(f"{_KEYS} ORDER BY created, id")]
 
     def key(self, id: str) -> KeyRecord | None:
-        sql = f"SELECT {_columns(KeyRecord)} FROM segue.server_keys WHERE namespace = :namespace AND id = :id"
-        found = self._sql.rows(sql, id=id)
+        found = self._sql.rows(f"{_KEYS} AND id = :id", id=id)
         return KeyRecord(*found[0]) if found else None
 
     def put_key(self, record: KeyRecord) -> None:
@@ -57,7 +52,7 @@ class SqlServerTables:
         self._sql.repeatable(lambda db: db.many(_NOTE, rows))
 
     def audit(self, *, project: str = "", before: int = 0, limit: int = 100) -> list[tuple[int, AuditLine]]:
-        sql = f"SELECT no, {_columns(AuditLine)} FROM segue.server_audit WHERE namespace = :namespace"
+        sql = _select("server_audit", AuditLine, "no, ")
         sql += " AND project = :project" if project else ""
         sql += " AND no < :before" if before else ""
         sql += " ORDER BY no DESC LIMIT :limit"
@@ -65,11 +60,7 @@ class SqlServerTables:
         return [(no, AuditLine(*row)) for no, *row in found]
 
     def answered(self, id: str) -> KeptResponse | None:
-        sql = (
-            f"SELECT {_columns(KeptResponse)} FROM segue.server_answers"
-            " WHERE namespace = :namespace AND id = :id"
-        )
-        found = self._sql.rows(sql, id=id)
+        found = self._sql.rows(f"{_select('server_answers', KeptResponse)} AND id = :id", id=id)
         return KeptResponse(*found[0]) if found else None
 
     def answer(self, answer: KeptResponse) -> None:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import heapq
 import sys
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import mul
 from typing import Any, Protocol
+
+from ..core.memories.ranking import Pairs
 
 EXACT_ROWS_MAX = 2_048
 SHORTLIST_MIN = 256
@@ -31,13 +33,11 @@ class VectorIndex(Protocol):
 
     def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
         """(number, group, bits) of more vectors."""
-        ...
 
     def near(
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
-    ) -> list[tuple[int, float]]:
+    ) -> Pairs:
         """(number, cosine) of the nearest in these groups, among ``only`` these if given."""
-        ...
 
 
 def packed(vector: Sequence[float]) -> bytes:
@@ -97,7 +97,7 @@ class PlainIndex:
 
     def near(
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
-    ) -> list[tuple[int, float]]:
+    ) -> Pairs:
         asked = int.from_bytes(bits_of(vector), "big")
         wanted = frozenset(groups)
         kept = [
@@ -107,13 +107,15 @@ class PlainIndex:
         ]
         if len(kept) > EXACT_ROWS_MAX // 8:
             kept = heapq.nsmallest(max(SHORTLIST_MIN, most), kept)
-        return by_bytes(vector, [-no for _, no in kept], most, bodies)
+        return by_bytes(vector, bodies([-no for _, no in kept]), most)
 
 
-def by_bytes(vector: bytes, numbers: Sequence[int], most: int, bodies: Bodies) -> list[tuple[int, float]]:
+def by_bytes(vector: bytes, bodies: Mapping[int, bytes], most: int) -> Pairs:
     """The nearest of these, by their bytes."""
-    found = bodies(numbers)
-    scored = [(no, cosine(vector, body)) for no, body in found.items()]
+    return _nearest([(no, cosine(vector, body)) for no, body in bodies.items()], most)
+
+
+def _nearest(scored: Pairs, most: int) -> Pairs:
     return sorted(scored, key=lambda pair: (-pair[1], -pair[0]))[:most]
 
 
@@ -142,17 +144,15 @@ class NumpyIndex:
         bits = np.frombuffer(raw, dtype=np.uint64).reshape(len(new), -1)
         numbers = np.fromiter((no for no, _, _ in new), dtype=np.int64, count=len(new))
         groups = np.fromiter((group for _, group, _ in new), dtype=np.int64, count=len(new))
-        if self._numbers is None:
-            self._numbers, self._groups, self._bits = numbers, groups, bits
-        else:
-            self._numbers = np.concatenate([self._numbers, numbers])
-            self._groups = np.concatenate([self._groups, groups])
-            self._bits = np.concatenate([self._bits, bits])
-        self._waiting = []
+        if self._numbers is not None:
+            numbers = np.concatenate([self._numbers, numbers])
+            groups = np.concatenate([self._groups, groups])
+            bits = np.concatenate([self._bits, bits])
+        self._numbers, self._groups, self._bits, self._waiting = numbers, groups, bits, []
 
     def near(
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
-    ) -> list[tuple[int, float]]:
+    ) -> Pairs:
         np = self._numpy
         self._settle()
         if self._numbers is None:
@@ -170,13 +170,7 @@ class NumpyIndex:
             for column, part in enumerate(asked):
                 far += np.bitwise_count(bits[:, column] ^ part)
             numbers = numbers[np.argpartition(far, shortlist)[:shortlist]]
-        return self._by_bytes(vector, numbers.tolist(), most, bodies)
-
-    def _by_bytes(
-        self, vector: bytes, numbers: Sequence[int], most: int, bodies: Bodies
-    ) -> list[tuple[int, float]]:
-        np = self._numpy
-        found = {no: body for no, body in bodies(numbers).items() if len(body) == len(vector)}
+        found = {no: body for no, body in bodies(numbers.tolist()).items() if len(body) == len(vector)}
         if not found:
             return []
         matrix = np.frombuffer(b"".join(found.values()), dtype=np.int8).reshape(len(found), -1)
@@ -184,5 +178,4 @@ class NumpyIndex:
         asked = np.frombuffer(vector, dtype=np.int8).astype(np.float32)
         length = np.sqrt(np.einsum("ij,ij->i", matrix, matrix) * (asked @ asked))
         scores = (matrix @ asked / np.maximum(length, 1e-9)).tolist()
-        pairs = sorted(zip(found, scores, strict=True), key=lambda pair: (-pair[1], -pair[0]))
-        return pairs[:most]
+        return _nearest(list(zip(found, scores, strict=True)), most)

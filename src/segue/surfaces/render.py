@@ -1,9 +1,9 @@
 """Text for terminals and values for programs.
 
-Stored text is data: whatever it holds, no control character of it reaches a terminal, also if
-it came into the store by another way than the door. Colour, width and marks follow the stream
-that is written to; on a pipe there is no colour and nothing is cut or wrapped. In a narrow terminal lines
-break between words, and a row of a table that has no room takes several lines.
+Stored text is data: whatever it contains, none of its control characters reaches a terminal, even if it was
+stored without being cleaned. Colour, width and marks depend on the stream that is written to; on a pipe there
+is no colour, and nothing is cut or wrapped. In a narrow terminal lines break between words, and a row of a
+table that does not fit takes several lines.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from ..core.base.values import count as count
-from ..core.base.values import parse_digits
+from ..core.base.values import count as count, parse_digits
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -29,20 +28,17 @@ _MARKS = {
     "blocked": ("■", "#"),
     "dropped": ("✗", "-"),
     "bullet": ("•", "*"),
-    "open": ("?", "?"),
-    "error": ("!", "!"),
     "thread": ("~", "~"),
     "full": ("█", "#"),
     "empty": ("░", "."),
     "more": ("…", "..."),
     "dot": ("·", "-"),
-    "line": ("─", "-"),
 }
 _NO_LIMIT = 1 << 60
 ROOMY = 80
-"""From so many columns on, lines are made to fit."""
+"""From this many columns on, lines are fitted to the width."""
 STRETCH_MIN = 16
-"""The least that a column of long texts is worth."""
+"""The least width of a column with long texts."""
 
 
 class Style:
@@ -52,10 +48,10 @@ class Style:
         self.colour = colour
         self.unicode = unicode
         self.width = width
-        """Columns; 0: no limit, nothing is cut or wrapped."""
+        """Columns; 0 means no limit, so that nothing is cut or wrapped."""
 
     def paint(self, text: str, *names: str) -> str:
-        """The text in colours, where there are any."""
+        """The text in colours, if the stream shows any."""
         if not self.colour or not text:
             return text
         return f"\x1b[{';'.join(_COLOURS[name] for name in names)}m{text}\x1b[0m"
@@ -77,7 +73,7 @@ def style_for(stream: TextIO, environment: Mapping[str, str], *, no_color: bool 
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether somebody looks at the stream."""
+    """Whether the stream is a terminal."""
     try:
         return bool(stream.isatty())
     except (AttributeError, ValueError):
@@ -106,8 +102,8 @@ def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
 
 
 def safe(text: str) -> str:
-    """The text without anything that steers a terminal; new lines and tabs stay."""
-    from ..core.base.text import clean_text  # not at the top: a brief shows nothing through here
+    """The text without anything that would control a terminal; newlines and tabs stay."""
+    from ..core.base.text import clean_text  # not at the top, because a brief does not need it
 
     return clean_text(text, limit=_NO_LIMIT)
 
@@ -118,11 +114,11 @@ def one_line(text: str) -> str:
 
 
 SHOWN_MAX = 1_000
-"""So many characters of one text are shown to people, where many texts are; programs get all of it."""
+"""How many characters of each text are shown to people where there are many texts; programs get all of it."""
 
 
 def shown(text: str) -> str:
-    """A text, safe, on one line and of a length that leaves the rest in sight."""
+    """A text, safe, on one line, and shortened if it is very long."""
     line = one_line(text)
     if len(line) <= SHOWN_MAX:
         return line
@@ -188,7 +184,7 @@ def bare(text: str) -> str:
 
 
 def fitted(line: str, style: Style) -> list[str]:
-    """The line, in several where the terminal is narrow; words and texts of several lines stay whole."""
+    """The line, broken into several where the terminal is narrow; words and multi-line texts stay whole."""
     if not 0 < style.width < ROOMY or "\n" in line or cells(bare(line)) <= style.width:
         return [line]
     inner = line.lstrip(" ")
@@ -197,7 +193,8 @@ def fitted(line: str, style: Style) -> list[str]:
 
 
 def packed(words: Iterable[str], style: Style, *, between: str, first: str = "", rest: str = "") -> list[str]:
-    """Words that stay whole, in as few lines as they fit in; each begins with ``first`` or ``rest``."""
+    """Unbroken words in as few lines as possible; the first line begins with ``first``, the others with
+    ``rest``."""
     lines: list[str] = []
     for word in words:
         trial = lines[-1] + between + word if lines else first + word
@@ -214,7 +211,7 @@ def pad(text: str, width: int) -> str:
 
 
 def bytes_words(size: int) -> str:
-    """``1.4 MB``."""
+    """A number of bytes in words, as in ``1.4 MB``."""
     amount = float(size)
     for unit in ("B", "KB", "MB", "GB"):
         if amount < 1000 or unit == "GB":
@@ -236,7 +233,7 @@ def moment(text: str) -> datetime | None:
 
 
 def ago(text: str, now: datetime | None = None) -> str:
-    """``3 min ago``; the date if that is long ago."""
+    """How long ago a time was, as in ``3 min ago``; the date if it is long ago."""
     then = moment(text)
     if then is None:
         return one_line(text)
@@ -253,7 +250,7 @@ def ago(text: str, now: datetime | None = None) -> str:
 
 
 def bar(percent: int, width: int, style: Style) -> str:
-    """A bar that is full at 100."""
+    """A progress bar that is full at 100."""
     full = min(width, max(0, percent) * width // 100)
     return style.paint(style.mark("full") * full, "green") + style.paint(
         style.mark("empty") * (width - full), "dim"
@@ -266,7 +263,8 @@ def bar(percent: int, width: int, style: Style) -> str:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[str]], style: Style, *, stretch: int = -1
 ) -> list[str]:
-    """Aligned columns; the ``stretch`` column gives way if a line would be too long, then the columns do."""
+    """Aligned columns. If lines would be too long, the ``stretch`` column is narrowed; if that is not enough,
+    rows take several lines."""
     body = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(cells(row[i]) for row in [list(head), *body]) for i in range(len(head))]
     if style.width:
@@ -278,8 +276,22 @@ def table(
     return [*lines, *(_row(row, widths, style) for row in body)]
 
 
+def paint_word(line: str, word: str, colour: str | None, style: Style) -> str:
+    """A line of a table with a word of it in a colour."""
+    return line.replace(f" {word}", f" {style.paint(word, colour)}", 1) if colour else line
+
+
+_FINDINGS = {"ok": "green", "used": "green", "none": "dim", "warn": "yellow", "bad": "red", "damaged": "red"}
+
+
+def finding_line(style: Style, row: Any) -> str:
+    """A finding of a check-up or of a recovery: its status, what it is about, and the details."""
+    word = style.paint(f"{row.status:8}", _FINDINGS.get(row.status, "bold"))
+    return f"{word} {one_line(row.name)}" + (f": {one_line(row.detail)}" if row.detail else "")
+
+
 def _block(row: list[str], style: Style, stretch: int) -> list[str]:
-    """A row in several lines: what is short, as many as fit, and below it what is long."""
+    """A row in several lines: the short cells, as many on a line as fit, and the long ones below."""
     long = row[stretch]
     short = [cell for place, cell in enumerate(row) if cell and place != stretch % len(row)]
     lines = packed(short, style, between="  ", rest="  ")
@@ -296,11 +308,11 @@ def _row(row: Sequence[str], widths: Sequence[int], style: Style) -> str:
 
 
 HIDDEN = {"AgentState": "pieces", "Item": "key", "Question": "key", "Trouble": "key"}
-"""Fields that serve us alone: where a value is kept, how a row is found again."""
+"""Internal fields that are not shown: where a value is stored, and how a row is found again."""
 
 
 def plain(value: Any) -> Any:
-    """A value as objects and arrays in which every field has its name, also a default."""
+    """A value as objects and arrays in which every field is named, including those with default values."""
     if isinstance(value, msgspec.Struct):
         hidden = HIDDEN.get(type(value).__name__, "")
         names = [name for name in value.__struct_fields__ if name != hidden]
@@ -315,17 +327,17 @@ def plain(value: Any) -> Any:
 
 
 def as_json(value: Any) -> str:
-    """JSON, two spaces deep, in the order of the fields."""
+    """JSON with an indent of two spaces, in the order of the fields."""
     return msgspec.json.format(msgspec.json.encode(_encodable(plain(value))), indent=2).decode()
 
 
 def compact(value: Any) -> bytes:
-    """The same JSON without white space, as it is sent."""
+    """The same JSON without whitespace, as it is sent."""
     return msgspec.json.encode(_encodable(plain(value)))
 
 
 def _encodable(value: Any) -> Any:
-    """Lone surrogates cannot be encoded: a marked hole stands for each."""
+    """Replace lone surrogates, which cannot be encoded, by a mark."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -334,18 +346,18 @@ def _encodable(value: Any) -> Any:
 
 
 def saved_object(saved: Any, **more: Any) -> dict[str, Any]:
-    """What was made durable, and beside it what else a command gives."""
+    """What was saved, with further fields of a command's result."""
     return {**{name: getattr(saved, name) for name in saved.__struct_fields__}, **more}
 
 
 def status_object(found: Any) -> dict[str, Any]:
-    """The status of a session; where the server cannot be reached, with when it was seen."""
+    """The status of a session and, if the server cannot be reached, when it was last seen."""
     fields: dict[str, Any] = plain(found.status)
     return {**fields, "as_of": found.as_of, "pending": found.pending} if found.as_of else fields
 
 
 def started_object(done: Any) -> dict[str, Any]:
-    """A session that was begun, or taken up."""
+    """A session that was begun or continued."""
     more = {} if done.is_pending else {"left_active": done.left_active}
     return saved_object(done.saved, id=done.saved.session, status=done.status, **more)
 
@@ -358,13 +370,13 @@ def handed_object(handed: Any) -> dict[str, Any]:
 
 
 def verified_object(done: Any) -> dict[str, Any]:
-    """What running checks gave, or an audit, and whether all is well."""
+    """The result of running checks or of an audit, and whether everything is in order."""
     return {**plain(done), "ok": done.ok}
 
 
-def delta_object(told: Any) -> dict[str, Any]:
+def delta_object(delta: Any) -> dict[str, Any]:
     """What changed since the work was left, and whether nothing did."""
-    return {**plain(told), "nothing": told.nothing}
+    return {**plain(delta), "nothing": delta.nothing}
 
 
 def resumed_object(done: Any) -> dict[str, Any]:
@@ -376,20 +388,25 @@ def resumed_object(done: Any) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def feature_object(found: Any, verdict: Any, history: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """A feature with its verdict and everything that speaks for or against it."""
+def evidence_objects(history: Iterable[tuple[Any, Any]]) -> list[dict[str, Any]]:
+    """Everything that was recorded about a feature."""
     from ..core.features.evidence import TRUSTS
 
-    evidence = [
+    return [
         {"version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
          "trust": TRUSTS.get(type(body), ""), **plain(body)}
         for event, body in history
     ]  # fmt: skip
-    return {**plain(found), "verdict": verdict, "evidence": evidence}
+
+
+def feature_object(features: Any, id: str) -> dict[str, Any]:
+    """A feature with its verdict and everything that speaks for or against it."""
+    evidence = evidence_objects(features.history(id))
+    return {**plain(features.feature(id)), "verdict": features.get(id), "evidence": evidence}
 
 
 def recalled_object(one: Any) -> dict[str, Any]:
-    """A memory that was found, with how well it matched, for programs."""
+    """A memory that was found, with its score."""
     fields: dict[str, Any] = plain(one.memory)
     more = {"effectiveness": round(one.memory.effectiveness, 3), "score": one.score, "quoted": one.quoted}
     return {**fields, **more}

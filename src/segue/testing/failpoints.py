@@ -32,10 +32,6 @@ Passed = Counter[str]
 _PACKAGE = Path(__file__).parents[1]
 
 
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def _hook(passed: Passed, name: str, count: int, act: Callable[[], None]) -> Callable[[str], None]:
     def hook(at: str) -> None:
         passed[at] += 1
@@ -48,7 +44,7 @@ def _hook(passed: Passed, name: str, count: int, act: Callable[[], None]) -> Cal
 def kill_at(name: str, count: int = 1) -> Passed:
     """Kill this process when it passes ``name`` for the ``count``-th time."""
     passed = Passed()
-    _failpoints.install(_hook(passed, name, count, _die))
+    _failpoints.install(_hook(passed, name, count, lambda: os.kill(os.getpid(), signal.SIGKILL)))
     return passed
 
 

@@ -6,10 +6,8 @@ get exactly what it would get if the memories that it may not see did not exist.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,7 @@ from ..errors import StaleVersion
 from ..stores.base import Memories
 from ..stores.memory_changes import MemoryChange, StoredMemory
 from ..stores.vectors import packed
+from .stores import in_threads
 
 NOW = "2026-06-01T00:00:00.000000Z"
 THEN = "2026-05-01T00:00:00.000000Z"
@@ -45,24 +44,15 @@ def vector_of(text: str) -> bytes:
 
 def memory(id: str, content: str = "the pool has ten connections", **fields: Any) -> Memory:
     """A memory of the project ``shop``."""
-    values = {
-        "scope": "project",
-        "project": "shop",
-        "agent": "user",
-        "created": THEN,
-        "updated": THEN,
-        **fields,
-    }
-    return Memory(id, content, **values)
+    values = {"scope": "project", "project": "shop", "agent": "user", "created": THEN, "updated": THEN}
+    return Memory(id, content, **(values | fields))
 
 
 def kept(memory: Memory) -> StoredMemory:
     """The memory as it is stored, with words and a vector if it is live."""
-    return (
-        StoredMemory(memory, " ".join(words(memory.content)), MODEL, vector_of(memory.content))
-        if memory.live
-        else StoredMemory(memory)
-    )
+    if not memory.live:
+        return StoredMemory(memory)
+    return StoredMemory(memory, " ".join(words(memory.content)), MODEL, vector_of(memory.content))
 
 
 def add(store: Memories, *memories: Memory) -> list[str]:
@@ -353,11 +343,7 @@ class MemoriesSuite(ABC):
             for place in range(10):
                 add(store, memory(f"m{name}-{place}", f"fact {name} {place}"))
 
-        threads = [threading.Thread(target=partial(write, name)) for name in range(1, 5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(4, write)
         assert len(store.listing(HERE, MemoryFilter(), NOW)) == 41
 
     def test_what_was_kept_is_there_when_the_store_is_opened_anew(self, tmp_path: Path) -> None:

@@ -6,14 +6,13 @@ process sets ``durable`` and overrides ``reopen``.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
-from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from ..stores.base import RunRow, Runs
+from .stores import in_threads
 
 
 def row(key: str = "k1", *, last: float = 1.0, project: str = "p", session: str = "s") -> RunRow:
@@ -97,11 +96,7 @@ class RunsSuite(ABC):
             for place in range(10):
                 runs.put([row(f"{name}-{place}")])
 
-        threads = [threading.Thread(target=partial(write, name)) for name in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(4, write)
         assert len(runs.rows()) == 40
 
     def test_what_was_put_is_there_when_the_store_is_opened_anew(self, tmp_path: Path) -> None:

@@ -9,28 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from ..core.runs.steps import (
-    Act,
-    Call,
-    Compact,
-    End,
-    Fault,
-    Given,
-    Interrupt,
-    Model,
-    Plan,
-    PlanItem,
-    Planning,
-    Prompt,
-    Recap,
-    Report,
-    Result,
-    Say,
-    Start,
-    Step,
-    Title,
-    Usage,
-)
+from ..core.runs import steps as s
 
 BEGAN = 1_790_000_000.0
 BRIEF = (
@@ -56,10 +35,10 @@ _FAILURES = (
     "error: cannot find module 'cart'",
     "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
 )
-_STATES: tuple[Planning, ...] = ("pending", "active", "done")
+_STATES: tuple[s.Planning, ...] = ("pending", "active", "done")
 
 
-def story(random: Random, length: int = 40, *, pending: bool = False) -> list[Step]:
+def story(random: Random, length: int = 40, *, pending: bool = False) -> list[s.Step]:
     """A run of about so many steps; with ``pending``, it ends in the middle of a call."""
     return list(_Story(random).steps(length, pending))
 
@@ -69,19 +48,21 @@ class _Story:
         self.random = random
         self.at = BEGAN
         self.calls = self.context = 0
-        self.plan: list[tuple[str, Planning]] = []
+        self.plan: list[tuple[str, s.Planning]] = []
 
-    def steps(self, length: int, pending: bool) -> Iterator[Step]:
-        yield Start(self.tick(), "start", "run-1", "/src/shop", "main", "", "1.2.3")
-        yield Model(self.tick(), "model-one")
-        yield Given(self.tick(), BRIEF)
-        yield Prompt(self.tick(), f"{self.sentence()} Never touch the {self.random.choice(_THINGS)} tables.")
+    def steps(self, length: int, pending: bool) -> Iterator[s.Step]:
+        yield s.Start(self.tick(), "start", "run-1", "/src/shop", "main", "", "1.2.3")
+        yield s.Model(self.tick(), "model-one")
+        yield s.Given(self.tick(), BRIEF)
+        yield s.Prompt(
+            self.tick(), f"{self.sentence()} Never touch the {self.random.choice(_THINGS)} tables."
+        )
         count = 0
         while count < length:
             for step in self.event():
                 count += 1
                 yield step
-        yield Say(self.tick(), self.sentence())
+        yield s.Say(self.tick(), self.sentence())
         if pending:
             yield self.call("run")
 
@@ -97,90 +78,90 @@ class _Story:
         number = self.random.randrange(10_000)
         return f"{self.random.choice(_VERBS)} the {first} before the {second}, case {number}{end}."
 
-    def event(self) -> Iterator[Step]:
+    def event(self) -> Iterator[s.Step]:
         kind = self.random.choices(
             ("work", "parallel", "plan", "prompt", "turn", "compact", "fault", "stop", "aside"),
             (50, 6, 8, 6, 4, 3, 3, 3, 6),
         )[0]
         yield from getattr(self, f"_{kind}")()
 
-    def call(self, act: Act) -> Call:
+    def call(self, act: s.Act) -> s.Call:
         self.calls += 1
         id, at = f"call_{self.calls:05}", self.tick()
         path, command = self.random.choice(_FILES), self.random.choice(_COMMANDS)
         match act:
             case "run":
-                return Call(at, id, "shell", "run", command, command)
+                return s.Call(at, id, "shell", "run", command, command)
             case "read" | "edit" | "create":
-                return Call(at, id, act, act, f"{path}\n{self.sentence()}", paths=(path,))
+                return s.Call(at, id, act, act, f"{path}\n{self.sentence()}", paths=(path,))
             case "ask":
-                return Call(at, id, act, act, note="Which currency first?")
+                return s.Call(at, id, act, act, note="Which currency first?")
             case "agent":
-                return Call(at, id, act, act, self.sentence(), note="Look for other callers")
+                return s.Call(at, id, act, act, self.sentence(), note="Look for other callers")
             case _:
-                return Call(at, id, act, act, self.random.choice(_THINGS))
+                return s.Call(at, id, act, act, self.random.choice(_THINGS))
 
-    def result(self, call: Call) -> Result:
+    def result(self, call: s.Call) -> s.Result:
         failed = call.act == "run" and self.random.random() < 0.4
         if failed:
-            return Result(self.tick(), call.id, False, 1, self.random.choice(_FAILURES))
+            return s.Result(self.tick(), call.id, False, 1, self.random.choice(_FAILURES))
         text = f"{self.random.randrange(1000)} lines of {self.random.choice(_THINGS)}"
-        return Result(self.tick(), call.id, True, 0 if call.act == "run" else None, text)
+        return s.Result(self.tick(), call.id, True, 0 if call.act == "run" else None, text)
 
-    def usage(self) -> Usage:
+    def usage(self) -> s.Usage:
         self.context += self.random.randrange(1, 4_000)
-        return Usage(self.tick(), f"response-{self.context}", self.context, self.random.randrange(1, 900))
+        return s.Usage(self.tick(), f"response-{self.context}", self.context, self.random.randrange(1, 900))
 
-    def _work(self) -> Iterator[Step]:
+    def _work(self) -> Iterator[s.Step]:
         if self.random.random() < 0.5:
-            yield Say(self.tick(), self.sentence())
-        acts: tuple[Act, ...] = ("run", "read", "edit", "create", "search", "web", "ask", "agent")
+            yield s.Say(self.tick(), self.sentence())
+        acts: tuple[s.Act, ...] = ("run", "read", "edit", "create", "search", "web", "ask", "agent")
         call = self.call(self.random.choices(acts, (30, 20, 20, 8, 6, 3, 1, 2))[0])
         yield call
         if self.random.random() < 0.6:
             yield self.usage()
         yield self.result(call)
 
-    def _parallel(self) -> Iterator[Step]:
+    def _parallel(self) -> Iterator[s.Step]:
         calls = [self.call("read"), self.call("run")]
         yield from calls
         self.random.shuffle(calls)
         yield from [self.result(call) for call in calls]
 
-    def _plan(self) -> Iterator[Step]:
+    def _plan(self) -> Iterator[s.Step]:
         if not self.plan or self.random.random() < 0.2:
             verbs = self.random.sample(_VERBS, 3)
             self.plan = [(f"{verb} the {self.random.choice(_THINGS)}", "pending") for verb in verbs]
         place = self.random.randrange(len(self.plan))
         self.plan[place] = (self.plan[place][0], self.random.choice(_STATES))
-        yield Plan(self.tick(), tuple(PlanItem(text, state) for text, state in self.plan))
+        yield s.Plan(self.tick(), tuple(s.PlanItem(text, state) for text, state in self.plan))
 
-    def _prompt(self) -> Iterator[Step]:
-        yield Prompt(self.tick(), self.sentence())
+    def _prompt(self) -> Iterator[s.Step]:
+        yield s.Prompt(self.tick(), self.sentence())
 
-    def _turn(self) -> Iterator[Step]:
-        yield Say(self.tick(), self.sentence())
-        yield End(self.tick())
-        yield Prompt(self.tick(), self.sentence())
+    def _turn(self) -> Iterator[s.Step]:
+        yield s.Say(self.tick(), self.sentence())
+        yield s.End(self.tick())
+        yield s.Prompt(self.tick(), self.sentence())
 
-    def _compact(self) -> Iterator[Step]:
-        yield Compact(self.tick(), f"So far: {self.sentence()}", "auto", 150_000)
+    def _compact(self) -> Iterator[s.Step]:
+        yield s.Compact(self.tick(), f"So far: {self.sentence()}", "auto", 150_000)
 
-    def _fault(self) -> Iterator[Step]:
-        yield Fault(self.tick(), "API Error: overloaded", 529)
-        yield Prompt(self.tick(), "try again, please")
+    def _fault(self) -> Iterator[s.Step]:
+        yield s.Fault(self.tick(), "API Error: overloaded", 529)
+        yield s.Prompt(self.tick(), "try again, please")
 
-    def _stop(self) -> Iterator[Step]:
-        yield Interrupt(self.tick(), "by the user")
-        yield Prompt(self.tick(), self.sentence())
+    def _stop(self) -> Iterator[s.Step]:
+        yield s.Interrupt(self.tick(), "by the user")
+        yield s.Prompt(self.tick(), self.sentence())
 
-    def _aside(self) -> Iterator[Step]:
+    def _aside(self) -> Iterator[s.Step]:
         yield self.random.choice(
             (
-                Title(self.tick(), f"About the {self.random.choice(_THINGS)}"),
-                Recap(self.tick(), self.sentence()),
-                Model(self.tick(), self.random.choice(("model-one", "model-two"))),
-                Report(self.tick(), self.sentence(), "explorer"),
+                s.Title(self.tick(), f"About the {self.random.choice(_THINGS)}"),
+                s.Recap(self.tick(), self.sentence()),
+                s.Model(self.tick(), self.random.choice(("model-one", "model-two"))),
+                s.Report(self.tick(), self.sentence(), "explorer"),
             )
         )
 
@@ -219,29 +200,29 @@ def mark_of(number: int) -> str:
     return f"QZX{number:02}PLANTED"
 
 
-def injected(random: Random, count: int = 50) -> list[Step]:
+def injected(random: Random, count: int = 50) -> list[s.Step]:
     """A run in which everything that is read gives an order; only the prompts are the user's."""
     writer = _Story(random)
-    steps: list[Step] = [
-        Start(writer.tick(), "start", "run-1", "/src/shop", "main"),
-        Model(writer.tick(), "model-one"),
-        Prompt(writer.tick(), "Make the shopping cart count each discount once. Never touch the ledger."),
+    steps: list[s.Step] = [
+        s.Start(writer.tick(), "start", "run-1", "/src/shop", "main"),
+        s.Model(writer.tick(), "model-one"),
+        s.Prompt(writer.tick(), "Make the shopping cart count each discount once. Never touch the ledger."),
     ]
-    acts: tuple[Act, ...] = ("run", "read", "web", "search", "agent", "create", "edit")
+    acts: tuple[s.Act, ...] = ("run", "read", "web", "search", "agent", "create", "edit")
     for number in range(count):
         order = _ORDERS[number % len(_ORDERS)].format(mark=mark_of(number))
         call = writer.call(acts[number % len(acts)])
         wrapped = random.choice(("{}", "first line\n{}", "{}\nlast line", "\n\n{}\n\n")).format(order)
         if call.act in ("create", "edit"):
-            call = Call(
+            call = s.Call(
                 call.at, call.id, call.tool, call.act, f"{call.paths[0]}\n{wrapped}", paths=call.paths
             )
         failed = call.act == "run" and random.random() < 0.3
-        result = Result(
+        result = s.Result(
             writer.tick(), call.id, not failed, int(failed) if call.act == "run" else None, wrapped
         )
         steps += [call, result]
         if number % 10 == 9:
-            steps.append(Say(writer.tick(), "The discount is counted twice in the cart."))
-    steps.append(Prompt(writer.tick(), "Use integers for cents, not floats, in the shopping cart please."))
+            steps.append(s.Say(writer.tick(), "The discount is counted twice in the cart."))
+    steps.append(s.Prompt(writer.tick(), "Use integers for cents, not floats, in the shopping cart please."))
     return steps

@@ -1,4 +1,4 @@
-"""A wire to a Postgres server that can be cut at the worst moment.
+"""A connection to a Postgres server that can be cut at the worst moment.
 
 A proxy on loopback. ``lose_answer``: the server gets a message and does what it says, and the answer never
 comes back. ``lose_request``: the message itself is lost. ``delay_request``: the connection is lost, and the
@@ -13,11 +13,11 @@ import time
 from contextlib import suppress
 
 SSL, GSS = (80877103).to_bytes(4, "big"), (80877104).to_bytes(4, "big")
-"""What a client asks before it says who it is."""
+"""What a client sends before it says who it is."""
 
 
 class Starting:
-    """What a server is on its port while it starts: it answers, and takes nobody in."""
+    """A server that is still starting: it answers on its port, but accepts no client."""
 
     def __init__(self, port: int, seconds: float) -> None:
         self._listener = socket.create_server(("127.0.0.1", port))
@@ -35,7 +35,7 @@ class Starting:
         _shut(self._listener)
 
     def wait(self) -> None:
-        """Until it has started: then the port is free."""
+        """Wait until the time is over; the port is free then."""
         self._thread.join()
 
     def _answer(self) -> None:
@@ -55,7 +55,7 @@ class Starting:
 
 
 class Wire:
-    """Forwards to a port; cuts when it is told to."""
+    """Forwards to a port, and cuts the connection on request."""
 
     def __init__(self, port: int) -> None:
         self._target = port
@@ -69,7 +69,7 @@ class Wire:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self, how: str, at: bytes = b"") -> None:
-        """With the next message that holds these bytes."""
+        """Cut the connection with the next message that contains these bytes."""
         with self._lock:
             self._plan = (how, at)
 

@@ -1,9 +1,9 @@
-"""A disk that remembers: every write, truncation and sync, in order, and what a cut leaves.
+"""A disk that records every write, truncation and sync in order, and shows what a power cut leaves.
 
-``Recorder`` is an SQLite VFS on top of the usual one. ``image`` then plays a power cut at any
-place of the recording: what was synced before is there; each later write was kept, lost, or
-torn at its 512-byte sectors, as chance has it. A file that was made and not synced, or deleted
-before the folder was synced, may or may not be there.
+``Recorder`` is an SQLite VFS on top of the usual one. ``image`` then simulates a power cut at any point of
+the recording: what was synced before is there; each later write is kept, lost, or torn at its 512-byte
+sectors, at random. A file that was created and not synced, or deleted before the folder was synced, may or
+may not be there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Op(NamedTuple):
 
 
 class Recorder(apsw.VFS):
-    """Passes everything on, and writes it down."""
+    """Passes everything on, and records it."""
 
     def __init__(self, name: str) -> None:
         self.vfs_name = name
@@ -75,7 +75,7 @@ class RecordedFile(apsw.VFSFile):
 
 
 def image(ops: list[Op], rng: random.Random) -> dict[str, bytes]:
-    """The files that a disk might hold when the power went after these operations."""
+    """The files that a disk might hold if the power failed after these operations."""
     synced, folder_synced, new = {}, -1, set()
     for place, op in enumerate(ops):
         if op.what == "open" and op.file.endswith(("-wal", "-journal")):

@@ -21,7 +21,7 @@ STATE_BYTES = 8192
 
 
 def state_of(note: str) -> str:
-    """A state that shows whether it is whole."""
+    """A state that shows whether it is complete."""
     return f"begin {note}\n{'x' * STATE_BYTES}\nend {note}"
 
 
@@ -37,7 +37,7 @@ def engine_of(folder: Path, note: str, *, push: bool = False) -> HandoverEngine:
 
 
 def say(folder: Path, name: str, **record: object) -> None:
-    """A line that is on the disk when this returns."""
+    """Write a line, which is on disk when this returns."""
     lines = os.open(folder / f"lines-{name}", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     os.write(lines, json.dumps(record).encode() + b"\n")
     os.fsync(lines)
@@ -45,7 +45,7 @@ def say(folder: Path, name: str, **record: object) -> None:
 
 
 def loop(folder: Path, name: str, count: str) -> None:
-    """Hand over again and again; what is begun and what is done is told."""
+    """Hand over again and again, and report what is begun and what is done."""
     for number in range(int(count)):
         note = f"{name}-{number}"
         say(folder, name, tried=note)

@@ -30,7 +30,7 @@ def spooling(home: str, name: str) -> None:
 
 
 def read_files(home: Path) -> dict[str, str]:
-    """The files of agents in a home: everything but what is Segue's."""
+    """The files of agents in a home folder: everything but Segue's own."""
     own = home / "segue"
     files = (path for path in home.rglob("*") if path.is_file() and own not in path.parents)
     return {str(path.relative_to(home)): path.read_text() for path in files}
@@ -51,13 +51,13 @@ def _where(home: str) -> tuple[DataFolder, service.InstallTarget]:
 
 
 def installing(home: str, name: str) -> None:
-    """Come into the files of two agents."""
+    """Install into the files of two agents."""
     own, where = _where(home)
     service.install(own, service.chosen(["gemini-cli", "codex"], where), where)
 
 
 def uninstalling(home: str, name: str) -> None:
-    """Come into the files of two agents, and out of them again."""
+    """Install into the files of two agents, and uninstall again."""
     if name == "child":
         installing(home, name)
     own, where = _where(home)

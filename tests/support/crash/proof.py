@@ -1,7 +1,7 @@
 """What the crash tests share: children that do work, and the proof that nothing was lost.
 
 A child (``work.py``) says what it tries before a call and acknowledges it, fsynced, after the
-call returned. ``prove`` reopens the store and holds it against those lines:
+call returned. ``prove`` reopens the store and compares it with those lines:
 
 - an acknowledged commit is there: the event of that version has that hash, and since a hash
   covers everything before it, so is all that came before, once, in that order;
@@ -65,7 +65,7 @@ def wait_for(path: Path, *, within_seconds: float = 20) -> str:
         if path.exists() and (text := path.read_text()).endswith("\n"):
             return text
         time.sleep(0.002)
-    raise AssertionError(f"{path} did not come")
+    raise AssertionError(f"{path} was not written")
 
 
 def wait_until_longer(path: Path, size: int, *, within_seconds: float = 20) -> None:
@@ -102,7 +102,7 @@ class Lines:
         self.acknowledged: list[dict[str, Any]] = []
 
     def more(self) -> None:
-        """Take in what was written since; a last line that a kill cut short does not count."""
+        """Read what was written since; a last line that a kill cut short does not count."""
         body = self._path.read_bytes() if self._path.exists() else b""
         whole = body[self._read : body.rfind(b"\n") + 1]
         self._read += len(whole)
@@ -115,7 +115,7 @@ class Lines:
 
 
 class Proof:
-    """Proves a store again and again; streams that did not grow since are not proven twice."""
+    """Checks a store again and again; streams that have not grown since are not checked twice."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -124,7 +124,7 @@ class Proof:
         self._events: dict[str, list[Event]] = {}
 
     def __call__(self, *, database: Path | None = None) -> None:
-        """Assert that the store holds what it must."""
+        """Assert that the store contains what it must."""
         self.lines.more()
         journal = open_journal(self.home, database)
         try:
@@ -190,8 +190,8 @@ def _text(event: Event) -> str:
 
 @contextmanager
 def writing(*homes: Path) -> Iterator[Callable[[int], None]]:
-    """A child for each home that writes until it is killed, all of them under way (whoever never reached a
-    server waits for it less long). Call what is given to wait until every home got so many bytes more."""
+    """Children that write until they are killed, one for each home; all of them have begun to write. The
+    function that is returned waits until every home has got so many more bytes."""
     children = [child("forever", home, f"w{n}", n) for n, home in enumerate(homes)]
     files = [home / "lines" for home in dict.fromkeys(homes)]
 
@@ -222,8 +222,8 @@ def writing(*homes: Path) -> Iterator[Callable[[int], None]]:
 
 
 def killed_while_three_write(home: Path, kills: int, again: Callable[[], None]) -> int:
-    """Three children write; ``again`` kills what they write to and starts it anew. Nobody gives up, nothing
-    acknowledged is lost, nothing is twice; how many were acknowledged."""
+    """Three children write while ``again`` kills what they write to and restarts it. None of them gives up,
+    nothing acknowledged is lost or stored twice. Returns how many writes were acknowledged."""
     with writing(*[home] * 3) as more:
         for number in range(kills):
             more(1500)

@@ -1,6 +1,6 @@
 """What the children of the crash tests do; run as a script: ``work.py TASK arguments…``.
 
-Each task tells on ``home/lines`` what it tries and, fsynced, what was acknowledged to it.
+Each task writes to ``home/lines`` what it tries and, fsynced, what was acknowledged.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def task(work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def agent_value(seed: int, step: int) -> dict[str, Any]:
-    """An agent's state of some 20 KB of which each step changes a little."""
+    """An agent's state of some 20 KB, a little of which changes with each step."""
     rng = random.Random(seed)
     rows = [{"id": i, "text": f"{rng.random():.12f}" * 4} for i in range(200)]
     for place in range(step):
@@ -49,7 +49,7 @@ def agent_value(seed: int, step: int) -> dict[str, Any]:
 
 
 class Pen:
-    """Says what is tried, does it, and says that it was acknowledged."""
+    """Records what is tried, does it, and records that it was acknowledged."""
 
     def __init__(self, home: Path, name: str) -> None:
         self._file = os.open(home / "lines", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
@@ -81,7 +81,7 @@ class Pen:
 
 
 def open_segue(home: str, **options: Any) -> Segue:
-    from tests.support.crash.where import key_in, store_in  # found once this is started as a script
+    from tests.support.crash.where import key_in, store_in  # found only when this runs as a script
 
     return Segue(store_in(home), home=home, folder=home, **key_in(home), **options)
 
@@ -145,7 +145,7 @@ def forever(home: str, name: str, seed: str) -> None:
             try:
                 step(pen, rng, seg, session)
             except (StaleVersion, UnknownAgent, UnknownCheckpoint):
-                pass  # another process was faster (perhaps it took back what we saw), and was not run over
+                pass  # another process was faster (perhaps it undid what we saw), and kept its work
             if rng.random() < 0.02:
                 session = begin(pen, seg)
 
@@ -163,7 +163,7 @@ def plan(home: str, name: str, steps: str = "40") -> None:
 
 @task
 def snapshots(home: str, name: str) -> None:
-    """Leave a snapshot by reading much, then by writing much."""
+    """Cause a snapshot by reading many events, then by writing many."""
     pen = Pen(Path(home), name)
     with open_segue(home) as seg:
         session = begin(pen, seg)
@@ -178,7 +178,7 @@ def snapshots(home: str, name: str) -> None:
 
 @task
 def erase(home: str, name: str) -> None:
-    """Put another body in the place of version 2, and say so in the journal."""
+    """Replace the body of version 2, and record that in the journal."""
     pen = Pen(Path(home), name)
     with open_segue(home) as seg:
         session = begin(pen, seg)
@@ -190,7 +190,7 @@ def erase(home: str, name: str) -> None:
 
 @task
 def drop(home: str, name: str) -> None:
-    """Remove a session, as a cleanup does behind its archive."""
+    """Remove a session, as a cleanup does after archiving it."""
     pen = Pen(Path(home), name)
     with open_segue(home) as seg:
         session = seg.start("to be dropped", items=["a", "b"])
@@ -218,7 +218,7 @@ def backup(home: str, name: str) -> None:
 
 @task
 def done(home: str, session: str, name: str, count: str, go: str) -> None:
-    """Finish so many items of one session, beside others."""
+    """Finish so many items of one session, at the same time as others."""
     with open_segue(home) as seg:
         handle = seg.session(session)
         _await(go)
@@ -228,7 +228,7 @@ def done(home: str, session: str, name: str, count: str, go: str) -> None:
 
 @task
 def start(home: str, name: str, count: str, go: str) -> list[str]:
-    """Start so many sessions, beside others."""
+    """Start so many sessions, at the same time as others."""
     with open_segue(home) as seg:
         _await(go)
         return [seg.start(f"{name}-{place}").id for place in range(int(count))]
@@ -236,7 +236,7 @@ def start(home: str, name: str, count: str, go: str) -> list[str]:
 
 @task
 def save(home: str, session: str, name: str, count: str, go: str) -> None:
-    """Save an agent's state so often, beside others."""
+    """Save an agent's state so many times, at the same time as others."""
     seed = int(name)
     with open_segue(home) as seg:
         handle = seg.session(session)
@@ -247,7 +247,7 @@ def save(home: str, session: str, name: str, count: str, go: str) -> None:
 
 @task
 def fill(home: str, name: str, limit: str) -> dict[str, Any]:
-    """Write until the disk takes no more, then make room and go on."""
+    """Write until the disk is full, then make room and continue."""
     pen = Pen(Path(home).parent, name)
     if int(limit):
         Path(home).mkdir(mode=0o700)
@@ -277,7 +277,7 @@ def fill(home: str, name: str, limit: str) -> dict[str, Any]:
 
 @task
 def full(home: str, name: str) -> dict[str, Any]:
-    """The same on a disk of 2 MB; proves the store there, where it can be seen."""
+    """The same on a disk of 2 MB, which only this process sees, so that the store is checked here."""
     from tests.support.crash.proof import Proof
 
     said: dict[str, Any] = fill(f"{home}/disk", name, "0")
@@ -288,7 +288,7 @@ def full(home: str, name: str) -> dict[str, Any]:
 
 @task
 def look(home: str, write: str) -> dict[str, Any]:
-    """Read all sessions, then write; what was seen, and the error."""
+    """Read all sessions, then write; reports what was seen, and the error."""
     said: dict[str, Any] = {"goals": None, "error": "", "hint": "", "exit": 0}
     try:
         seg = open_segue(home)
@@ -311,7 +311,7 @@ def hold(home: str, session: str, run: str, lease: str, said: str) -> None:
 
 @task
 def race(home: str, session: str, run: str, go: str, over: str) -> dict[str, Any]:
-    """Try once for the hold, beside others; who got it keeps it until the race is over."""
+    """Try once to get the hold, at the same time as others; the winner keeps it until the race is over."""
     seg = open_segue(home)
     handle = seg.session(session)
     _await(go)
@@ -356,7 +356,7 @@ def cleaning(home: str, name: str) -> None:
 
 
 def put_transcripts(home: str, count: int = 3) -> None:
-    """Transcripts of several agents under a home, of a project in it."""
+    """Write transcripts of several agents to a home folder, for a project in it."""
     from tests.support.runs import DAY, place
 
     project = Path(home) / "shop"
@@ -377,7 +377,7 @@ def open_agents(home: str, **more: str) -> Segue:
 
 @task
 def syncing(home: str, name: str) -> None:
-    """Take runs in, end their sessions, take in again while the archive may hold nothing old."""
+    """Sync runs, end their sessions, and sync again with an archive that may keep nothing old."""
     put_transcripts(home)
     with open_agents(home) as seg:
         seg.sync()
@@ -389,7 +389,7 @@ def syncing(home: str, name: str) -> None:
 
 @task
 def preparing(home: str, name: str) -> None:
-    """Prepare twice, with other work under way."""
+    """Prepare twice, with different work under way."""
     with open_agents(home) as seg:
         session = seg.start("Use tokens", id="jwt")
         for reason, item in (("1", "first"), ("2", "second")):
@@ -399,7 +399,7 @@ def preparing(home: str, name: str) -> None:
 
 @task
 def asking(home: str, name: str) -> None:
-    """Set a model, ask it twice for a brief; it claims something that holds."""
+    """Set a model and let it refine a brief twice; one of its claims holds."""
     from tests.support.models import DECIDED, Replay, openai, rung, set_ladder
 
     from segue.services.models.refine import refine
@@ -426,7 +426,7 @@ def leaving(home: str, name: str) -> None:
 
 @task
 def remembering(home: str, name: str, count: str = "10") -> None:
-    """Remember one thing after the other and tell, fsynced, what was acknowledged."""
+    """Remember one thing after the other and record, fsynced, what was acknowledged."""
     from segue.effects.vectors.embedder import HashEmbedder
 
     with open_segue(home, embedder=HashEmbedder()) as seg, open(f"{home}/{name}.told", "a") as told:
@@ -449,7 +449,7 @@ def recalling(home: str, name: str, go_on: str) -> None:
 
 @task
 def sync_forever(home: str, name: str) -> None:
-    """Take in what is there, again and again from nothing."""
+    """Sync all runs again and again, each time from nothing."""
     import shutil
 
     for place in range(10_000):
@@ -465,7 +465,7 @@ def sync_forever(home: str, name: str) -> None:
 
 @task
 def verifying(home: str, name: str) -> None:
-    """Prove two features, one behind the other, and both again."""
+    """Prove two features, one after the other, and then both again."""
     shop = Path(home) / "shop"
     shop.mkdir(exist_ok=True)
     (shop / "file").write_text("x")
@@ -496,7 +496,7 @@ def _await(path: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[3]))  # for what tests share
+    sys.path.insert(0, str(Path(__file__).parents[3]))  # so that shared test code can be imported
     outcome = TASKS[sys.argv[1]](*sys.argv[2:])
     if outcome is not None:
         print(json.dumps(outcome), flush=True)

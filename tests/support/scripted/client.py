@@ -1,4 +1,4 @@
-"""Which process is at the other end of a connection on loopback; 0 where the system does not tell."""
+"""The process at the other end of a connection on loopback; 0 if the system does not say."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from contextlib import suppress
 
 
 def pid_of_client(port: int, server_port: int) -> int:
-    """The process whose socket has this port and talks to the server's."""
+    """The process whose socket has this port and is connected to the server's."""
     inode = next(filter(None, (_inode(table, port, server_port) for table in ("tcp", "tcp6"))), "")
     if not inode:
         return 0
     wanted, own = f"socket:[{inode}]", os.getpid()
-    for name in reversed(_listed("/proc")):  # what was started last is asked first
+    for name in reversed(_listed("/proc")):  # the newest processes are checked first
         if name.isdigit() and int(name) != own:
             for number in _listed(f"/proc/{name}/fd"):
                 with suppress(OSError):

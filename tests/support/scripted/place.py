@@ -1,4 +1,4 @@
-"""Where in which script a conversation stands, told from what the agent sends alone."""
+"""The position of a conversation in a script, judged only by what the agent sends."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SUMMARISING = ("Respond with TEXT ONLY", "CONTEXT CHECKPOINT COMPACTION", "summ
 
 
 class Spot(Value):
-    """A turn of a script; no name: none is meant."""
+    """A turn of a script; without a name, no script is meant."""
 
     script: str = ""
     turn: int = 0
 
 
 def turns_in(messages: Sequence[Message]) -> int:
-    """How many turns of the model these hold; what it says at once counts once."""
+    """How many turns of the model are among these messages; consecutive ones count once."""
     count, before = 0, ""
     for one in messages:
         count += one.role == "model" and before != "model"
@@ -37,19 +37,19 @@ def marked(messages: Sequence[Message]) -> Spot:
     for n in range(len(messages) - 1, -1, -1):
         one = messages[n]
         found = _MARK.search(_INJECTED.sub("", one.text)) if one.role in ("user", "model") else None
-        if found and (one.role == "user" or found[2]):  # a summary may stand as the model's own words
+        if found and (one.role == "user" or found[2]):  # a summary may appear as the model's own message
             return Spot(found[1], int(found[2] or 0) + turns_in(messages[n + 1 :]))
     return Spot()
 
 
 def is_aside(asked: Asked) -> bool:
-    """Not the work itself: a title, a summary, a classification."""
+    """Whether a request is not about the work itself, but asks for a title, a summary or a classification."""
     last = next((one.text for one in reversed(asked.messages) if one.role == "user"), "")
     return not asked.tools or asked.json_wanted is not None or any(word in last for word in _SUMMARISING)
 
 
 def aside(asked: Asked, spot: Spot) -> str:
-    """What the model says to that. A summary says where in the script the work stands."""
+    """The answer to such a request. A summary says how far the script has come."""
     if asked.json_wanted is not None:
         return json.dumps(_fitting(asked.json_wanted))
     recent = "\n".join(one.text for one in asked.messages[-3:]).lower()

@@ -30,7 +30,7 @@ _SECRET_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "cookie")
 
 
 class Request(Value):
-    """One thing that the model was asked."""
+    """A request to the model."""
 
     number: int  # from 1
     at: float
@@ -135,7 +135,8 @@ class ScriptedModel:
         return found
 
     def wait_for(self, what: Callable[[list[Request]], Any], seconds: float = 60.0) -> Any:
-        """Wait until this is true of the requests, and give what it gave; TimeoutError otherwise."""
+        """Wait until a function of the requests returns something true, and return that. Raises
+        TimeoutError."""
         until = time.monotonic() + seconds
         with self._changed:
             while not (found := what(list(self._requests))):
@@ -146,7 +147,7 @@ class ScriptedModel:
             return found
 
     def wait_for_turn(self, script: str, turn: int, seconds: float = 60.0) -> Request:
-        """Wait until a script has come to this turn (from 0)."""
+        """Wait until a script has reached this turn (from 0)."""
 
         def there(requests: list[Request]) -> Request | None:
             mine = (r for r in requests if r.script == script and not r.is_aside)
@@ -164,7 +165,7 @@ class ScriptedModel:
     # -- answering -----------------------------------------------------------------------------
 
     def take(self, path: str, headers: Mapping[str, str], body: Any, client: tuple[str, int]) -> Request:
-        """Keep a request, and say what it means."""
+        """Store a request, and determine what it is about."""
         wire = wire_of(urlsplit(path).path)
         asked = wire.read(body) if wire is not None and isinstance(body, dict) else None
         pid = pid_of_client(client[1], self.port)
@@ -201,7 +202,7 @@ class ScriptedModel:
         """What the model says to a request, and whether it stalls on the way."""
         used = len(request.text()) // 4
         if request.is_aside:
-            with self._changed:  # a summary may be asked of a text, in which no turns can be counted
+            with self._changed:  # a summary may be requested of a text, in which no turns can be counted
                 next_turn = max((r.turn + 1 for r in self.turns(request.script)), default=0)
             text = aside(asked, Spot(request.script, next_turn))
             return Answer(request.number, asked.model, [Part("text", text)], used, 20 + len(text) // 4)
@@ -236,7 +237,7 @@ class _Server(ThreadingHTTPServer):
         self.model = model
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """An agent that was killed in the middle is no fault of the server."""
+        """Ignore errors of agents that were killed in the middle."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,7 +9,7 @@ from segue.core.base.values import Value
 
 
 class Step(Value):
-    """One thing of a turn."""
+    """One step of a turn."""
 
 
 class Say(Step):
@@ -91,7 +91,7 @@ class Fault(Step):
 
 
 class Stall(Step):
-    """Nothing more comes for so long, in the middle of the answer."""
+    """Send nothing for so long in the middle of the answer."""
 
     seconds: float = 600.0
 

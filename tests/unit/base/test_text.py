@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
 from segue.core.base import text as door
 from segue.core.base.text import NAME_LIMIT, clean_name, clean_text, slug

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.support.briefs import GOAL, brief, line
+from tests.support.long_story import story
 
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, Probe, facts
@@ -15,7 +16,6 @@ from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
 from segue.core.runs.steps import Call, Prompt, Report, Result, Say, Step
 from segue.errors import BudgetTooSmall
-from segue.testing.transcripts.story import story
 
 
 def failing(what: str = "pytest tests", why: str = "E  AssertionError: expected 3 rows") -> list[Step]:
@@ -81,7 +81,7 @@ def test_the_same_steps_give_the_same_brief_in_every_process(monkeypatch: pytest
     import sys
 
     code = (
-        "from segue.testing.transcripts.story import story; from segue.core.runs.digest import fold;"
+        "from tests.support.long_story import story; from segue.core.runs.digest import fold;"
         "from segue.core.brief.facts import facts; from segue.core.brief.compose import compose;"
         "print(compose(facts([fold(story(4, calls=150))])))"
     )

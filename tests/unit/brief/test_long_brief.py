@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.long_story import story
 
 from segue.core.brief.compose import BYTES_DEFAULT, compose
 from segue.core.brief.facts import facts
@@ -16,7 +17,6 @@ from segue.core.runs.quotable import BLOCK_CHARS, TOOLS_CHARS, WORDS_CHARS, gath
 from segue.core.runs.steps import Call, Prompt, Result, Rewind, Say, Start, Step
 from segue.services.brief.brief import LONG_BYTES, brief_of_transcript
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import story
 
 GOAL = "Rework the invoice parser so that amounts are kept in cents"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.long_story import facts as story_facts, story
 
 from segue import Segue
 from segue.core.brief.facts import BriefFacts, PlanLine, facts
@@ -16,8 +17,6 @@ from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
 from segue.core.sessions.state import SessionState
 from segue.errors import BudgetTooSmall
-from segue.testing.transcripts.story import facts as story_facts
-from segue.testing.transcripts.story import story
 
 CONTRACT: dict[str, Any] = {
     "session_metadata": {"project", "phase", "timestamp", "context_usage_before"},

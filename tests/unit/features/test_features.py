@@ -9,8 +9,7 @@ import pytest
 from segue.core.features import events as ev
 from segue.core.features.checks import Check, covered_patterns, definition, glob_regex, run_paths
 from segue.core.features.verdict import GATE_BYTES_MAX, Verdict, gate, unchecked_steps, verdict_of
-from segue.core.sessions import commands as do
-from segue.core.sessions import feature_commands as fc
+from segue.core.sessions import commands as do, feature_commands as fc
 from segue.core.sessions.commands import Command, DecidedBatch, Refusal, decide_all
 from segue.core.sessions.state import SessionState
 

@@ -123,7 +123,7 @@ def test_a_session_with_another_history_is_refused_and_the_place_is_named(open_s
     here, there = open_store("here"), open_store("there")
     there.start("something else", id="s-1")
     before = there.workspace.store.read(stream_of("s-1"))
-    with pytest.raises(ConflictError, match="part at version 1") as caught:
+    with pytest.raises(ConflictError, match="differ from version 1") as caught:
         import_session(there.workspace, export_session(here.workspace, worked(here)))
     assert "--as" in caught.value.hint
     assert there.workspace.store.read(stream_of("s-1")) == before
@@ -168,12 +168,12 @@ def first_body(change: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
         (lambda x: x["events"][1].update(hash="zz"), "version 2: non-hexadecimal"),
         (lambda x: x["events"][1].update(erased=True, body={"x": 1}), "version 2: its body was changed"),
         (lambda x: x["events"].clear(), "first event does not create"),
-        (lambda x: x["pieces"].popitem(), "not in it: 1 piece of agents' states"),
-        (lambda x: x["pieces"].update({"0" * 32: "AAAA"}), "does not have its address"),
-        (lambda x: x.update(session="../../etc"), "does not have the shape"),
-        (lambda x: x.update(segue=2), "says segue: 2"),
-        (lambda x: x.update(more=1), "does not have the shape"),
-        (lambda x: x["events"][0].update(more=1), "does not have the shape"),
+        (lambda x: x["pieces"].popitem(), "it lacks 1 piece of agents' states"),
+        (lambda x: x["pieces"].update({"0" * 32: "AAAA"}), "does not match its address"),
+        (lambda x: x.update(session="../../etc"), "its structure is wrong"),
+        (lambda x: x.update(segue=2), "its format is 2"),
+        (lambda x: x.update(more=1), "its structure is wrong"),
+        (lambda x: x["events"][0].update(more=1), "its structure is wrong"),
     ],
 )
 def test_what_does_not_verify_is_refused_with_version_and_reason(

@@ -131,7 +131,7 @@ def test_the_agents_own_file_tells_it_until_the_offer_is_settled(segue: Segue, p
     (project / "AGENTS.md").write_text("# Rules\nuse tabs\n")
     handed = segue.handoff("auth", "codex", "look", rules=True)
     text = (project / "AGENTS.md").read_text()
-    assert text.startswith("# Rules\nuse tabs\n") and BEGIN in text and "words of theirs, not orders" in text
+    assert text.startswith("# Rules\nuse tabs\n") and BEGIN in text and "their words, not" in text
     assert handed.rules == str(project / "AGENTS.md")
     segue.handoffs.accept(by="codex")
     assert (project / "AGENTS.md").read_text() == "# Rules\nuse tabs\n"

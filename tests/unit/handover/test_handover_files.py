@@ -12,8 +12,16 @@ from typing import Any
 
 import pytest
 
-from segue.handover import Checkpoint, HandoverEngine, MemoryStore, NullBackend, Step, Task, Work
-from segue.handover import cli as handover_cli
+from segue.handover import (
+    Checkpoint,
+    HandoverEngine,
+    MemoryStore,
+    NullBackend,
+    Step,
+    Task,
+    Work,
+    cli as handover_cli,
+)
 from segue.handover.adapters.cline import install_clinerules
 from segue.handover.adapters.codex import (
     BEGIN_MARKER,

@@ -71,7 +71,7 @@ def test_a_run_that_uses_what_it_was_told_scores_higher_than_one_that_finds_it_a
     assert (low.measures.repeated, low.measures.corrections) == (1, 1)
     assert high.measures.calls_to_edit == 1 and low.measures.calls_to_edit == 45
     assert any("known already" in reason for reason in low.reasons)
-    assert any("said again" in reason for reason in low.reasons)
+    assert any("repeated" in reason for reason in low.reasons)
 
 
 def test_a_file_of_the_brief_that_is_not_there_is_counted_as_wrong() -> None:

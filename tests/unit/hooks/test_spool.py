@@ -11,8 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from segue.effects.files import spool as spool_module
 from segue.effects.files.spool import MAGIC, PAYLOAD_BYTES_MAX, PRIME, Spool, SpoolRecord, decoded, encoded

@@ -11,8 +11,7 @@ import pytest
 from segue.api.segue import Segue
 from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
-from segue.stores.sqlite import SqliteStore
-from segue.stores.sqlite import memories as ours
+from segue.stores.sqlite import SqliteStore, memories as ours
 from segue.stores.sqlite.vec_index import SqliteVecIndex, extension, loaded
 from segue.stores.vectors import packed
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from bench.model.__main__ import compared, priced
 from bench.resume.run import transcripts
+from tests.support.long_story import story
 
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import story
 
 
 def test_briefs_with_claims_are_scored_beside_those_without(

@@ -15,17 +15,14 @@ from tests.support.runs import SECRET, opened, place, work
 
 from segue import Segue
 from segue.core.brief.manifest import read
-from segue.core.models.plan_proposal import ProjectFacts as Known
-from segue.core.models.plan_proposal import known, matches, proposed
+from segue.core.models.plan_proposal import ProjectFacts as Known, known, matches, proposed
 from segue.core.models.prompt import room_for
 from segue.core.models.spending import Caps, Price
 from segue.core.runs.steps import Say
 from segue.errors import BadImport, BadSettings, ModelFailed, NoModel, OverBudget, UsageError
 from segue.services.brief import brief as briefs
 from segue.services.brief.model_claims import path_of
-from segue.services.models import ask as models
-from segue.services.models import config, ledger, refine
-from segue.services.models import plan as planning
+from segue.services.models import ask as models, config, ledger, plan as planning, refine
 from segue.testing.transcripts import placed
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.effects.git.hunks import changes
+from segue.effects.git.hunks import HunkQuery
 from segue.effects.related import outline, references
 
 
@@ -21,7 +21,7 @@ def tree(tmp_path: Path) -> Path:
 
 def test_a_change_comes_with_the_function_around_it(tree: Path) -> None:
     (tree / "a.py").write_text("def one():\n    return 1\n\n\ndef two():\n    return 22\n")
-    (found,) = changes(tree, seconds=10).files
+    (found,) = HunkQuery(tree, seconds=10).changes().files
     assert found.path == "a.py"
     assert "-    return 2\n+    return 22" in found.text
     assert " def two():" in found.text
@@ -30,15 +30,20 @@ def test_a_change_comes_with_the_function_around_it(tree: Path) -> None:
 def test_a_new_file_is_given_by_its_beginning_and_a_binary_one_is_not(tree: Path) -> None:
     (tree / "größe neu.py").write_text("size = 1\n")
     (tree / "image.png").write_bytes(b"\x89PNG\0\0")
-    (found,) = changes(tree, seconds=10).files
+    (found,) = HunkQuery(tree, seconds=10).changes().files
     assert (found.path, found.text, found.new) == ("größe neu.py", "size = 1\n", True)
 
 
 def test_without_time_or_without_git_nothing_is_told(
-    tree: Path, tmp_path_factory: pytest.TempPathFactory
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert changes(tree, seconds=0).cut
-    assert changes(tmp_path_factory.mktemp("bare"), seconds=10).files == ()
+    assert HunkQuery(tmp_path_factory.mktemp("bare"), seconds=10).changes().files == ()
+    slow = tmp_path_factory.mktemp("bin") / "git"
+    slow.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(slow.parent))
+    found = HunkQuery(tree, seconds=0.05).changes()
+    assert found.cut and found.files == ()
 
 
 def test_nothing_that_a_repository_names_is_run(tree: Path) -> None:
@@ -46,7 +51,7 @@ def test_nothing_that_a_repository_names_is_run(tree: Path) -> None:
     (tree / ".gitattributes").write_text("*.py diff=evil\n")
     subprocess.run(["git", "-C", str(tree), "config", "diff.evil.textconv", "touch ran; cat"], check=True)
     (tree / "a.py").write_text("def one():\n    return 3\n")
-    changes(tree, seconds=10)
+    HunkQuery(tree, seconds=10).changes()
     assert not (tree / "ran").exists()
 
 

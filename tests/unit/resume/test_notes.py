@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 from segue.effects.notes import Library, ProjectNote, _hits, body_of, note_of
@@ -107,22 +106,6 @@ def test_of_two_notes_with_an_id_the_first_path_has_it(tmp_path: Path) -> None:
     write(tmp_path, "memory/b/same.md", "# B")
     write(tmp_path, "memory/a/same.md", "# A")
     assert found(tmp_path).all()["same"].title == "A"
-
-
-def test_times_are_those_of_git(tmp_path: Path) -> None:
-    write(tmp_path, "memory/one.md", "# One")
-    write(tmp_path, "memory/new.md", "# New")
-    for words in (["init", "-q"], ["add", "memory/one.md"], ["commit", "-qm", "one"]):
-        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
-    write(tmp_path, "memory/one.md", "# One more")
-    for words in (["commit", "-qam", "two", "--date", "2031-01-01T00:00:00Z"],):
-        moment = {**os.environ, "GIT_COMMITTER_DATE": "2031-01-01T00:00:00Z"}
-        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, env=moment)
-    library = found(tmp_path)
-    times = library.times(list(library.all().values()))
-    assert set(times) == {"one"}
-    assert times["one"].changed.startswith("2031-01-01")
-    assert times["one"].created < times["one"].changed
 
 
 def test_titles_that_say_most_of_the_words_are_near(tmp_path: Path) -> None:

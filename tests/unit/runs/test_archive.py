@@ -15,6 +15,7 @@ import pytest
 from segue import DamagedError
 from segue.effects.files import archive as module
 from segue.effects.files.archive import Archive, Copy, CopyOwner, CopyWriter, to_drop
+from segue.effects.files.compression import compress
 
 ABOUT = CopyOwner("k1", "codex", "run-1", "/logs/run-1.jsonl")
 
@@ -102,7 +103,7 @@ def test_bytes_that_are_not_what_was_written_are_refused(archive: Archive) -> No
     keep(archive, lines(300))
     archive.close()
     db = sqlite3.connect(archive.path)
-    other = module.compress(b"something else")
+    other = compress(b"something else")
     db.execute("UPDATE chunks SET body = ? WHERE no = 2", (other,))
     db.commit()
     db.close()

@@ -6,8 +6,7 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from segue.agents.codex import wire
 from segue.agents.codex.reader import Reader

@@ -16,8 +16,7 @@ from segue.api.session import Session
 from segue.core.base.values import seconds_of
 from segue.core.runs.digest import decode, encode
 from segue.effects.redaction.redact import redact_bytes
-from segue.services.runs import cursor
-from segue.services.runs import sync as ingest
+from segue.services.runs import cursor, sync as ingest
 from segue.services.runs.assign_session import OBSERVER
 from segue.services.runs.observed import runs_of
 from segue.services.runs.sync_workers import TranscriptImporter

@@ -108,3 +108,25 @@ def test_what_is_dropped_and_added_again_is_planned_anew() -> None:
 def test_what_cannot_be_is_refused(wrong: Checkpoint, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         commands(wrong)
+
+
+def test_an_item_that_is_begun_is_the_last_action_unless_something_is_done_or_noted_with_it() -> None:
+    assert commands(Checkpoint(begin=("z",))) == [do.Begin("z", False)]
+    assert commands(Checkpoint(begin=("z",), note="n")) == [do.Begin("z", True), do.Note("n")]
+
+
+def test_a_name_carries_the_note_and_a_goal_comes_with_the_summary() -> None:
+    made = commands(Checkpoint(name="half", note="n", goal="g", summary="s", focus="a.py:3"))
+    assert made == [
+        do.Focus(file="a.py", position="3"),
+        do.Describe(goal="g", summary="s"),
+        do.Note("n"),
+        do.Mark("half", "n"),
+    ]
+    assert commands(Checkpoint(name="half")) == [do.Mark("half", "")]
+    assert commands(Checkpoint(summary="")) == [do.Describe(goal=None, summary="")]
+
+
+def test_a_thread_without_a_status_is_in_progress() -> None:
+    made = commands(Checkpoint(thread=(("a", ""), ("b", "done"))))
+    assert made == [do.Thread("a", "in_progress"), do.Thread("b", "done")]

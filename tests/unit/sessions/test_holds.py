@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,10 @@ from segue.api.session import Session
 from segue.core import event_kinds as ev
 from segue.core.sessions import holds as core
 from segue.core.sessions.holds import Holder, HoldState
+from segue.effects.clock import moment
 from segue.effects.processes.identity import host_name, start_of
-from segue.errors import Paused, SessionHeld
-from segue.services.sessions.holds import hold_stream
+from segue.errors import Paused, SessionHeld, UsageError
+from segue.services.sessions.holds import Hold, hold_stream
 from segue.stores.base import Append
 from segue.stores.memory.store import VolatileStore
 
@@ -184,6 +187,142 @@ def test_no_hold_is_taken_while_a_pause_file_is_there(seg: Segue, session: Sessi
     (seg.workspace.home.path / "PAUSE").touch()
     with pytest.raises(Paused):
         session.hold()
+
+
+def moved(session: Session, seconds: float) -> None:
+    assert session.held is not None
+    session.held.until = moment(seconds)
+
+
+@pytest.mark.parametrize(("left", "renewals"), [(630, 0), (570, 1)])
+def test_a_write_prolongs_a_lease_of_which_less_than_two_thirds_are_left(
+    seg: Segue, session: Session, left: float, renewals: int
+) -> None:
+    session.hold(run="run-1", lease_seconds=900)
+    moved(session, left)
+    session.note("x")
+    assert seg.workspace.store.head(hold_stream(session.id)).version == 1 + renewals
+
+
+def test_a_hold_lasts_a_quarter_of_an_hour_unless_it_is_told_how_long(seg: Segue, session: Session) -> None:
+    session.hold(run="run-1")
+    [held] = seg.workspace.holds.living(session.id)
+    began, until = (datetime.fromisoformat(text) for text in (held.since, held.until))
+    assert (until - began).total_seconds() == pytest.approx(15 * 60, abs=5)
+
+
+@pytest.mark.parametrize("seconds", [-0.1, 1e9 + 1, float("nan")])
+def test_a_lease_that_is_no_time_is_refused(session: Session, seconds: float) -> None:
+    with pytest.raises(UsageError, match="a lease cannot last"):
+        session.hold(lease_seconds=seconds)
+    assert session.hold(lease_seconds=1e9).fence == 1
+
+
+def hold_of(seg: Segue, session: Session, run: str, **more: Any) -> Hold:
+    return seg.workspace.holds.take(session.id, holder=f"holder of {run}", run=run, **more)
+
+
+def test_a_block_renews_its_hold_three_times_in_a_lease_and_never_all_the_time(
+    seg: Segue, session: Session
+) -> None:
+    waits: list[float] = []
+
+    class Done:
+        def wait(self, seconds: float) -> bool:
+            waits.append(seconds)
+            return True
+
+    for lease in (900, 0):
+        hold = hold_of(seg, session, "run-1", lease_seconds=lease)
+        hold._done = Done()  # type: ignore[assignment]
+        hold._keep_renewing()
+    assert waits == [300, 0.01]
+
+
+def test_whoever_writes_under_a_hold_that_was_let_go_is_told_that_nobody_has_it(
+    seg: Segue, session: Session
+) -> None:
+    held = hold_of(seg, session, "run-1")
+    held.release()
+    session.held = held
+    with pytest.raises(SessionHeld, match="nobody") as raised:
+        session.note("x")
+    assert (raised.value.since, raised.value.until) == ("", "")
+
+
+def test_whoever_lost_a_hold_is_told_who_has_it_now_and_until_when(seg: Segue, session: Session) -> None:
+    held = hold_of(seg, session, "run-1", lease_seconds=0)
+    other = hold_of(seg, session, "run-2")
+    with pytest.raises(SessionHeld) as raised:
+        held.renew()
+    assert (
+        raised.value.by == f"holder of run-2 (run-2 on {host_name()})" and raised.value.until == other.until
+    )
+
+
+def test_a_run_that_takes_its_hold_again_does_not_lose_it_by_letting_go_of_the_first(
+    seg: Segue, session: Session
+) -> None:
+    first = hold_of(seg, session, "run-1")
+    second = hold_of(seg, session, "run-1")
+    first.release()
+    assert [h.fence for h in seg.workspace.holds.living(session.id)] == [second.fence]
+    with pytest.raises(SessionHeld):
+        first.guard()
+
+
+def test_a_hold_for_another_host_is_of_that_host_and_of_no_process_here(seg: Segue, session: Session) -> None:
+    seg.workspace.holds.take(session.id, holder="ci", run="run-1", host="far", pid=1)
+    seg.workspace.holds.take(session.id, holder="us", run="run-2", share=True, pid=os.getpid())
+    far, here = seg.workspace.holds.living(session.id)
+    assert (far.host, far.pid, far.pid_start) == ("far", 1, "")
+    assert (here.host, here.pid_start) == (host_name(), start_of(os.getpid()))
+
+
+def test_a_hold_is_taken_although_somebody_wrote_to_the_ledger_meanwhile(
+    seg: Segue, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = seg.workspace.store.append
+    faster = iter([Append(hold_stream(session.id), 0, [ev.draft(ev.HoldReleased("x"), at=NOW, actor="x")])])
+
+    def late(*wishes: Append, **more: Any) -> Any:
+        for wish in faster:
+            append(wish)
+        return append(*wishes, **more)
+
+    monkeypatch.setattr(seg.workspace.store, "append", late)
+    assert session.hold(run="run-1").fence == 1
+    assert [h.run for h in seg.workspace.holds.living(session.id)] == ["run-1"]
+
+
+def folded(*bodies: ev.Body) -> HoldState:
+    state = HoldState()
+    for event in ev.seal("hold/s", 0, bytes(32), [ev.draft(body, at=NOW, actor="a") for body in bodies]):
+        state = core.fold(state, event)
+    return state
+
+
+def taken(run: str, fence: int, *, share: bool = False) -> ev.HoldTaken:
+    return ev.HoldTaken("claude", run, "host", 1, "start", fence, LATER, share)
+
+
+def test_a_ledger_says_who_holds_until_when_and_its_fence_never_falls() -> None:
+    both = folded(taken("a", 1), taken("b", 2, share=True), ev.HoldRenewed("a", "9999"))
+    assert [(h.run, h.until, h.since) for h in both.holders] == [("a", "9999", NOW), ("b", LATER, NOW)]
+    assert (both.fence, both.version) == (2, 3)
+    assert [h.run for h in folded(taken("a", 1), taken("b", 2)).holders] == ["b"]
+    again = folded(taken("a", 1), taken("b", 2, share=True), taken("a", 3, share=True))
+    assert [(h.run, h.fence) for h in again.holders] == [("b", 2), ("a", 3)]
+    late = folded(taken("b", 5), taken("a", 1, share=True), ev.HoldReleased("b"))
+    assert [h.run for h in late.holders] == ["a"] and late.fence == 5
+
+
+def test_a_hold_is_shared_only_with_those_who_live() -> None:
+    state = HoldState(3, 7, (holder("a"), holder("b", until=NOW)))
+    shared = core.take(state, holder("mine", share=True), now=NOW)
+    alone = core.take(state, holder("mine", share=True), now=NOW, dead=frozenset({"a"}))
+    assert isinstance(shared, ev.HoldTaken) and shared.share
+    assert isinstance(alone, ev.HoldTaken) and not alone.share
 
 
 def test_this_process_has_a_start_and_no_process_has_none() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from segue import Segue
 from segue.core.sessions import commands as do
-from segue.core.sessions.near_miss import ROWS_MAX, NearMiss, near_misses
+from segue.core.sessions.near_miss import ROWS_MAX, NearMiss, names_rows, near_misses
 from segue.core.sessions.state import SessionState
 
 
@@ -50,3 +50,31 @@ def test_a_number_that_no_item_has_and_a_question_that_nobody_asked_are_misses(s
 def test_very_long_plans_are_not_compared(seg: Segue) -> None:
     session = seg.start("g", items=[f"item {n}" for n in range(ROWS_MAX + 1)])
     assert near_misses(session.state, [do.Done("itm 3")]) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "meant"), [("0", 0), ("1", 1), ("2", 2), ("3", 0)], ids=["none", "first", "last", "beyond"]
+)
+def test_a_number_alone_means_the_row_of_that_number_if_there_is_one(
+    state: SessionState, number: str, meant: int
+) -> None:
+    [found] = near_misses(state, [do.Done(number)])
+    assert (found.number, found.rows) == (meant, 2)
+
+
+def test_a_plan_as_long_as_is_compared_still_is(seg: Segue) -> None:
+    session = seg.start("g", items=[f"item {n}" for n in range(ROWS_MAX)])
+    [found] = near_misses(session.state, [do.Done("itm 499")])
+    assert (found.number, found.meant, found.rows) == (ROWS_MAX, "item 499", ROWS_MAX)
+
+
+@pytest.mark.parametrize(("text", "close"), [("abcdefghxx", True), ("abcdefgxxx", False)])
+def test_texts_are_close_if_four_fifths_of_their_letters_are_the_same(
+    seg: Segue, text: str, close: bool
+) -> None:
+    session = seg.start("g", items=["abcdefghij"])
+    assert bool(near_misses(session.state, [do.Done(text)])) is close
+
+
+def test_only_commands_about_items_and_questions_name_rows() -> None:
+    assert names_rows(do.Done("x")) and names_rows(do.Answer("q", "a")) and not names_rows(do.Note("x"))

@@ -6,10 +6,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from segue.api.segue import Segue
-from segue.core.sessions import commands as do
+from segue.core.sessions import commands as do, feature_commands as fc
+from segue.core.sessions.budget import SetBudget
 from segue.core.sessions.state import SessionState
 from segue.errors import (
     NothingToUndo,
@@ -21,24 +23,17 @@ from segue.errors import (
     UnknownSession,
     UsageError,
 )
-from segue.services.sessions.repository import SNAPSHOT_EVENTS_READ, fold_all, stream_of
+from segue.services.sessions.repository import (
+    SNAPSHOT_EVENTS_READ,
+    SNAPSHOT_EVENTS_WRITTEN,
+    fold_all,
+    snapshot_of,
+    stream_of,
+)
 from segue.stores.base import Append, Snapshot
 from segue.stores.memory.store import VolatileStore
 from segue.stores.sqlite import SqliteStore
 from segue.testing.stores import draft
-
-
-@pytest.fixture
-def journal() -> VolatileStore:
-    return VolatileStore()
-
-
-@pytest.fixture
-def two(journal: VolatileStore, tmp_path: Path) -> tuple[Segue, Segue]:
-    """Two programs on one store, each with caches of its own."""
-    first, second = (Segue(journal, home=tmp_path / "home", folder=tmp_path, actor=a) for a in ("a", "b"))
-    first.start("shared", id="s", items=["one", "two"])
-    return first, second
 
 
 def test_commands_that_commute_are_merged(two: tuple[Segue, Segue]) -> None:
@@ -165,18 +160,6 @@ def test_whoever_folds_much_leaves_a_snapshot_and_a_wrong_one_is_not_believed(
     assert fresh.session("s").state == session.state
 
 
-def test_an_agents_state_that_another_process_changed_is_not_run_over(two: tuple[Segue, Segue]) -> None:
-    a, b = (seg.session("s") for seg in two)
-    a.save_agent("agent", {"by": "a"})
-    assert b.load_agent("agent") == {"by": "a"}
-    a.save_agent("agent", {"by": "a", "again": True})
-    with pytest.raises(StaleVersion):
-        b.save_agent("agent", {"by": "b"})
-    assert b.load_agent("agent") == {"by": "a", "again": True}
-    b.save_agent("agent", {"by": "b"})
-    assert a.load_agent("agent") == {"by": "b"}
-
-
 def test_a_list_shows_the_most_recent_first_and_takes_filters(two: tuple[Segue, Segue]) -> None:
     seg = two[0]
     other = seg.start("other", organization="acme", project="https://x/thing")
@@ -195,18 +178,6 @@ def test_what_replaces_is_decided_on_the_newest_state(two: tuple[Segue, Segue]) 
     a.checkpoint("one")
     b.checkpoint("two")
     assert a.state.focus.file == "b.py" and set(a.state.marks) == {"one", "two"}
-
-
-def test_going_back_ourselves_is_no_conflict_with_the_state_of_an_agent(two: tuple[Segue, Segue]) -> None:
-    s = two[0].session("s")
-    s.save_agent("agent", {"step": 1})
-    s.save_agent("agent", {"step": 2})
-    s.undo()
-    assert s.load_agent("agent") == {"step": 1}
-    s.save_agent("agent", {"step": 3})
-    s.drop_agent("agent")
-    s.save_agent("agent", {"step": 4})
-    assert s.load_agent("agent") == {"step": 4}
 
 
 @pytest.mark.parametrize(
@@ -254,32 +225,6 @@ def test_undo_does_not_take_back_what_it_never_saw(
     with pytest.raises(StaleVersion):
         a.undo()
     assert [d.text for d in b.state.decisions] == ["keep me"]
-
-
-def test_an_agents_state_is_not_acknowledged_while_the_store_has_another(two: tuple[Segue, Segue]) -> None:
-    a, b = (seg.session("s") for seg in two)
-    a.save_agent("agent", {"v": "A"})
-    b.load_agent("agent")
-    b.save_agent("agent", {"v": "B"})
-    with pytest.raises(StaleVersion):
-        a.save_agent("agent", {"v": "A"})
-    assert b.load_agent("agent") == {"v": "B"}
-
-
-def test_two_threads_that_save_one_agents_state_leave_one_of_their_values(two: tuple[Segue, Segue]) -> None:
-    session = two[0].session("s")
-
-    def save(name: str) -> None:
-        for step in range(40):
-            session.save_agent("agent", {"rows": [f"{name} {step} {'x' * 600} {i}" for i in range(20)]})
-
-    threads = [threading.Thread(target=save, args=(name,)) for name in "ab"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    rows = two[1].session("s").load_agent("agent")["rows"]
-    assert len({row.split()[0] for row in rows}) == 1 and len(rows) == 20
 
 
 def test_the_same_version_of_another_history_is_another_state(tmp_path: Path) -> None:
@@ -396,3 +341,217 @@ def test_sixteen_threads_share_a_handle_and_nothing_is_lost_or_mixed(tmp_path: P
         assert state == fold_all(seg.workspace.store.read(stream_of("s")))
         assert {item.text for item in state.items if item.status == "done"} == set(items)
         assert all(seg.attach("s").load_agent(f"agent-{n}") == {"last": 7} for n in range(16))
+
+
+# -- what is decided on the newest state ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (do.Focus(file="a.py"), do.Focus(file="b.py")),
+        (do.SeeChanges((("a.py", "modified"),)), do.SeeChanges((("b.py", "modified"),))),
+        (do.NoteContext({"commits_count": 1}), do.NoteContext({"commits_count": 2})),
+        (do.SaveAgent("agent", 1, ()), do.NoteAgent("agent", {"mode": "plan"})),
+        (do.SaveAgent("agent", 1, ()), do.DropAgent("agent")),
+        (do.Describe(goal="theirs"), do.Describe(goal="ours")),
+        (do.Mark("m", "theirs"), do.Mark("m", "ours")),
+        (SetBudget(limit_cost=1.0), SetBudget(limit_cost=2.0)),
+        (fc.ChangeFeature("f", category="x"), fc.ChangeFeature("f", category="y")),
+        (fc.ChangeFeature("f", category="x"), fc.RemoveFeature("f")),
+        (do.Note("theirs"), do.Pause("ours")),
+        (do.Note("theirs"), do.Complete()),
+        (do.Note("theirs"), do.Abandon()),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_what_replaces_something_replaces_also_what_it_has_not_seen(
+    two: tuple[Segue, Segue], theirs: do.Command, ours: do.Command
+) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    a.commit("s", [fc.AddFeature("f", "d", by="user")], actor="user")
+    if isinstance(ours, do.Complete):
+        a.commit("s", [fc.RemoveFeature("f")], actor="user")
+    b.state("s")
+    a.commit("s", [theirs], actor="user")
+    assert b.commit("s", [ours], actor="user").events == 1
+
+
+def test_what_was_made_for_a_version_merges_unless_it_must_be_the_very_same(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    seen = b.state("s").version
+    assert b.commit("s", [do.Note("x")], since=seen, exact=True).version == seen + 1
+    assert a.commit("s", [do.Note("y")], since=seen).version == seen + 2
+    for commands, more in (([do.Note("z")], {"exact": True}), ([do.Pause()], {})):
+        with pytest.raises(StaleVersion) as raised:
+            b.commit("s", commands, since=seen, **more)  # type: ignore[arg-type]
+        assert raised.value.expected == seen < raised.value.actual
+    with pytest.raises(StaleVersion):
+        b.commit("s", [do.Note("z")], since=seen + 3)
+    assert a.state("s").version == seen + 2
+
+
+def test_whoever_is_always_slower_gives_up_in_the_end(
+    two: tuple[Segue, Segue], journal: VolatileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slower(own: Append, *_: Append, **__: Any) -> Any:
+        raise StaleVersion(own.stream, own.expect, own.expect + 1)
+
+    monkeypatch.setattr(journal, "append", slower)
+    with pytest.raises(StoreBusy, match="times while writing"):
+        two[0].session("s").note("x")
+
+
+def test_a_demand_that_does_not_hold_is_asked_for_anew_and_without_one_the_fault_is_told(
+    two: tuple[Segue, Segue], journal: VolatileStore
+) -> None:
+    repository, asked = two[0].workspace.repository, []
+
+    def guards() -> list[Append]:
+        asked.append(1)
+        return [Append("other", 1 if len(asked) < 3 else 0)]
+
+    assert repository.commit("s", [do.Note("x")], guards=guards).events == 1
+    assert len(asked) == 3
+
+
+# -- what is kept in memory and in snapshots --------------------------------------------------------
+
+
+def test_what_was_seen_or_written_here_is_not_read_again(
+    two: tuple[Segue, Segue], journal: VolatileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    a.commit("s", [do.Note("x"), do.Note("y")])
+    read, after = journal.read, []
+
+    def watched(stream: str, **more: Any) -> Any:
+        after.append(more.get("after", 0))
+        return read(stream, **more)
+
+    version = a.state("s").version
+    b.commit("s", [do.Note("theirs")])
+    monkeypatch.setattr(journal, "read", watched)
+    assert a.state("s").version == version + 1 and a.state("s").last_action == "theirs"
+    assert after == [version]
+
+
+def test_a_session_that_was_never_begun_is_not_there(two: tuple[Segue, Segue]) -> None:
+    repository = two[0].workspace.repository
+    assert repository.cached("absent") is None
+    assert repository.exists("s") and not repository.exists("absent")
+
+
+def test_the_state_of_an_earlier_version_is_that_of_its_first_events(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    session.note("fifth")
+    session.note("sixth")
+    repository = two[0].workspace.repository
+    assert (repository.state_at("s", 5).version, repository.state_at("s", 5).last_action) == (5, "fifth")
+
+
+def test_the_sessions_that_were_seen_last_are_kept(two: tuple[Segue, Segue]) -> None:
+    seg = two[0]
+    repository = seg.workspace.repository
+    repository.sessions_max = 2
+    for name in ("x", "y"):
+        seg.start(name, id=name)
+    assert repository.seen() == ["x", "y"]
+    repository.state("x")
+    seg.start("z", id="z")
+    assert repository.seen() == ["x", "z"]
+    repository.forget("x")
+    assert repository.seen() == ["z"]
+    repository.forget()
+    assert repository.seen() == []
+
+
+def snapped(journal: VolatileStore) -> int:
+    """The version of the snapshot; 0 without one."""
+    kept = journal.snapshots([stream_of("s")]).get(stream_of("s"))
+    return kept.version if kept else 0
+
+
+@pytest.mark.parametrize(
+    ("events", "leaves_one"), [(SNAPSHOT_EVENTS_READ, False), (SNAPSHOT_EVENTS_READ + 1, True)]
+)
+def test_a_reader_leaves_a_snapshot_after_more_events_than_are_read_quickly(
+    two: tuple[Segue, Segue], journal: VolatileStore, events: int, leaves_one: bool
+) -> None:
+    a, b = (seg.workspace.repository for seg in two)
+    b.forget()
+    a.commit("s", [do.Note(str(number)) for number in range(events - 4)])
+    b.state("s")
+    assert snapped(journal) == (events if leaves_one else 0)
+
+
+def test_a_writer_leaves_a_snapshot_every_so_many_events(
+    two: tuple[Segue, Segue], journal: VolatileStore
+) -> None:
+    repository = two[0].workspace.repository
+    most = SNAPSHOT_EVENTS_WRITTEN
+    repository.commit("s", [do.Note(str(number)) for number in range(most - 5)])
+    assert snapped(journal) == 0
+    repository.commit("s", [do.Note("one more")])
+    assert snapped(journal) == most
+    repository.commit("s", [do.Note(str(number)) for number in range(most - 1)])
+    assert snapped(journal) == most
+    repository.commit("s", [do.Note("and one")])
+    assert snapped(journal) == 2 * most
+
+
+def test_a_large_state_is_snapped_only_after_as_many_events_as_it_has_kilobytes(
+    two: tuple[Segue, Segue], journal: VolatileStore
+) -> None:
+    repository, most = two[0].workspace.repository, SNAPSHOT_EVENTS_WRITTEN
+    repository.commit("s", [do.Learn(f"{number} {'x' * 2000}") for number in range(most)])
+    first = snapped(journal)
+    [kept] = journal.snapshots([stream_of("s")]).values()
+    kilobytes = len(kept.state) // 1024
+    assert first == most + 4 and kilobytes > 1.5 * most
+    repository.commit("s", [do.Note(str(number)) for number in range(kilobytes - 1)])
+    assert snapped(journal) == first
+    repository.commit("s", [do.Note("one more")])
+    assert snapped(journal) == first + kilobytes
+
+
+@pytest.mark.parametrize("change", ["another fold", "a later version"])
+def test_a_snapshot_of_another_fold_or_of_what_is_not_there_is_made_anew(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path, change: str
+) -> None:
+    state = two[0].session("s").state
+    version = state.version + (change == "a later version")
+    wrong = msgspec.structs.replace(state, goal="wrong", version=version)
+    kept = snapshot_of("s", wrong)
+    journal.keep(msgspec.structs.replace(kept, fold=kept.fold + (change == "another fold")))
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    assert reader.session("s").state == state
+    assert [card.goal for card in reader.list(everywhere=True)] == ["shared"]
+
+
+def test_a_snapshot_of_the_newest_state_spares_a_reader_every_event(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = two[0].session("s").state
+    journal.keep(snapshot_of("s", state))
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    monkeypatch.setattr(journal, "read", None)
+    assert reader.workspace.repository.state("s") == state
+
+
+def test_a_list_reads_no_session_that_ended_before(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two[0].session("s").complete()
+    Segue(journal, home=tmp_path / "home", folder=tmp_path).list(everywhere=True)
+    assert snapped(journal) == two[0].session("s").state.version
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    monkeypatch.setattr(journal, "read", None)
+    assert [card.status for card in reader.workspace.repository.cards()] == ["completed"]
+
+
+def test_whoever_lists_sessions_leaves_those_that_are_worked_on_alone(
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path
+) -> None:
+    Segue(journal, home=tmp_path / "home", folder=tmp_path).list(everywhere=True)
+    assert snapped(journal) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -219,12 +220,12 @@ BOMB = b"a: &a [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(
     ("text", "reason"),
     [
         (BOMB, "more than 1,000,000 values"),
-        (b"a: &a [*a]", "stands for something that holds it"),
+        (b"a: &a [*a]", "refers to something that contains it"),
         (b"[" * 40 + b"]" * 40, "more than 32 levels deep"),
         (b" " * (16 * 1024 * 1024 + 1), "the limit is 16,777,216"),
-        (b"a: 1\nb: 2\na: 3", "line 3: the key 'a' stands twice"),
+        (b"a: 1\nb: 2\na: 3", "line 3: the key 'a' occurs twice"),
         (b"1: a", "a key must be a text"),
-        (b"<<: {a: 1}", "no merge"),
+        (b"<<: {a: 1}", "merge keys are not allowed"),
         (b"!!python/object/apply:os.system ['true']", "not allowed"),
         (b"a: !!binary aGk=", "not allowed as tag:yaml.org,2002:binary"),
         (b"a: !!timestamp 2026-01-01", "not allowed as"),
@@ -261,3 +262,163 @@ def test_the_example_in_the_documentation_comes_back_as_it_stands(seg: Segue) ->
     session = Session.of(import_session(seg.workspace, example))
     assert exported(seg, session.id) == read_yaml(example)
     assert session.status().next == ["Call the printer"]
+
+
+def imported(seg: Segue, **more: Any) -> Session:
+    return Session.of(import_session(seg.workspace, dumped(minimal(**more))))
+
+
+@pytest.mark.parametrize(
+    ("life", "first"),
+    [
+        ({"created": "2026-01-03", "started": "2026-01-02"}, "2026-01-03"),
+        ({"started": "2026-01-02", "paused": "2026-01-04"}, "2026-01-02"),
+        ({"paused": "2026-01-04", "ended": "2026-01-05"}, "2026-01-05"),
+    ],
+)
+def test_a_session_begins_when_it_was_created_else_started_else_at_its_last_time(
+    seg: Segue, life: dict[str, str], first: str
+) -> None:
+    assert imported(seg, lifecycle=life).log()[0].at.startswith(first)
+
+
+def test_a_document_without_any_time_is_of_the_moment_of_its_import(seg: Segue) -> None:
+    session = imported(seg, lifecycle={"duration_active_minutes": 1})
+    assert datetime.now(UTC) - datetime.fromisoformat(session.log()[0].at) < timedelta(minutes=5)
+
+
+def test_a_thread_may_be_the_last_thing_that_happened(seg: Segue) -> None:
+    threads = [{"topic": "t", "status": "done", "last_activity": "2026-02-01T00:00:00Z"}, {"topic": "u"}]
+    state = imported(seg, working_state={"open_threads": threads}).state
+    assert state.updated.startswith("2026-02-01")
+    assert state.threads["u"].last_activity.startswith("2026-02-01"), "one without a time of its own"
+
+
+@pytest.mark.parametrize(
+    ("state", "goal"),
+    [
+        ({"current_focus": {"note_title": "Pricing"}, "open_threads": [{"topic": "t"}]}, "Pricing"),
+        ({"current_focus": {"note_title": " "}, "open_threads": [{"topic": ""}, {"topic": "t"}]}, "t"),
+        ({}, "a"),
+    ],
+)
+def test_the_goal_is_the_title_in_focus_else_the_first_thread_else_the_id(
+    seg: Segue, state: dict[str, Any], goal: str
+) -> None:
+    assert imported(seg, working_state=state).state.goal == goal
+
+
+def test_a_project_is_named_by_the_end_of_its_address(seg: Segue) -> None:
+    assert imported(seg, project="https://x.org/My Shop/").state.project_name == "my-shop"
+    assert imported(seg, id="b").state.project_name == ""
+
+
+@pytest.mark.parametrize(
+    ("focus", "note"), [({"note_id": "n-1"}, "n-1"), ({"file": "a.py"}, "a.py"), ({"note_title": "t"}, None)]
+)
+def test_what_a_session_of_ours_is_about_is_a_note_or_a_file(
+    seg: Segue, focus: dict[str, str], note: str | None
+) -> None:
+    seg.start("g", id="ours").focus(**focus)
+    assert exported(seg, "ours")["session"]["working_state"]["current_focus"] == {
+        "note_id": note, "note_title": focus.get("note_title"), "position": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["note_id", "note_title", "position"])
+def test_a_focus_of_one_part_is_a_focus(seg: Segue, part: str) -> None:
+    state = imported(seg, working_state={"current_focus": {part: "x"}}).state
+    assert getattr(state.focus, part) == "x"
+
+
+@pytest.mark.parametrize(
+    ("actions", "begun", "planned"),
+    [
+        (["Continue: routes"], ["routes"], []),
+        (["Continue: topic"], [], []),
+        (["Continue: closed"], ["closed"], []),
+        (["Begin: tests"], [], ["tests"]),
+        (["Call the printer"], [], ["Call the printer"]),
+        (["Continue: ", "Begin: ", " "], [], ["Continue: "]),
+        (["Commit uncommitted changes"], [], ["Commit uncommitted changes"]),
+    ],
+)
+def test_next_actions_become_items_unless_a_thread_or_a_change_stands_for_them(
+    seg: Segue, actions: list[str], begun: list[str], planned: list[str]
+) -> None:
+    threads = [{"topic": "topic", "status": "in_progress"}, {"topic": "closed", "status": "done"}]
+    session = imported(seg, working_state={"open_threads": threads}, resumption={"next_actions": actions})
+    status = session.status()
+    assert (status.active, [text.strip() for text in status.next]) == (
+        begun,
+        [text.strip() for text in planned],
+    )
+    assert status.last_action == ""
+
+
+def test_changes_agents_context_and_counts_of_a_document_are_those_of_the_session(seg: Segue) -> None:
+    state = import_session(seg.workspace, FULL.encode()).state
+    assert state.changes == (("notes/n-3.md", "modified"), ("notes/n-9.md", "created"))
+    assert (state.focus.note_id, state.focus.note_title, state.focus.position) == ("n-3", "Pricing", "45")
+    assert (state.context.total_tokens_loaded, state.context.decisions_loaded) == (45_000, 3)
+    assert (state.metrics.estimated_cost, state.metrics.searches_performed) == (0.37, 13)
+    assert {name: agent.active for name, agent in state.agents.items()} == {
+        "maintenance": True, "research": False,
+    }  # fmt: skip
+    assert state.threads["Pricing model"].notes == ("n-3", "n-1")
+
+
+def test_changes_of_files_stand_for_the_action_to_commit_them(seg: Segue) -> None:
+    changes = {"uncommitted_changes": [{"file": "a", "type": "created"}]}
+    resumption = {"next_actions": ["Commit uncommitted changes"]}
+    assert imported(seg, working_state=changes, resumption=resumption).status().next == []
+
+
+def test_questions_that_are_the_same_are_asked_once_and_empty_ones_never(seg: Segue) -> None:
+    session = imported(
+        seg, resumption={"open_questions": ["why?", "Why? ", " "]}, metrics={"questions_asked": 5}
+    )
+    assert len(session.status().questions) == 1 and session.state.metrics.questions_asked == 5
+    other = imported(seg, id="b", resumption={"open_questions": ["why?"]})
+    assert other.state.metrics.questions_asked == 0, "the document counts none"
+
+
+def test_notes_are_loaded_once_and_those_that_are_recommended_twice(seg: Segue) -> None:
+    context = {"expanded": {"loaded_note_ids": ["n-1", "n-2", "n-1"]}}
+    state = imported(seg, context=context, resumption={"recommended_context": ["n-2", "n-9"]}).state
+    assert {name: use.count for name, use in state.notes.items()} == {"n-1": 1, "n-2": 2}
+
+
+@pytest.mark.parametrize(
+    ("minutes", "seconds"), [(2, 120.0), (0.5, 30.0), (1 / 3, 20.0), (0, 0.0), (None, 0.0)]
+)
+def test_minutes_are_whole_where_they_are_and_come_back_as_they_were(
+    seg: Segue, minutes: float | None, seconds: float
+) -> None:
+    life = {"created": "2026-01-15T10:30:00Z", "duration_active_minutes": minutes}
+    assert imported(seg, lifecycle=life).state.active_seconds == pytest.approx(seconds)
+    [found] = [exported(seg, "a")["session"]["lifecycle"]["duration_active_minutes"]]
+    assert found == minutes and type(found) is type(minutes)
+
+
+@pytest.mark.parametrize("minutes", [1e301, -1e301, True, "many"])
+def test_minutes_that_are_no_number_are_refused(seg: Segue, minutes: Any) -> None:
+    life = {"created": "2026-01-15T10:30:00Z", "duration_active_minutes": minutes}
+    with pytest.raises(BadImport, match="must be a number"):
+        imported(seg, lifecycle=life)
+
+
+@pytest.mark.parametrize(("kind", "hint"), [("strategy", "did you mean strategic?"), ("zzz", "use one of ")])
+def test_a_type_that_is_not_known_is_answered_with_the_nearest_or_all(
+    seg: Segue, kind: str, hint: str
+) -> None:
+    with pytest.raises(BadImport) as raised:
+        imported(seg, type=kind)
+    assert raised.value.hint.startswith(hint)
+
+
+def test_a_time_without_a_zone_is_of_utc_and_an_impossible_one_is_refused(seg: Segue) -> None:
+    state = imported(seg, lifecycle={"created": "2026-01-15T10:30:00", "started": "2026-01-15"}).state
+    assert (state.created, state.started) == ("2026-01-15T10:30:00.000000Z", "2026-01-15T00:00:00.000000Z")
+    with pytest.raises(BadImport, match="must be a time"):
+        imported(seg, id="b", lifecycle={"created": "0001-01-01T00:00:00+14:00"})

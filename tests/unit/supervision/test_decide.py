@@ -41,9 +41,20 @@ RAN = Tally(runs=1)
         ("A command may take long.", RAN, Living(silent_seconds=601, in_call=True), Watch()),
         ("Not for ever.", RAN, Living(silent_seconds=1801, in_call=True), End("hung", "silent for 1801 s")),
         ("A retry may help.", RAN, Living(trouble="rate", troubled_seconds=10), Watch()),
-        ("Not for ever.", RAN, Living(trouble="rate", troubled_seconds=61), End("rate", "it tries in vain")),
+        ("Not for ever.", RAN, Living(trouble="rate", troubled_seconds=61),
+         End("rate", "it keeps retrying in vain")),
+        ("At the threshold already.", RAN, Living(share=0.8), End("full", "window 80 %")),
+        ("Below it there is room.", RAN, Living(share=0.79), Watch()),
+        ("From nine tenths on a command is not waited for.", RAN, Living(share=0.9, in_call=True),
+         End("full", "window 90 %")),
+        ("As long as it may be silent it is watched.", RAN, Living(silent_seconds=600), Watch()),
+        ("A command too.", RAN, Living(silent_seconds=1800, in_call=True), Watch()),
+        ("So it is while it keeps retrying in vain for a tenth of that.", RAN,
+         Living(trouble="rate", troubled_seconds=60), Watch()),
+        ("What a fresh window mends is not waited for here.", RAN,
+         Living(trouble="overflow", troubled_seconds=61), Watch()),
         ("No login: ended.", RAN, Living(trouble="auth", troubled_seconds=61),
-         End("auth", "it tries in vain")),
+         End("auth", "it keeps retrying in vain")),
     ],
 )  # fmt: skip
 def test_a_living_agent_is_watched_or_ended(
@@ -68,6 +79,14 @@ def test_a_living_agent_is_watched_or_ended(
         ("Checks are believed also then.", ONE, RAN,
          Gone("claude-code", "done", "n", filled=0.83, proven=True, checked=True, detail="1 of 1 proven"),
          Stop("done", "1 of 1 proven")),
+        ("A window at the threshold was full.", ONE, RAN,
+         Gone("claude-code", "done", "n", filled=0.8, proven=True),
+         Launch("claude-code", "fresh", "handed over (it stopped with its window 80 % full)")),
+        ("One whose window was nearly full is asked again.", ONE, RAN,
+         Gone("claude-code", "done", "n", filled=0.79, proven=False),
+         Launch("claude-code", "fresh", "not done yet")),
+        ("Why it paused is told, if it is known.", ONE, RAN, Gone("claude-code", "paused", detail="a signal"),
+         Stop("paused", "a signal")),
         ("What they do not prove goes on afresh.", ONE, RAN,
          Gone("claude-code", "done", "n", share=0.1, filled=0.83, proven=False, why_not="x fails"),
          Launch("claude-code", "fresh", "not proven: x fails")),
@@ -79,6 +98,16 @@ def test_a_living_agent_is_watched_or_ended(
          Launch("claude-code", "fresh", "not proven: x fails")),
         ("A crash is resumed natively.", ONE, RAN, Gone("claude-code", "crashed", "n", detail="killed"),
          Launch("claude-code", "resume", "crashed (killed)")),
+        ("Up to half of its window.", ONE, RAN, Gone("claude-code", "crashed", "n", share=0.49, filled=0.49),
+         Launch("claude-code", "resume", "crashed")),
+        ("From there on afresh.", ONE, RAN, Gone("claude-code", "crashed", "n", share=0.5),
+         Launch("claude-code", "fresh", "crashed")),
+        ("Also if the window was compacted since.", ONE, RAN, Gone("claude-code", "crashed", "n", filled=0.5),
+         Launch("claude-code", "fresh", "crashed")),
+        ("A resumption that got on is resumed again.", ONE, Tally(runs=2),
+         Gone("claude-code", "crashed", "n", resumed=True), Launch("claude-code", "resume", "crashed")),
+        ("A first run that did nothing may be resumed.", ONE, RAN,
+         Gone("claude-code", "crashed", "n", progressed=False), Launch("claude-code", "resume", "crashed")),
         ("Without a conversation it cannot be.", ONE, RAN, Gone("claude-code", "crashed"),
          Launch("claude-code", "fresh", "crashed")),
         ("A resumption that did nothing is not tried again.", ONE, Tally(runs=2, fruitless=1),
@@ -93,6 +122,12 @@ def test_a_living_agent_is_watched_or_ended(
          Launch("claude-code", "fresh", "hung")),
         ("Hanging again: another agent.", TWO, Tally(runs=2, fruitless=1), Gone("claude-code", "hung", "n"),
          Launch("codex", "fresh", "claude-code hangs")),
+        ("Once is no reason to change the agent.", TWO, RAN, Gone("claude-code", "hung", "n"),
+         Launch("claude-code", "fresh", "hung")),
+        ("Hanging again alone: a fresh one.", ONE, Tally(runs=2, fruitless=1),
+         Gone("claude-code", "hung", "n"), Launch("claude-code", "fresh", "hung")),
+        ("A crash is no hang.", TWO, Tally(runs=2, fruitless=1), Gone("claude-code", "crashed", "n"),
+         Launch("claude-code", "resume", "crashed")),
         ("A rate limit is waited for.", ONE, RAN, Gone("claude-code", "rate", "n"),
          Launch("claude-code", "resume", "rate limited", 30.0)),
         ("Longer each time.", ONE, Tally(runs=3, waits=2), Gone("claude-code", "rate", "n"),
@@ -106,6 +141,12 @@ def test_a_living_agent_is_watched_or_ended(
         ("A word that did not hold is doubted.", ONE, Tally(runs=3, waits=2),
          Gone("claude-code", "rate", "n", retry_seconds=7),
          Launch("claude-code", "resume", "rate limited", 60)),
+        ("A word that did not hold once is doubted too.", ONE, Tally(runs=2, waits=1),
+         Gone("claude-code", "rate", "n", retry_seconds=7),
+         Launch("claude-code", "resume", "rate limited", 30)),
+        ("A wait that ends within the budget is begun.", Policy(("claude-code",), seconds_max=3_600),
+         Tally(runs=1, seconds=599), Gone("claude-code", "rate", "n", retry_seconds=3_000),
+         Launch("claude-code", "resume", "rate limited", 3_000)),
         ("A wait beyond the budget is not begun.", Policy(("claude-code",), seconds_max=3_600),
          Tally(runs=1, seconds=600), Gone("claude-code", "rate", "n", retry_seconds=3_000),
          Stop("budget", "claude-code is rate limited for longer than the time that is left")),
@@ -116,11 +157,21 @@ def test_a_living_agent_is_watched_or_ended(
         ("Nobody has: stop.", TWO, Tally(runs=2, out=("claude-code", "codex")),
          Gone("codex", "auth", detail="401"),
          Stop("auth", "codex has no access: 401")),
+        ("A user without a login is told so.", ONE, Tally(runs=1, out=("claude-code",)),
+         Gone("claude-code", "auth"), Stop("auth", "claude-code has no access: log in to it")),
         ("An agent without access is not asked again.", TWO, Tally(runs=2, out=("codex",)),
          Gone("claude-code", "rate", "n"), Launch("claude-code", "resume", "rate limited", 30.0)),
         ("Three runs without progress: give up.", ONE, Tally(runs=3, fruitless=3),
          Gone("claude-code", "crashed", detail="exit 2", progressed=False),
          Stop("gave up", "3 runs of claude-code without progress: exit 2")),
+        ("Two runs without progress: go on.", ONE, Tally(runs=2, fruitless=2),
+         Gone("claude-code", "crashed", "n"), Launch("claude-code", "resume", "crashed")),
+        ("A false done says what it lacked.", ONE, Tally(runs=3, fruitless=3),
+         Gone("claude-code", "done", "n", proven=False, why_not="x fails"),
+         Stop("gave up", "3 runs of claude-code without progress: x fails")),
+        ("Without words the cause is told.", ONE, Tally(runs=3, fruitless=3),
+         Gone("claude-code", "hung", "n"),
+         Stop("gave up", "3 runs of claude-code without progress: hung")),
         ("Or let another try.", TWO, Tally(runs=3, fruitless=3), Gone("claude-code", "crashed"),
          Launch("codex", "fresh", "3 runs of claude-code without progress")),
         ("Enough runs: stop.", ONE, Tally(runs=10), Gone("claude-code", "crashed", "n"),
@@ -140,6 +191,9 @@ def test_what_comes_after_an_agents_end(
     ("policy", "tally", "says"),
     [
         (Policy(("a",), seconds_max=60), Tally(seconds=61), "60 s are over"),
+        (Policy(("a",), seconds_max=60), Tally(seconds=60), "60 s are over"),
+        (Policy(("a",), seconds_max=60), Tally(seconds=59), ""),
+        (Policy(("a",), runs_max=1), Tally(runs=1), ""),
         (Policy(("a",), tokens_max=1000), Tally(tokens=1000), "the limit of 1000 tokens is reached"),
         (Policy(("a",), cost_max=5), Tally(cost=5.01), "the limit of 5 dollars is reached"),
         (Policy(("a",)), Tally(seconds=1e9, tokens=10**9, cost=1e9), ""),
@@ -151,6 +205,20 @@ def test_a_budget_ends_the_agent_and_the_work(policy: Policy, tally: Tally, says
     assert living == (End("budget", says) if says else Watch())
     if says:
         assert once_gone(policy, tally, Gone("a", "budget", "n")) == Stop("budget", says)
+
+
+def test_the_last_run_is_not_ended_because_it_is_the_last_and_no_other_follows_it() -> None:
+    policy, last = Policy(("a",), runs_max=5), Tally(runs=5)
+    assert while_living(policy, last, Living()) == Watch()
+    gone = Gone("a", "crashed", "n")
+    assert once_gone(policy, last, gone) == Stop("budget", "the limit of 5 runs is reached")
+    assert once_gone(policy, Tally(runs=4), gone) == Launch("a", "resume", "crashed")
+
+
+def test_an_agent_whose_silence_is_not_limited_is_never_ended_for_it() -> None:
+    policy = Policy(("a",), silent_seconds=0, call_seconds=0)
+    assert while_living(policy, RAN, Living(silent_seconds=1e6)) == Watch()
+    assert while_living(policy, RAN, Living(silent_seconds=1e6, in_call=True)) == Watch()
 
 
 @pytest.mark.parametrize(
@@ -165,6 +233,12 @@ def test_a_budget_ends_the_agent_and_the_work(policy: Policy, tally: Tally, says
         ("unexpected status 401 Unauthorized: invalid x-api-key", 0, "auth"),
         ("API key not valid. Please pass a valid API key.", 400, "auth"),
         ("forbidden", 403, "auth"),
+        ("denied", 401, "auth"),
+        ("the quota service says no", 401, "auth"),
+        ("the quota service says no", 403, "auth"),
+        ("not logged in", 429, "rate"),
+        ("not logged in", 529, "rate"),
+        ("the context window overflowed", 429, "overflow"),
         ("prompt is too long: 210000 tokens > 200000 maximum", 400, "overflow"),
         ("Your input exceeds the context window of this model", 0, "overflow"),
         ("Internal server error", 500, ""),
@@ -183,6 +257,8 @@ def test_faults_are_told_apart(text: str, status: int, trouble: str) -> None:
          Launch("claude-code", "resume", "rate limited", 30.0)),
         ("It is over.", ONE, Waiting("claude-code", "resume", "rate limited", 90.0),
          Launch("claude-code", "resume", "rate limited")),
+        ("It ends just now.", ONE, Waiting("claude-code", "fresh", "rate limited", 100.0),
+         Launch("claude-code", "fresh", "rate limited")),
         ("A clock that was set back is not waited for.", ONE,
          Waiting("claude-code", "fresh", "rate limited", 1e9),
          Launch("claude-code", "fresh", "rate limited", 21_600)),
@@ -199,6 +275,11 @@ def test_a_supervisor_goes_on_with_what_the_one_before_it_waited_for(
     says: str, policy: Policy, waiting: Waiting | None, action: Launch | Stop
 ) -> None:
     assert picked_up(policy, Tally(runs=1), waiting, 100.0) == action, says
+
+
+def test_what_an_agent_without_access_waited_for_is_begun_by_the_first() -> None:
+    waiting = Waiting("codex", "resume", "rate limited", 130.0)
+    assert picked_up(TWO, Tally(runs=1, out=("codex",)), waiting, 100.0) == Launch("claude-code", "fresh", "")
 
 
 def test_waits_double_up_to_a_limit() -> None:

@@ -33,8 +33,13 @@ def _until(true: object, seconds: float = 20.0) -> None:
     assert true()  # type: ignore[operator]
 
 
+def mark(name: str) -> str:
+    """A mark that no process of another run of these tests has."""
+    return f"{name}-{os.getpid()}"
+
+
 def test_a_child_has_its_output_in_a_file_of_its_own(tmp_path: Path) -> None:
-    child = _spawn(tmp_path, "m1", "sh", "-c", "echo one; echo two >&2; exit 3")
+    child = _spawn(tmp_path, mark("m1"), "sh", "-c", "echo one; echo two >&2; exit 3")
     _until(lambda: child.exit_code() is not None)
     assert child.exit_code() == 3
     assert child.tail() == "one\ntwo\n" and child.printed() == 8
@@ -43,26 +48,26 @@ def test_a_child_has_its_output_in_a_file_of_its_own(tmp_path: Path) -> None:
 
 def test_what_cannot_be_started_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotInstalled, match="no-such-agent cannot be started"):
-        _spawn(tmp_path, "m2", "no-such-agent")
+        _spawn(tmp_path, mark("m2"), "no-such-agent")
 
 
 def test_a_child_that_does_not_listen_is_killed(tmp_path: Path) -> None:
-    child = _spawn(tmp_path, "m3", sys.executable, "-c", STUBBORN)
+    child = _spawn(tmp_path, mark("m3"), sys.executable, "-c", STUBBORN)
     _until(lambda: child.printed() > 0)
     child.end(0.2)
     assert child.exit_code() == -9
 
 
 def test_a_child_is_found_again_by_pid_and_by_its_mark(tmp_path: Path) -> None:
-    child = _spawn(tmp_path, "m4", "sleep", "60")
+    child = _spawn(tmp_path, mark("m4"), "sleep", "60")
     try:
         for again in (
-            find_child(child.pid, child.started, "m4", child.output),
-            find_child(0, "", "m4", child.output),
+            find_child(child.pid, child.started, mark("m4"), child.output),
+            find_child(0, "", mark("m4"), child.output),
         ):
             assert again is not None and again.pid == child.pid and again.exit_code() is None
-        assert find_child(child.pid, "another start", "m4", child.output) is None
-        assert find_child(0, "", "m5", child.output) is None
+        assert find_child(child.pid, "another start", mark("m4"), child.output) is None
+        assert find_child(0, "", mark("m5"), child.output) is None
     finally:
         child.end(1.0)
     gone = Child(child.pid, child.started, child.output)
@@ -70,12 +75,12 @@ def test_a_child_is_found_again_by_pid_and_by_its_mark(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_child_left_is_found_and_named(tmp_path: Path) -> None:
-    child = _spawn(tmp_path, "m6", "sh", "-c", "setsid sleep 61 & echo up; sleep 62")
-    _until(lambda: len(leftover_processes("m6")) == 2)
+    child = _spawn(tmp_path, mark("m6"), "sh", "-c", "setsid sleep 61 & echo up; sleep 62")
+    _until(lambda: len(leftover_processes(mark("m6"))) == 2)
     kill(child.pid)
     _until(lambda: child.exit_code() is not None)
-    left = leftover_processes("m6")
+    left = leftover_processes(mark("m6"))
     assert {one.command for one in left} == {"sleep 61", "sleep 62"}
     for one in left:
         kill(one.pid)
-    _until(lambda: not leftover_processes("m6"))
+    _until(lambda: not leftover_processes(mark("m6")))

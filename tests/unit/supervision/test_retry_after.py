@@ -29,6 +29,17 @@ def zones(name: str) -> tzinfo | None:
         ("spend limit reached · resets Jan 3, 2027, 12am (UTC)", 48 * 24 * HOUR + 12 * HOUR + 27 * 60),
         ("usage limit reached · resets Jan 3, 12am (UTC)", 48 * 24 * HOUR + 12 * HOUR + 27 * 60),
         ("Your limit resets Nov 16", 12 * HOUR + 27 * 60),
+        ("usage limit reached · resets 11:33am (UTC)", 24 * HOUR),
+        ("usage limit reached · resets 12pm (UTC)", 27 * 60),
+        ("usage limit reached · resets 12:33am (UTC)", 13 * HOUR),
+        ("usage limit reached · resets 23:33 (UTC)", 12 * HOUR),
+        ("usage limit reached · resets Nov 15, 11:33am (UTC)", 0.0),
+        ("usage limit reached · resets May 19, 11:33am (UTC)", 0.0),
+        ("usage limit reached · resets May 18, 11:33am (UTC)", 184 * 24 * HOUR),
+        ("usage limit reached · resets Jan 3, 2026, 12am (UTC)", 0.0),
+        ("usage limit reached · resets Dec 1, 11:33am (UTC)", 16 * 24 * HOUR),
+        ("Claude AI usage limit reached|1794000000", 0.0),
+        ("Claude AI usage limit reached|1794749593000", 7213.0),
         ("Claude AI usage limit reached|1794749593", 7213.0),
         ('"rate_limit_info":{"status":"rejected","resetsAt":1794749593}', 7213.0),
         (f"{CODEX}12:32 PM.", 59 * 60.0),
@@ -39,6 +50,9 @@ def zones(name: str) -> tzinfo | None:
         ("Rate limit reached. Please try again in 6m0s.", 360.0),
         ("try again in 3 days 4 hours 5 minutes", 3 * 24 * HOUR + 4 * HOUR + 300),
         ("try again in 350ms", 0.35),
+        ("try again in 2 milliseconds", 0.002),
+        ("try again in 1 week and 1 minute", 7 * 24 * HOUR + 60),
+        ("try again in 1 hour, and bring 5 minutes", HOUR),
         ("Attempt 1 failed: quota. Please retry in 20.5s.. Retrying after 23758ms...", 20.5),
         ("Your quota will reset after 3h25m10s.", 3 * HOUR + 25 * 60 + 10),
         ('{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"30s"}', 30.0),
@@ -63,6 +77,15 @@ def test_what_is_told_is_waited_for(text: str, seconds: float) -> None:
 def test_a_time_without_a_zone_is_meant_here() -> None:
     here = NOW.astimezone(timezone(timedelta(hours=2)))
     assert told_wait("try again at 2:33 PM", here) == HOUR
+
+
+def test_a_time_of_the_day_is_waited_for_to_the_second() -> None:
+    later = NOW + timedelta(seconds=30, microseconds=500_000)
+    assert told_wait("resets 1:33pm (UTC)", later) == 2 * HOUR - 30.5
+
+
+def test_a_zone_that_is_not_known_here_is_taken_for_this_one() -> None:
+    assert told_wait("resets 1:33pm (Mars/Olympus)", NOW, zones) == 2 * HOUR
 
 
 INIT = '{"type":"init","session_id":"n"}\n'

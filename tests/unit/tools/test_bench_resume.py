@@ -11,9 +11,9 @@ from bench.resume.needs import Cut, Known, cuts, needs, rarities, unpasted, voca
 from bench.resume.observed import Observation, observe, short_form
 from bench.resume.run import Plan, run, transcripts
 from bench.resume.scoring import judged, long_lists, readable, score
+from tests.support.long_story import story
 
 from segue.testing.transcripts import written
-from segue.testing.transcripts.story import story
 
 
 @pytest.fixture

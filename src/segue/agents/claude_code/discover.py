@@ -11,18 +11,14 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
 from ..base import Found, SearchScope, Sign, Traits
+from ..transcript_files import FileAgent, bytes_of, json_object, json_text, listed, stated
 from .launch import Launcher
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
 
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
 _LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
@@ -38,9 +34,7 @@ class _Live(Value, rename="camel"):
     proc_start: str | int | None = None
 
 
-class ClaudeCode:
-    """See ``agents.base.Agent``."""
-
+class ClaudeCode(FileAgent):
     name = "claude-code"
     title = "Claude Code"
     traits = Traits(
@@ -65,19 +59,8 @@ class ClaudeCode:
         compact = head.replace(b'": ', b'":')
         return any(mark in compact for mark in _SURE) or sum(mark in compact for mark in _LIKELY) >= 2
 
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
-    def load(self, path: Path, native: str) -> bytes:
-        return path.read_bytes()
-
     def retention(self, where: SearchScope) -> int | None:
-        try:
-            days = msgspec.json.decode((_folder(where) / "settings.json").read_bytes())["cleanupPeriodDays"]
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-            return _CLEANUP_DAYS
+        days = json_object(_folder(where) / "settings.json").get("cleanupPeriodDays")
         if not isinstance(days, int) or isinstance(days, bool):
             return _CLEANUP_DAYS
         return days if days < 10_000 else None
@@ -104,60 +87,39 @@ class ClaudeCode:
 
 
 def _folder(where: SearchScope) -> Path:
-    configured = where.env.get("CLAUDE_CONFIG_DIR")
-    return Path(configured) if configured else where.home / ".claude"
-
-
-def _slug(path: Path) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "-", str(path))
+    return where.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
 def _files(projects: Path, where: SearchScope) -> Iterator[tuple[Path, os.stat_result, bool]]:
     """Each file with its stat, and whether the folder's name alone shows that it belongs to the project."""
-    slugs = [_slug(root) for root in where.roots]
-    for folder in _listed(projects):
-        sure = folder.name in slugs
-        if slugs and not sure and not folder.name.startswith(tuple(f"{slug}-" for slug in slugs)):
+    slugs = [re.sub(r"[^A-Za-z0-9]", "-", str(root)) for root in where.roots]
+    for name in listed(projects):
+        sure = name in slugs
+        if slugs and not sure and not name.startswith(tuple(f"{slug}-" for slug in slugs)):
             continue
-        for path, stat in _transcripts(folder):
+        for path, stat in stated(_transcripts(projects / name)):
             yield path, stat, sure
 
 
-def _transcripts(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    for path in _listed(folder):
-        try:
-            if path.suffix == ".jsonl":
-                yield path, path.stat()
-            elif (path / "subagents").is_dir():
-                for side in _listed(path / "subagents"):
-                    if side.suffix == ".jsonl":
-                        yield side, side.stat()
-        except OSError:
-            continue  # deleted meanwhile
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return [folder / name for name in os.listdir(folder)]
-    except OSError:
-        return []
+def _transcripts(folder: Path) -> Iterator[Path]:
+    for path in (folder / name for name in listed(folder)):
+        if path.suffix == ".jsonl":
+            yield path
+        else:
+            sides = path / "subagents"
+            yield from (sides / name for name in listed(sides) if name.endswith(".jsonl"))
 
 
 def _cwd(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            match = _CWD.search(file.read(16_384))
-        return str(msgspec.json.decode(match[1])) if match else ""
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return ""
+    return json_text(bytes_of(path, 16_384), _CWD)
 
 
 def _registry(root: Path, where: SearchScope) -> dict[str, tuple[int, Sign]]:
     """The pid and the sign of every process that runs or was killed, by the id of its conversation."""
     processes: dict[str, tuple[int, Sign]] = {}
-    for path in _listed(root / "sessions"):
+    for name in listed(root / "sessions"):
         try:
-            process = msgspec.json.decode(path.read_bytes(), type=_Live)
+            process = msgspec.json.decode((root / "sessions" / name).read_bytes(), type=_Live)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             continue
         alive = where.is_alive(process.pid, str(process.proc_start or ""))

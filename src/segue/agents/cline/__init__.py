@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base import Traits
-from .discover import Cline, Flavour
+from .discover import Cline
 
 _CLINE = Traits(
     aliases=("roo",),
@@ -14,5 +14,5 @@ _CLINE = Traits(
     installer="segue.agents.cline.install:INSTALLER",
     start_is_first_prompt=True,
 )
-AGENT = Cline(Flavour("cline", "Cline", "saoudrizwan.claude-dev", cli=True, traits=_CLINE))
-ROO = Cline(Flavour("roo", "Roo", "rooveterinaryinc.roo-cline"))
+AGENT = Cline("cline", "Cline", "saoudrizwan.claude-dev", _CLINE)
+ROO = Cline("roo", "Roo", "rooveterinaryinc.roo-cline", Traits())

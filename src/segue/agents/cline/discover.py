@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...core.base.lazy import regex
-from ...core.base.values import Value
-from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_part
+from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_any, decode_part
+from ..transcript_files import FileAgent, bytes_of, listed, stated
 
 if TYPE_CHECKING:
     from . import wire
-    from .reader import Reader
 
 API, UI = "api_conversation_history.json", "ui_messages.json"
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
@@ -37,26 +37,17 @@ _CWD = regex(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 _TRIES = 3  # a document that is being written is read again
 
 
-class Flavour(Value):
-    """The differences between Cline and Roo."""
-
-    name: str
-    title: str
-    extension: str  # its folder in an editor's storage
-    cli: bool = False  # whether it has a command line tool, with a folder in the home folder
-    traits: Traits = Traits()
-
-
-class Cline:
-    """See ``agents.base.Agent``."""
+class Cline(FileAgent):
+    """Cline, or Roo, which descends from it. ``extension`` is its folder in an editor's storage; the command
+    line tool, which only Cline has, has a folder in the home folder."""
 
     form: Form = "document"
 
-    def __init__(self, flavour: Flavour) -> None:
-        self.name = flavour.name
-        self.title = flavour.title
-        self.traits = flavour.traits
-        self._flavour = flavour
+    def __init__(self, name: str, title: str, extension: str, traits: Traits) -> None:
+        self.name = name
+        self.title = title
+        self.traits = traits
+        self._extension = extension
 
     def recognises(self, head: bytes, name: str) -> bool:
         known = Path(name).name in (API, UI)
@@ -64,19 +55,32 @@ class Cline:
             self.name == "roo"
         )
 
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
     def load(self, path: Path, native: str) -> bytes:
-        return loaded(path, native)
-
-    def retention(self, where: SearchScope) -> int | None:
-        return None
+        """A task's folder, or one of its documents, as the document that the reader reads."""
+        folder = path if path.is_dir() else path.parent
+        if path.is_file() and path.name not in (API, UI):
+            return path.read_bytes()
+        api, ui = _document(folder / API), _document(folder / UI)
+        if api is None and ui is None:
+            return path.read_bytes()  # raises the error of the missing file
+        id = native or folder.name
+        history = decode_any(bytes_of(folder / "history_item.json"))
+        if not isinstance(history, dict):
+            history = _history(folder.parents[1]).get(id) if folder.parent.name == "tasks" else None
+        task = {
+            "id": id,
+            "api": (api and api.api) or [],
+            "ui": (ui and ui.ui) or [],
+            "focus": _focus(folder),
+            "history": history,
+            "meta": decode_any(bytes_of(folder / "task_metadata.json")),
+            "torn": bool(api and api.torn),
+            "bad": (api.bad if api else 0) + (ui.bad if ui else 0),
+        }
+        return msgspec.json.encode(task)
 
     def find(self, where: SearchScope) -> Iterator[Found]:
-        bases = list(_bases(self._flavour, where))
+        bases = list(_bases(self._extension, self.name == "cline", where))
         files = sorted(
             ((path, stat, base) for base in bases for path, stat in _files(base / "tasks")),
             key=lambda file: -file[1].st_mtime,
@@ -96,7 +100,7 @@ class Cline:
                 if where.heads_max and heads > where.heads_max:
                     continue
                 cwd, parent = _read_from_task(path)
-            if where.holds(cwd) if cwd else not where.roots:
+            if where.holds(cwd):
                 yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
 
 
@@ -113,36 +117,23 @@ def _looks_like_ours(head: bytes) -> bool:
 # finding tasks
 
 
-def _bases(flavour: Flavour, where: SearchScope) -> Iterator[Path]:
+def _bases(extension: str, has_command: bool, where: SearchScope) -> Iterator[Path]:
     """The folders with a folder ``tasks``. Candidates are strings, because there are many and few exist."""
     home = str(where.home)
-    config = where.env.get("XDG_CONFIG_HOME") or f"{home}/.config"
-    users = [
-        f"{root}/{editor}/User"
-        for root in (config, f"{home}/Library/Application Support")
-        for editor in _EDITORS
-    ]
+    config, roaming = where.folder("XDG_CONFIG_HOME", ".config"), where.env.get("APPDATA")
+    roots = filter(None, (config, f"{home}/Library/Application Support", roaming))
+    users = [f"{root}/{editor}/User" for root in roots for editor in _EDITORS]
     users += [f"{home}/{server}/data/User" for server in _SERVERS]
-    if appdata := where.env.get("APPDATA"):
-        users += [f"{appdata}/{editor}/User" for editor in _EDITORS]
-    bases = [f"{user}/globalStorage/{flavour.extension}" for user in users]
-    if flavour.cli:
-        bases.insert(0, f"{where.env.get('CLINE_DIR') or f'{home}/.cline'}/data")
+    bases = [f"{user}/globalStorage/{extension}" for user in users]
+    if has_command:
+        bases.insert(0, f"{where.folder('CLINE_DIR', '.cline')}/data")
     return (Path(base) for base in bases if os.path.isdir(f"{base}/tasks"))
 
 
 def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    try:
-        names = os.listdir(tasks)
-    except OSError:
-        return
-    for name in names:
-        for file in (API, UI):
-            try:
-                yield tasks / name / file, (tasks / name / file).stat()
-                break
-            except OSError:
-                continue  # not written yet, or deleted meanwhile
+    """One document of each task that has any."""
+    for name in listed(tasks):
+        yield from islice(stated((tasks / name / API, tasks / name / UI)), 1)
 
 
 def _history(base: Path) -> dict[str, wire.History]:
@@ -151,7 +142,7 @@ def _history(base: Path) -> dict[str, wire.History]:
 
     tasks: dict[str, wire.History] = {}
     for path in (base / "state" / "taskHistory.json", base / "tasks" / "_index.json"):
-        value = _json(path)
+        value = decode_any(bytes_of(path))
         rows = value.get("entries") if isinstance(value, dict) else value
         for row in rows if isinstance(rows, list) else ():
             item = decode_part(msgspec.json.encode(row), wire.HISTORY, wire.History)
@@ -164,81 +155,33 @@ def _read_from_task(path: Path) -> tuple[str, str]:
     """The working folder and the parent of a task, from its own files."""
     from . import wire
 
-    item = decode_part(_bytes(path.with_name("history_item.json")), wire.HISTORY, wire.History)
+    item = decode_part(bytes_of(path.with_name("history_item.json")), wire.HISTORY, wire.History)
     if item and item.cwd:
         return item.cwd, item.parent_task_id or ""
-    try:
-        with path.open("rb") as file:
-            match = _CWD.search(file.read(HEAD_BYTES))
-        return (str(msgspec.json.decode(b'"' + match[1] + b'"')) if match else ""), ""
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return "", ""
-
-
-def _json(path: Path) -> Any:
-    try:
-        return msgspec.json.decode(_bytes(path) or b"null")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+    match = _CWD.search(bytes_of(path, HEAD_BYTES))
+    return str(decode_any(b'"' + match[1] + b'"') or "") if match else "", ""
 
 
 # loading a task as one document
 
 
-def loaded(path: Path, native: str) -> bytes:
-    """A task's folder, or one of its documents, as the document that the reader reads."""
-    folder = path if path.is_dir() else path.parent
-    if path.is_file() and path.name not in (API, UI):
-        return path.read_bytes()
-    api, ui = _document(folder / API), _document(folder / UI)
-    if api is None and ui is None:
-        return path.read_bytes()  # raises the error of the missing file
-    id = native or folder.name
-    history = _json(folder / "history_item.json")
-    if not isinstance(history, dict):
-        history = _history(folder.parents[1]).get(id) if folder.parent.name == "tasks" else None
-    task = {
-        "id": id,
-        "api": (api and api.api) or [],
-        "ui": (ui and ui.ui) or [],
-        "focus": _focus(folder),
-        "history": history,
-        "meta": _json(folder / "task_metadata.json"),
-        "torn": bool(api and api.torn),
-        "bad": (api.bad if api else 0) + (ui.bad if ui else 0),
-    }
-    return msgspec.json.encode(task)
-
-
 def _document(path: Path) -> wire.Task | None:
     """One of the two documents; a torn one is read again, because it may just be being written."""
-    best: wire.Task | None = None
+    from .reader import task_of
+
+    torn: list[wire.Task] = []
     for _ in range(_TRIES):
         try:
-            from .reader import task_of
-
             task, bad = task_of(path.read_bytes())
         except OSError:
             break
         if not bad:
             return task
         task.bad = bad
-        if best is None or _rows(task) > _rows(best):
-            best = task
-    return best
-
-
-def _rows(task: wire.Task) -> int:
-    return len(task.api or ()) + len(task.ui or ())
+        torn.append(task)
+    return max(torn, key=lambda task: len(task.api or ()) + len(task.ui or ()), default=None)
 
 
 def _focus(folder: Path) -> str:
     newest = max(folder.glob("focus_chain_taskid_*.md"), default=None, key=lambda path: path.name)
-    return _bytes(newest).decode("utf-8", "replace") if newest else ""
+    return bytes_of(newest).decode("utf-8", "replace") if newest else ""

@@ -25,8 +25,6 @@ KINDS: dict[str, tuple[Kind, str]] = {
 
 
 class ClineHooks:
-    """The hooks of Cline."""
-
     def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
         known, native = KINDS.get(event), text(payload, "taskId")
         if known is None or not native:

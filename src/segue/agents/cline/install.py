@@ -6,10 +6,7 @@ which it was initialised.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
-from ..install import OWN, Edit, InstallTarget, JsonEntry
+from ..install import OWN, Edit, Installer, InstallTarget, JsonEntry
 
 EVENTS = {
     "TaskStart": "speak",
@@ -21,18 +18,11 @@ EVENTS = {
 }
 
 
-class ClineInstaller:
-    """The installer for Cline."""
-
+class ClineInstaller(Installer):
     name = "cline"
-    title = "Cline"
-
-    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
-        return bool(which("cline")) or self._data(where).is_dir()
-
-    def _data(self, where: InstallTarget) -> Path:
-        configured = where.env.get("CLINE_DIR")
-        return Path(configured) if configured else where.home / ".cline"
+    program = "cline"
+    usual_folder = ".cline"
+    folder_variable = "CLINE_DIR"
 
     def edits(self, where: InstallTarget) -> list[Edit]:
         shared = where.scope == "shared"
@@ -45,14 +35,10 @@ class ClineInstaller:
             for event, mode in EVENTS.items()
         ]  # fmt: skip
         if where.mcp and not shared:
-            command, *words = where.server()
-            file = self._data(where) / "data" / "settings" / "cline_mcp_settings.json"
-            entry = JsonEntry(("mcpServers", "segue"), {"command": command, "args": words})
+            file = self.folder(where) / "data" / "settings" / "cline_mcp_settings.json"
+            entry = JsonEntry(("mcpServers", "segue"), where.server_entry())
             edits.append(Edit(file, "MCP server", (entry,)))
         return edits
-
-    def rooted(self, where: InstallTarget) -> bool:
-        return where.scope != "shared"
 
     def after(self, where: InstallTarget) -> list[str]:
         return ["Cline runs hooks only if they are enabled in its settings"]

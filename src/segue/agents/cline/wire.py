@@ -147,7 +147,6 @@ class Task(Struct, gc=False):
     bad: int = 0  # how many documents are torn
 
 
-TASK = json_decoder(Task)
 MESSAGE = json_decoder(Message)
 SHOWN = json_decoder(Shown)
 REQUEST = json_decoder(Request)

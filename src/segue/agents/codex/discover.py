@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import HEAD_BYTES, Found, SearchScope, Sign
+from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
+from ..transcript_files import FileAgent, json_text, listed
+from .launch import Launcher
 
 ROLLOUT = regex(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
 _TAIL_BYTES = 65_536
@@ -28,25 +29,39 @@ _CWD = regex(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
 _PARENT = regex(rb'"parent_thread_id":\s?("(?:[^"\\]|\\.)*")')
 _STATE = regex(r"state_(\d+)\.sqlite")
 
-
-class RolloutHead(msgspec.Struct):
-    """Facts from the first line of a rollout."""
-
-    cwd: str = ""
-    parent: str = ""
-
-
-def find(where: SearchScope) -> Iterator[Found]:
-    """The project's rollouts, newest first."""
-    home = Path(where.env.get("CODEX_HOME") or where.home / ".codex")
-    folders = _index(home) | dict(where.known)
-    # Rollouts that the index or an earlier search assigns to the project are sorted by their last change. The
-    # unknown ones come in the order of their names, which is good enough: a new file is a recent one.
-    return heapq.merge(_hinted(home, folders, where), _walked(home, folders, where), key=_newest)
+# Quotes without escapes, so it is not inside a text that somebody wrote.
+_MARK = regex(
+    rb'"type":\s?"(?:session_meta|response_item|event_msg|turn_context|function_call|local_shell_call)"'
+    rb'|"record_type":\s?"state"'
+)
 
 
-def _newest(found: Found) -> float:
-    return -found.changed
+class Codex(FileAgent):
+    name = "codex"
+    title = "Codex"
+    traits = Traits(
+        conversation_variables=("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
+        variables=("CODEX_SANDBOX",),
+        start="codex",
+        rules_file="AGENTS.md",
+        hooks="segue.agents.codex.hooks:HOOKS",
+        installer="segue.agents.codex.install:INSTALLER",
+    )
+    form: Form = "lines"
+    launcher = Launcher()
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        if ROLLOUT.fullmatch(name):
+            return head.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{")
+        return name.endswith(".jsonl") and _MARK.search(head) is not None
+
+    def find(self, where: SearchScope) -> Iterator[Found]:
+        home = where.folder("CODEX_HOME", ".codex")
+        folders = _index(home) | dict(where.known)
+        # Rollouts that the index or an earlier search assigns to the project are sorted by their last change.
+        # The unknown ones come in the order of their names, which is good enough: a new file is a recent one.
+        known, new = _hinted(home, folders, where), _walked(home, folders, where)
+        return heapq.merge(known, new, key=lambda found: -found.changed)
 
 
 def _hinted(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator[Found]:
@@ -58,7 +73,7 @@ def _hinted(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator
             with suppress(OSError):
                 known.append((os.stat(path).st_mtime, path))
     for _, path in sorted(known, key=lambda file: -file[0]):  # opened when its turn comes
-        if found := _found(home, path, head_of(path), where):
+        if found := _found(home, path, where):
             yield found
 
 
@@ -70,58 +85,46 @@ def _walked(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator
         if where.heads_max and opened >= where.heads_max:
             return
         opened += 1
-        if found := _found(home, path, head_of(path), where):
+        if found := _found(home, path, where):
             yield found
 
 
 def _rollouts(home: Path) -> Iterator[str]:
     """Every rollout, newest first by day and name; the folder of a day is listed when it is reached."""
-    for year in _listed(home / "sessions"):
-        for month in _listed(year):
-            for day in _listed(month):
+    for year in _numbered(home / "sessions"):
+        for month in _numbered(year):
+            for day in _numbered(month):
                 yield from _files(day)
-    yield from _files(str(home / "archived_sessions"))
+    yield from _files(home / "archived_sessions")
 
 
-def _listed(folder: str | Path) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder), reverse=True)
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names if name.isdecimal()]
+def _numbered(folder: str | Path) -> list[str]:
+    """The folders of years, months or days in a folder, newest first."""
+    return [os.path.join(folder, name) for name in reversed(listed(folder)) if name.isdecimal()]
 
 
-def _files(folder: str) -> Iterable[str]:
-    try:
-        names = sorted(os.listdir(folder), reverse=True)
-    except OSError:
-        return ()
-    rollouts = (name for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
-    return (os.path.join(folder, name) for name in rollouts)
+def _files(folder: str | Path) -> Iterable[str]:
+    names = (name for name in reversed(listed(folder)) if name.startswith("rollout-"))
+    return (os.path.join(folder, name) for name in names if name.endswith(".jsonl"))
 
 
-def _found(home: Path, path: str, head: RolloutHead | None, where: SearchScope) -> Found | None:
-    if head is None or not where.holds(head.cwd):
-        return None
+def _found(home: Path, path: str, where: SearchScope) -> Found | None:
     name = ROLLOUT.fullmatch(os.path.basename(path))
-    if name is None:
-        return None
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return None
-    native = name[2]
-    sign = sign_of(home, path, native)
-    return Found("codex", path, native, stat.st_mtime, stat.st_size, head.cwd, head.parent, sign)
-
-
-def head_of(path: str) -> RolloutHead | None:
-    """The facts in a rollout's first line, from at most 64 KB of it; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
-            start = file.read(HEAD_BYTES)
+            stat, start = os.fstat(file.fileno()), file.read(HEAD_BYTES)
     except OSError:
         return None
+    cwd, parent = _cwd_and_parent(start)
+    if name is None or not where.holds(cwd):
+        return None
+    sign = sign_of(home, path, name[2])
+    return Found("codex", path, name[2], stat.st_mtime, stat.st_size, cwd, parent, sign)
+
+
+def _cwd_and_parent(start: bytes) -> tuple[str, str]:
+    """The working folder and the parent in a rollout's first line. One that is cut off or damaged is
+    searched: the wanted fields are at its beginning."""
     from . import wire  # not imported where there are no rollouts
     from .wire import table, text
 
@@ -130,19 +133,10 @@ def head_of(path: str) -> RolloutHead | None:
         outer = wire.LINE.decode(line)
         meta = wire.META.decode(outer.payload if outer.payload else line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return RolloutHead(_first(_CWD, start), _first(_PARENT, line))
+        return json_text(start, _CWD), json_text(line, _PARENT)
     spawned = table(table(table(meta.source).get("subagent")).get("thread_spawn"))
     parent = text(meta.parent_thread_id) or text(spawned.get("parent_thread_id"))
-    return RolloutHead(text(meta.cwd) or _first(_CWD, start), parent)
-
-
-def _first(pattern: re.Pattern[bytes], start: bytes) -> str:
-    """A field of a first line that is cut off or damaged; the wanted fields are at its beginning."""
-    match = pattern.search(start)
-    try:
-        return str(msgspec.json.decode(match[1], type=str)) if match else ""
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return ""
+    return text(meta.cwd) or json_text(start, _CWD), parent
 
 
 # The state of a rollout
@@ -193,10 +187,7 @@ def is_turn_open(path: str) -> bool:
 def _index(home: Path) -> dict[str, str]:
     """The project folder of each rollout by its path, from the newest ``state_N.sqlite``; empty if none
     exists."""
-    try:
-        states = [(int(name[1]), name[0]) for name in map(_STATE.fullmatch, os.listdir(home)) if name]
-    except OSError:
-        return {}
+    states = [(int(name[1]), name[0]) for name in map(_STATE.fullmatch, listed(home)) if name]
     for _, name in sorted(states, reverse=True):
         rows = _threads(home / name)
         if rows:
@@ -208,15 +199,11 @@ def _threads(database: Path) -> list[tuple[Any, ...]]:
     uri = f"{database.absolute().as_uri()}?mode=ro"
     import apsw  # files are read without it
 
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    query = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
     try:
-        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        with closing(apsw.Connection(uri, flags=flags)) as connection:
+            connection.set_busy_timeout(50)
+            return list(connection.execute(query))
     except apsw.Error:
         return []
-    try:
-        connection.set_busy_timeout(50)
-        query = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
-        return list(connection.execute(query))
-    except apsw.Error:
-        return []
-    finally:
-        connection.close()

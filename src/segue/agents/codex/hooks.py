@@ -10,20 +10,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..claude_code.hooks import ClaudeHooks
-from ..hooks import HookEvent, number, text
+from ..hooks import ClaudeStyleHooks, HookEvent, number, text
 
 
-class CodexHooks(ClaudeHooks):
-    """The hooks of Codex."""
-
-    def __init__(self) -> None:
-        super().__init__("codex")
+class CodexHooks(ClaudeStyleHooks):
+    agent = "codex"
+    done = ("PostToolUse",)
 
     def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
         if event != "PostModelRequest":
-            hook_event = super().read(event, payload)
-            return replace(hook_event, done=event == "PostToolUse") if hook_event is not None else None
+            return super().read(event, payload)
         failed = text(payload, "status") == "failed"
         hook_event = super().read("StopFailure" if failed else "PostToolUse", payload)
         usage = payload.get("token_usage")

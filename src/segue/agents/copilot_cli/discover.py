@@ -7,20 +7,15 @@ of a crash.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import Form, Found, SearchScope, Sign, Traits
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
+from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
+from ..transcript_files import FileAgent, bytes_of, json_text, listed, stated
 
 _FOLDERS = ("session-state", "history-session-state")
 _CWD = regex(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
@@ -36,9 +31,7 @@ _MARKS = (
 )
 
 
-class CopilotCli:
-    """See ``agents.base.Agent``."""
-
+class CopilotCli(FileAgent):
     name = "copilot-cli"
     title = "Copilot CLI"
     traits = Traits(
@@ -57,19 +50,8 @@ class CopilotCli:
             return False
         return sum(mark in compact for mark in _MARKS) >= 2
 
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
-    def load(self, path: Path, native: str) -> bytes:
-        return path.read_bytes()
-
-    def retention(self, where: SearchScope) -> int | None:
-        return None
-
     def find(self, where: SearchScope) -> Iterator[Found]:
-        files = sorted(_files(where), key=lambda file: -file[1].st_mtime)
+        files = sorted(stated(_files(where)), key=lambda file: -file[1].st_mtime)
         heads = 0
         for path, stat in files:
             cwd = where.known.get(str(path), "")
@@ -78,7 +60,7 @@ class CopilotCli:
                 if where.heads_max and heads > where.heads_max:
                     continue
                 cwd = _cwd(path)
-            if where.holds(cwd) if cwd else not where.roots:
+            if where.holds(cwd):
                 own = path.name == "events.jsonl"
                 pid, sign = _process(path.parent, where) if own else (0, "")
                 native = path.parent.name if own else path.stem
@@ -88,45 +70,24 @@ class CopilotCli:
 
 
 def _roots(where: SearchScope) -> list[Path]:
-    if configured := where.env.get("COPILOT_HOME"):
-        return [Path(configured)]
-    roots = [where.home / ".copilot"]
-    if state := where.env.get("XDG_STATE_HOME"):
+    roots = [where.folder("COPILOT_HOME", ".copilot")]
+    if (state := where.env.get("XDG_STATE_HOME")) and not where.env.get("COPILOT_HOME"):
         roots.append(Path(state) / ".copilot")
     return roots
 
 
-def _files(where: SearchScope) -> Iterator[tuple[Path, os.stat_result]]:
+def _files(where: SearchScope) -> Iterator[Path]:
     for folder in [root / name for root in _roots(where) for name in _FOLDERS]:
-        for name in _listed(folder):
-            path = folder / name if name.endswith(".jsonl") else folder / name / "events.jsonl"
-            try:
-                yield path, path.stat()
-            except OSError:
-                continue  # an empty conversation without events, or one deleted meanwhile
-
-
-def _listed(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
+        for name in listed(folder):
+            yield folder / name if name.endswith(".jsonl") else folder / name / "events.jsonl"
 
 
 def _cwd(path: Path) -> str:
     if path.name == "events.jsonl":
-        try:
-            match = _YAML_CWD.search(path.with_name("workspace.yaml").read_text("utf-8", "replace")[:65_536])
-        except OSError:
-            match = None
-        if match:
+        about = bytes_of(path.with_name("workspace.yaml"), HEAD_BYTES).decode("utf-8", "replace")
+        if match := _YAML_CWD.search(about):
             return _scalar(match[1])
-    try:
-        with path.open("rb") as file:
-            match_in_head = _CWD.search(file.read(16_384))
-        return str(msgspec.json.decode(match_in_head[1])) if match_in_head else ""
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return ""
+    return json_text(bytes_of(path, 16_384), _CWD)
 
 
 def _scalar(text: str) -> str:
@@ -141,7 +102,7 @@ def _scalar(text: str) -> str:
 
 def _process(folder: Path, where: SearchScope) -> tuple[int, Sign]:
     gone = 0
-    for name in _listed(folder):
+    for name in listed(folder):
         if lock := _LOCK.fullmatch(name):
             if where.is_alive(int(lock[1]), ""):
                 return int(lock[1]), "alive"

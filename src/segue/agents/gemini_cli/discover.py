@@ -9,33 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from ...core.base.lazy import regex
 from ..base import Form, Found, SearchScope, Traits
+from ..transcript_files import FileAgent, bytes_of, json_object, listed, stated
 from .launch import Launcher
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
 
 _SESSION = regex(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _LINE = regex(rb'"type"\s*:\s*"gemini"')
-_COMMENT = regex(rb"^\s*//.*$", re.M)
 _AGE = regex(r"(\d+)([hdwm])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
 _AGE_MAX = "30d"  # the agent's default
 _HEAD_BYTES = 4_096
+_SUFFIXES = (".json", ".jsonl")
 
 
-class GeminiCli:
-    """See ``agents.base.Agent``."""
-
+class GeminiCli(FileAgent):
     name = "gemini-cli"
     title = "Gemini CLI"
     traits = Traits(
@@ -60,16 +51,8 @@ class GeminiCli:
             return False
         return (b'"projectHash"' in start and b'"sessionId"' in start) or bool(_LINE.search(start))
 
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
-    def load(self, path: Path, native: str) -> bytes:
-        return path.read_bytes()
-
     def retention(self, where: SearchScope) -> int | None:
-        settings = _read(_folder(where) / "settings.json")
+        settings = json_object(_folder(where) / "settings.json")
         general = settings.get("general")
         limits = general.get("sessionRetention") if isinstance(general, dict) else None
         limits = limits if isinstance(limits, dict) else {}
@@ -90,73 +73,37 @@ class GeminiCli:
 
 def _folder(where: SearchScope) -> Path:
     """Gemini CLI's folder; ``GEMINI_CLI_HOME`` replaces the home folder."""
-    configured = where.env.get("GEMINI_CLI_HOME")
-    return (Path(configured) if configured else where.home) / ".gemini"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        settings = msgspec.json.decode(_COMMENT.sub(b"", path.read_bytes()))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    return settings if isinstance(settings, dict) else {}
+    return where.folder("GEMINI_CLI_HOME", "") / ".gemini"
 
 
 def _chats(folder: Path, where: SearchScope) -> Iterator[tuple[Path, str]]:
     """The project's folders of conversations, each with its working folder."""
-    projects = _read(folder / "projects.json").get("projects")
+    projects = json_object(folder / "projects.json").get("projects")
     owners = {
         slug: path
         for path, slug in (projects.items() if isinstance(projects, dict) else ())
         if isinstance(slug, str)
     }
     owners |= {hashlib.sha256(str(root).encode()).hexdigest(): str(root) for root in where.roots}
-    for path in _listed(folder / "tmp"):
-        cwd = owners.get(path.name) or _owner(path)
-        if where.holds(cwd) if cwd else not where.roots:
+    for path in (folder / "tmp" / name for name in listed(folder / "tmp")):
+        cwd = owners.get(path.name) or bytes_of(path / ".project_root").decode("utf-8", "replace").strip()
+        if where.holds(cwd):
             yield path / "chats", cwd
-
-
-def _owner(path: Path) -> str:
-    try:
-        return (path / ".project_root").read_text("utf-8", "replace").strip()
-    except OSError:
-        return ""
 
 
 def _transcripts(chats: Path) -> Iterator[tuple[Path, os.stat_result, str]]:
     """The files of a folder, each with its stat and, for a sub-agent, the conversation that started it."""
-    for path in _listed(chats):
-        if path.suffix in (".json", ".jsonl"):
-            if path.name.startswith("session-"):
-                yield from _stated(path, "")
-        else:
-            for side in _listed(path):
-                if side.suffix in (".json", ".jsonl"):
-                    yield from _stated(side, path.name)
-
-
-def _stated(path: Path, parent: str) -> Iterator[tuple[Path, os.stat_result, str]]:
-    try:
-        if path.suffix == ".json" and path.with_suffix(".jsonl").exists():
-            return  # a resume converted it to the newer form
-        yield path, path.stat(), parent
-    except OSError:
-        return  # deleted meanwhile
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return [folder / name for name in sorted(os.listdir(folder))]
-    except OSError:
-        return []
+    for name in listed(chats):
+        is_side = not name.endswith(_SUFFIXES)
+        if not is_side and not name.startswith("session-"):
+            continue
+        paths = (chats / name / side for side in listed(chats / name)) if is_side else (chats / name,)
+        for path, stat in stated(path for path in paths if path.suffix in _SUFFIXES):
+            if path.suffix != ".json" or not path.with_suffix(".jsonl").exists():
+                yield path, stat, name if is_side else ""  # a resume converts a file to the newer form
 
 
 def _native(path: Path) -> str:
     """The conversation's id, of which the file's name has only the beginning."""
-    try:
-        with path.open("rb") as file:
-            match = _SESSION.search(file.read(_HEAD_BYTES))
-    except OSError:
-        match = None
+    match = _SESSION.search(bytes_of(path, _HEAD_BYTES))
     return match[1].decode("utf-8", "replace") if match else path.stem.rpartition("-")[2]

@@ -6,44 +6,27 @@ the projects in which it was initialised. ``PreCompress`` is not used, because i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
-from ..install import Edit, InstallTarget, JsonEntry, hook_entries
-
-EVENTS = {
-    "SessionStart": ("speak", 10_000),
-    "BeforeAgent": ("look", 10_000),
-    "AfterAgent": ("speak", 10_000),
-    "SessionEnd": ("record", 5_000),
-}
-LIVE = {"BeforeTool": ("record", 5_000), "AfterTool": ("record", 5_000)}
+from ..install import Edit, Installer, InstallTarget, JsonEntry
 
 
-def folder(where: InstallTarget) -> Path:
-    """Gemini CLI's configuration folder."""
-    return where.home / ".gemini"
-
-
-class GeminiInstaller:
-    """The installer for Gemini CLI."""
-
+class GeminiInstaller(Installer):
     name = "gemini-cli"
-    title = "Gemini CLI"
-
-    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
-        return bool(which("gemini")) or folder(where).is_dir()
+    program = "gemini"
+    usual_folder = ".gemini"
+    events = {
+        "SessionStart": ("speak", 10_000),
+        "BeforeAgent": ("look", 10_000),
+        "AfterAgent": ("speak", 10_000),
+        "SessionEnd": ("record", 5_000),
+    }
+    live_events = {"BeforeTool": ("record", 5_000), "AfterTool": ("record", 5_000)}
 
     def edits(self, where: InstallTarget) -> list[Edit]:
-        at = where.root / ".gemini" if where.scope == "shared" else folder(where)
-        entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}), name="segue")
+        at = where.root / ".gemini" if where.scope == "shared" else self.folder(where)
+        entries = self.hook_entries(where, name="segue")
         if where.mcp:
-            command, *words = where.server()
-            entries.append(JsonEntry(("mcpServers", "segue"), {"command": command, "args": words}))
+            entries.append(JsonEntry(("mcpServers", "segue"), where.server_entry()))
         return [Edit(at / "settings.json", "hooks and MCP server", tuple(entries))]
-
-    def rooted(self, where: InstallTarget) -> bool:
-        return where.scope != "shared"
 
     def after(self, where: InstallTarget) -> list[str]:
         if where.live:

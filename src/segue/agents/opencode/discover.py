@@ -7,33 +7,25 @@ which one it belongs. Each running process has a folder in ``locks``, which stay
 from __future__ import annotations
 
 import heapq
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import apsw
-import msgspec
 
 from ...core.base.lazy import regex
 from ...errors import TranscriptUnreadable
 from ..base import Form, Found, SearchScope, Sign, Traits
 from ..common import seconds
+from ..transcript_files import FileAgent, json_object, listed, stated
 from . import store
 from .launch import Launcher
-
-if TYPE_CHECKING:
-    from .reader import Reader
-
 
 _SQLITE = b"SQLite format 3\x00"
 _EXPORT = regex(rb'\A[^{]{0,200}\{\s*"info"\s*:\s*\{')
 _OURS = (b'"projectID"', b'"sessionID"', b'"ses_', b'"directory"')
 
 
-class OpenCode:
-    """See ``agents.base.Agent``."""
-
+class OpenCode(FileAgent):
     name = "opencode"
     title = "OpenCode"
     traits = Traits(
@@ -52,11 +44,6 @@ class OpenCode:
             return Path(name).name.startswith("opencode")
         return bool(_EXPORT.match(head)) and any(mark in head for mark in _OURS)
 
-    def reader(self, kept: Any = None) -> Reader:
-        from .reader import Reader
-
-        return Reader(kept)
-
     def load(self, path: Path, native: str) -> bytes:
         """The conversation in the form of ``opencode export``, from the database or from a JSON file."""
         if path.suffix != ".json":
@@ -65,11 +52,8 @@ class OpenCode:
             return store.from_files(path)
         return path.read_bytes()
 
-    def retention(self, where: SearchScope) -> int | None:
-        return None
-
     def find(self, where: SearchScope) -> Iterator[Found]:
-        folder = _folder(where, "XDG_DATA_HOME", ".local/share")
+        folder = where.folder("XDG_DATA_HOME", ".local/share") / "opencode"
         database = folder / "opencode.db"
         seen: set[str] = set()
         newest_first = heapq.merge(
@@ -103,55 +87,25 @@ class OpenCode:
     def _in_files(self, storage: Path, where: SearchScope) -> Iterator[Found]:
         """The sessions of versions that had no database."""
         stats = []
-        for path in storage.glob("session/*/*.json"):
-            try:
-                stats.append((max(path.stat().st_mtime, _changed(storage / "message" / path.stem)), path))
-            except OSError:
-                continue  # deleted meanwhile
+        for path, stat in stated(storage.glob("session/*/*.json")):
+            messages = stated([storage / "message" / path.stem])
+            stats.append((max([stat.st_mtime, *(folder.st_mtime for _, folder in messages)]), path))
         for heads, (changed, path) in enumerate(sorted(stats, reverse=True)):
             cwd, parent = where.known.get(str(path), ""), ""
             if not where.heads_max or heads < where.heads_max:
-                cwd, parent = _head(path)
+                info = json_object(path)
+                cwd, parent = str(info.get("directory") or ""), str(info.get("parentID") or "")
             if cwd and where.holds(cwd):
                 yield Found(self.name, str(path), path.stem, changed, 0, cwd, parent)
 
 
-def _folder(where: SearchScope, variable: str, usual: str) -> Path:
-    configured = where.env.get(variable)
-    return (Path(configured) if configured else where.home / usual) / "opencode"
-
-
-def _changed(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _head(path: Path) -> tuple[str, str]:
-    try:
-        info = msgspec.json.decode(path.read_bytes())
-        return str(info.get("directory") or ""), str(info.get("parentID") or "")
-    except (OSError, msgspec.DecodeError, AttributeError):
-        return "", ""
-
-
 def _locks(where: SearchScope) -> list[int] | None:
     """The processes that run; None if this version has no locks."""
-    folder = _folder(where, "XDG_STATE_HOME", ".local/state") / "locks"
-    try:
-        names = os.listdir(folder)
-    except OSError:
+    folder = where.folder("XDG_STATE_HOME", ".local/state") / "opencode" / "locks"
+    if not folder.is_dir():
         return None
-    pids = set()
-    for name in names:
-        try:
-            pid = msgspec.json.decode((folder / name / "meta.json").read_bytes())["pid"]
-        except (OSError, msgspec.DecodeError, KeyError, TypeError):
-            continue
-        if isinstance(pid, int) and where.is_alive(pid, ""):
-            pids.add(pid)
-    return sorted(pids)
+    pids = [json_object(folder / name / "meta.json").get("pid") for name in listed(folder)]
+    return sorted({pid for pid in pids if isinstance(pid, int) and where.is_alive(pid, "")})
 
 
 def _sign(path: Path, native: str, locks: list[int] | None) -> tuple[Sign, int]:

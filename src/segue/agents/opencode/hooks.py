@@ -23,8 +23,6 @@ KINDS: dict[str, Kind] = {
 
 
 class OpenCodeHooks:
-    """The hooks of our plugin."""
-
     def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
         kind, native = KINDS.get(event), text(payload, "session_id")
         if kind is None or not native:

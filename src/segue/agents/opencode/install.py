@@ -8,33 +8,23 @@ written, and Segue acts only in the projects in which it was initialised.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from ..install import OWN, CannotEdit, Edit, InstallTarget, JsonEntry
+from ..install import OWN, CannotEdit, Edit, Installer, InstallTarget, JsonEntry
 
 PLUGIN = Path(__file__).with_name("plugin.js")
 
 
-def folder(where: InstallTarget) -> Path:
-    """OpenCode's configuration folder."""
-    configured = where.env.get("OPENCODE_CONFIG_DIR")
-    if configured:
-        return Path(configured)
-    return Path(where.env.get("XDG_CONFIG_HOME") or where.home / ".config") / "opencode"
-
-
-class OpenCodeInstaller:
-    """The installer for OpenCode."""
-
+class OpenCodeInstaller(Installer):
     name = "opencode"
-    title = "OpenCode"
+    program = "opencode"
 
-    def is_here(self, where: InstallTarget, which: Callable[[str], str | None]) -> bool:
-        return bool(which("opencode")) or folder(where).is_dir()
+    def folder(self, where: InstallTarget) -> Path:
+        usual = Path(where.env.get("XDG_CONFIG_HOME") or where.home / ".config") / "opencode"
+        return Path(where.env.get("OPENCODE_CONFIG_DIR") or usual)
 
     def edits(self, where: InstallTarget) -> list[Edit]:
-        at = where.root if where.scope == "shared" else folder(where)
+        at = where.root if where.scope == "shared" else self.folder(where)
         names = ("opencode.jsonc", "opencode.json")
         file = next((at / name for name in names if (at / name).exists()), at / "opencode.json")
         entries = []
@@ -50,12 +40,6 @@ class OpenCodeInstaller:
             Edit(own, "plugin", own=rendered(where), mode=0o600),
             Edit(file, "plugin and MCP server", tuple(entries)),
         ]
-
-    def rooted(self, where: InstallTarget) -> bool:
-        return where.scope != "shared"
-
-    def after(self, where: InstallTarget) -> list[str]:
-        return []
 
 
 def rendered(where: InstallTarget) -> str:

@@ -9,8 +9,7 @@ the form of ``opencode export``. Columns and tables that a version lacks are lef
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -20,6 +19,7 @@ import msgspec
 
 from ...errors import TranscriptUnreadable
 from ..common import seconds
+from ..transcript_files import bytes_of, listed
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -47,19 +47,13 @@ def reading(path: Path, what: Callable[[apsw.Connection], T]) -> T:
 
 
 def _within(path: Path, mode: str, what: Callable[[apsw.Connection], T]) -> T:
-    with _opened(path, mode) as connection:
-        connection.execute("BEGIN")
-        return what(connection)
-
-
-@contextmanager
-def _opened(path: Path, mode: str) -> Iterator[apsw.Connection]:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(f"file:{quote(str(path.absolute()))}?{mode}", flags=flags)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        yield connection
+        connection.execute("BEGIN")
+        return what(connection)
     finally:
         connection.close(True)
 
@@ -96,13 +90,8 @@ def sessions(connection: apsw.Connection) -> list[Row]:
 
 def under_way(connection: apsw.Connection, native: str) -> bool:
     """Whether the conversation is in the middle of a turn."""
-    last = rows(
-        connection,
-        "message",
-        {"data"},
-        "WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1",
-        native,
-    )
+    newest = "WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1"
+    last = rows(connection, "message", {"data"}, newest, native)
     message = _object(last[0]["data"]) if last else None
     if message is None:
         return False
@@ -171,16 +160,13 @@ def from_files(path: Path) -> bytes:
 
 
 def _files(folder: Path) -> list[Path]:
-    try:
-        return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
-    except OSError:
-        return []
+    return [folder / name for name in listed(folder) if name.endswith(".json")]
 
 
 def _raw(path: Path) -> msgspec.Raw | None:
+    data = bytes_of(path)
     try:
-        data = path.read_bytes()
         msgspec.json.decode(data, type=msgspec.Raw)
-    except (OSError, msgspec.DecodeError):
+    except msgspec.DecodeError:
         return None  # torn, or deleted meanwhile
     return msgspec.Raw(data)

@@ -134,10 +134,8 @@ def insertion(text: str, path: Sequence[str], value: Any, *, element: bool = Fal
     root = parse(text)
     unit = _indent_unit(text)
     if not text.strip("\ufeff \t\r\n") and root.end == 0:
-        nested: Any = [value] if element else value
-        for name in reversed(path):
-            nested = {name: nested}
-        return Insertion(len(text), json.dumps(nested, indent=unit, ensure_ascii=False) + "\n")
+        whole = json.dumps(_nested(path, value, element), indent=unit, ensure_ascii=False)
+        return Insertion(len(text), f"{whole}\n")
     node, depth = root, 0
     for name in path:
         if name not in node.members:
@@ -147,15 +145,21 @@ def insertion(text: str, path: Sequence[str], value: Any, *, element: bool = Fal
     if rest:
         if not isinstance(node.value, dict):
             raise NotJson(f"{'.'.join(path[:depth]) or 'the file'} is not an object")
-        nested = [value] if element else value
-        for name in reversed(rest[1:]):
-            nested = {name: nested}
-        return _append_to(text, node, depth, f"{json.dumps(rest[0], ensure_ascii=False)}: ", nested, unit)
+        key = f"{json.dumps(rest[0], ensure_ascii=False)}: "
+        return _append_to(text, node, depth, key, _nested(rest[1:], value, element), unit)
     if not element or not isinstance(node.value, list):
         raise NotJson(
             f"{'.'.join(path)} exists already" if not element else f"{'.'.join(path)} is not a list"
         )
     return _append_to(text, node, depth, "", value, unit)
+
+
+def _nested(path: Sequence[str], value: Any, element: bool) -> Any:
+    """The value, or a list of it, inside an object for each name."""
+    nested: Any = [value] if element else value
+    for name in reversed(path):
+        nested = {name: nested}
+    return nested
 
 
 def _indent_unit(text: str) -> str:

@@ -1,4 +1,4 @@
-"""JSON that may be torn: the value that begins somewhere in a text, whatever comes behind it.
+"""JSON that may be torn: the value that begins somewhere in a text, whatever comes after it.
 
 Python's own decoder can say where a value ends; it is loaded only when something is torn.
 """

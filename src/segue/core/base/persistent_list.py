@@ -70,14 +70,10 @@ class Rows(Sequence[T], Generic[T]):
 
     def append(self, row: T) -> Rows[T]:
         """A new list with one more row."""
-        new: Rows[T] = Rows.__new__(Rows)
         tail = (*self._tail, row)
         if len(tail) == _CHUNK:
-            new._chunks, new._tail = (*self._chunks, tail), ()
-        else:
-            new._chunks, new._tail = self._chunks, tail
-        new._hints = self._hints
-        return new
+            return self._derived((*self._chunks, tail), ())
+        return self._derived(self._chunks, tail)
 
     def replace(self, index: int, row: T) -> Rows[T]:
         """A new list in which the row at ``index`` is another one."""

@@ -55,8 +55,7 @@ def clean_text(
 
 
 def encodable(text: str) -> str:
-    """A text that can be written as UTF-8: halves of surrogate pairs, which are no text, become question
-    marks."""
+    """A text that can be written as UTF-8: lone halves of surrogate pairs become question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

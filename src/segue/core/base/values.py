@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import dataclass_transform
+from typing import TypeVar, dataclass_transform
 
 import msgspec
+
+T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
@@ -21,6 +23,18 @@ class Value(msgspec.Struct, frozen=True, metaclass=FrozenMeta):
 def count(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: ``1 item``, ``3 items``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+Progress = Callable[[int, int, str], None]
+"""Is told how many things are done, of how many, and which one is next."""
+
+
+def counted(things: Sequence[T], progress: Progress | None, name: Callable[[T], str] = str) -> Iterator[T]:
+    """Each of these things, while ``progress`` is told how far it is."""
+    for done, thing in enumerate(things):
+        if progress:
+            progress(done, len(things), name(thing))
+        yield thing
 
 
 def parse_digits(digits: str) -> int:

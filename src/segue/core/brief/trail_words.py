@@ -15,8 +15,7 @@ from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import command_lines
 from ..runs.model import TrailStep
-from ..runs.outcomes import Outcome, outcome, told_lines
-from ..runs.outcomes import telling as telling_lines
+from ..runs.outcomes import Outcome, outcome, telling as telling_lines, told_lines
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Change
 from ..runs.tree import check_names, subject_of, written_files

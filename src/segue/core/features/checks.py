@@ -81,6 +81,8 @@ _CONFIG_FILES = {
     "npm": ("package.json",), "pnpm": ("package.json",), "yarn": ("package.json",),
     "npx": ("package.json",), "cargo": ("Cargo.toml",), "go": ("go.mod",), "just": ("justfile", "Justfile"),
 }  # fmt: skip
+_GLOB_SIGN = regex(r"\*\*/|\*\*|.", re.S)
+_GLOB_SIGNS = {"**/": "(?:[^\n]*/)?", "**": "[^\n]*", "*": "[^/\n]*", "?": "[^/\n]"}
 _WORD_END = regex(r"::|[;&|<>()`]")
 
 
@@ -133,19 +135,9 @@ def glob_regex(pattern: str) -> str:
     A pattern that matches a folder matches everything in it.
     """
     path = posixpath.normpath(pattern.strip()).removeprefix("./") if pattern.strip() else ""
-    expression, at = "", 0
-    while at < len(path):
-        if path.startswith("**/", at):
-            expression, at = expression + "(?:[^\n]*/)?", at + 3
-        elif path.startswith("**", at):
-            expression, at = expression + "[^\n]*", at + 2
-        elif path[at] == "*":
-            expression, at = expression + "[^/\n]*", at + 1
-        elif path[at] == "?":
-            expression, at = expression + "[^/\n]", at + 1
-        else:
-            expression, at = expression + re.escape(path[at]), at + 1
-    return expression + "(?:/[^\n]*)?"
+    return (
+        "".join(_GLOB_SIGNS.get(sign, re.escape(sign)) for sign in _GLOB_SIGN.findall(path)) + "(?:/[^\n]*)?"
+    )
 
 
 def is_literal(pattern: str) -> bool:

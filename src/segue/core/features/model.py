@@ -91,6 +91,10 @@ class Feature(Part):
     reported: Reported = Reported()
 
 
+DEFINED = ("description", "category", "steps", "checks", "covers")
+"""The fields that define a feature and that a change may set."""
+
+
 class HasFeatures(Protocol):
     """What the gate needs of a session's state."""
 

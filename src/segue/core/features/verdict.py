@@ -9,7 +9,6 @@ paths, starting a check, and declaring a failure all invalidate the proof.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from ..base.values import Value
 from .checks import definition
@@ -20,8 +19,6 @@ STATUSES = ("not_started", "in_progress", "testing", "passing", "failing", "bloc
 GATE_BYTES_MAX = 1024
 NOT_ATTESTED, NO_ATTESTING = "not attested", "has no check, and attesting is off"
 NO_PROOF = "it has nothing that could prove it"
-
-Changes = dict[str, Any]
 
 
 def steps_of(feature: Feature) -> tuple[str, ...]:

@@ -1,14 +1,17 @@
-"""Handovers and handoffs in the journal: their events, and what they come to.
+"""Handovers and handoffs in the journal: their events, and the folds of these.
 
-The stream ``handover/<tree>`` tells of the runs of a handover in a working tree, step by step; the
-fold gives the checkpoint of the newest run, as it stands in a file. The stream ``handoff/<session>`` tells
-who was offered a session and what became of it: an offer is taken by one, declined, withdrawn, or runs out.
+The stream ``handover/<tree>`` records the runs of handovers in a working tree, step by step; its fold is the
+checkpoint of the newest run, which is also kept in a file. The stream ``handoff/<session>`` records to whom a
+session was offered and what became of each offer: one agent takes it, or it is declined, withdrawn, or
+expires.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..base.values import Value
 from ..journal.event import Body
@@ -19,7 +22,7 @@ class HandoverBegun(Body):
     run: str
     steps: list[str]
     payloads: dict[str, Any] = {}
-    """What each step was given, so that a resume can go on with it."""
+    """The input of each step, so that a resume can continue with it."""
     session: str = ""
     about: dict[str, Any] = {}
 
@@ -65,7 +68,7 @@ class HandoverScored(Body):
     score: float
     session: str = ""
     kinds: dict[str, list[int]] = {}
-    """Of each kind of fact: how many were given, and how many of them were used."""
+    """For each kind of fact: how many were given, and how many of them were used."""
     reasons: list[str] = []
     measures: dict[str, float] = {}
 
@@ -172,17 +175,9 @@ def offers_of(session: str, events: Sequence[tuple[Body | None, str, str]], *, n
     found: dict[str, Offer] = {}
     for body, at, actor in events:
         if isinstance(body, HandoffOffered):
-            found[body.offer] = Offer(
-                body.offer,
-                session,
-                body.to,
-                actor,
-                at,
-                body.note,
-                body.until,
-                body.mark,
-                tuple(body.memories),
-            )
+            copied = {name: getattr(body, name) for name in ("to", "note", "until", "mark")}
+            shared = tuple(body.memories)
+            found[body.offer] = Offer(body.offer, session, by=actor, at=at, memories=shared, **copied)
             continue
         offer = found.get(getattr(body, "offer", ""))
         if offer is None or status_of(offer, at) != "open":
@@ -201,11 +196,9 @@ def offers_of(session: str, events: Sequence[tuple[Body | None, str, str]], *, n
 
 
 def status_of(offer: Offer, at: str) -> str:
-    """How an offer stands at a moment: one that nobody took in time has run out."""
+    """The status of an offer at a time: one that nobody took by then may have expired."""
     return "expired" if offer.status == "open" and offer.until and offer.until <= at else offer.status
 
 
 def _settled(offer: Offer, status: str, at: str, *, taker: str = "", reason: str = "") -> Offer:
-    from msgspec.structs import replace
-
     return replace(offer, status=status, settled=at, taker=taker, reason=reason)

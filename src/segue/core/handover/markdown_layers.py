@@ -1,9 +1,10 @@
 """The texts of the Markdown layers: what a note says, what the state says of itself, what an archive keeps.
 
-The state opens with front matter: a line a fact, ``key: JSON`` or ``key:`` and rows of JSON below it. That is
-YAML too, and small enough to be read by hand after a merge went wrong; a checksum tells whether it is
-whole. It names the session's version and the hash of its last event, which `segue verify --audit --head`
-finds in the journal. What is read from such a file is data of whoever could write to the repository.
+The state begins with front matter: one line for each fact, ``key: JSON``, or ``key:`` and rows of JSON below
+it. That is also YAML, and small enough to be read by hand after a merge went wrong; a checksum shows whether
+it is intact. It names the session's version and the hash of its last event, which `segue verify --audit
+--head` finds in the journal. Whatever is read from such a file is data from anybody who can write to the
+repository.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _KEY = regex(r"[a-z_]{1,40}")
 
 
 class FrontMatter(Value):
-    """A session as front matter tells it."""
+    """A session as its front matter describes it."""
 
     session: str
     version: int
@@ -54,7 +55,7 @@ class FrontMatter(Value):
 
 
 def told_of(state: SessionState, head: str, written: str) -> FrontMatter:
-    """What is told of a state."""
+    """The front matter of a state."""
     project = "" if state.project.startswith(("/", "~")) or ":\\" in state.project else state.project
     items = [(item.status, _cut(item.text), _cut(item.reason)) for item in state.items]
     left = [row for row in items if row[0] in ("active", "next", "blocked")]
@@ -70,11 +71,11 @@ def told_of(state: SessionState, head: str, written: str) -> FrontMatter:
     )  # fmt: skip
 
 
-def front_matter(told: FrontMatter) -> str:
+def front_matter(facts: FrontMatter) -> str:
     """The lines between two ``---``, with their checksum."""
     lines = [f"segue: {FORMAT}"]
     for name in FrontMatter.__struct_fields__:
-        value = getattr(told, name)
+        value = getattr(facts, name)
         if isinstance(value, tuple):
             lines += [f"{name}:", *(f"  - {_json(row)}" for row in value)] if value else []
         elif value or name in ("version", "head", "goal"):
@@ -84,7 +85,7 @@ def front_matter(told: FrontMatter) -> str:
 
 
 def read_front_matter(text: str) -> FrontMatter | None:
-    """What front matter tells; None unless it is whole."""
+    """The front matter of a text; None if it is missing or not intact."""
     text = text.replace("\r\n", "\n")
     if not text.startswith(FRONT):
         return None
@@ -129,7 +130,7 @@ def _checksum(lines: Sequence[str]) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that no line break and no bidi trick can get out of, and that is YAML too."""
+    """JSON that no line break and no bidi character can break out of, and that is also YAML."""
     return re.sub(
         "[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]",
         lambda match: f"\\u{ord(match[0]):04x}",
@@ -160,7 +161,7 @@ HAPPENED_MAX = 60
 
 
 def happened(bodies: Iterable[Body | None]) -> list[str]:
-    """What events say that happened, a line each, in order; what is said twice is said once."""
+    """What happened according to events, one line each, in order and without duplicates."""
     lines: dict[str, None] = {}
     for body in bodies:
         word = _WORDS.get(type(body)) if body is not None else None
@@ -188,7 +189,7 @@ EXTRACT_LINES_MAX = 24
 
 
 def extract(note: str) -> list[str]:
-    """The lines of a note that a reader wants after months: its first words, headings, what was decided."""
+    """The lines of a note that still matter after months: its first words, headings and decisions."""
     lines = [
         line.rstrip() for line in note.split("\n") if line.strip() and not _COMMENT.fullmatch(line.strip())
     ]

@@ -1,9 +1,9 @@
-"""What a handover was worth to the run that came after it, told by that run's own steps.
+"""How useful a handover was to the run that came after it, judged by that run's own steps.
 
 Pure. The facts of the brief that the run was given are looked for in what it did: files that it touched,
-commands that it ran, items that it moved, decisions that it spoke of. Against that stands what it had to
-find again (files that were known and are read once more), what the user had to say again, and what was
-wrong. A score is no measure of the run: one that turned to something else leaves every fact unused, and the
+commands that it ran, items that it moved, decisions that it spoke of. What counts against it is what the run
+had to find again (files that were known and are read once more), what the user had to repeat, and what was
+wrong. A score does not measure the run: one that turned to something else leaves every fact unused, and the
 reasons say so.
 """
 
@@ -16,14 +16,14 @@ from ..base.lazy import regex
 from ..base.text import clean_text
 from ..base.values import Value, count
 from ..runs.identifiers import NAME, is_name
+from ..runs.sentences import COMMON, WORD
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Call, Given, Plan, Prompt, Result, Say, Step, Usage
-from ..runs.words import COMMON, WORD
 
 USED, FOUND_AGAIN, REPEATED, WRONG, SPEED = 40.0, 25.0, 15.0, 10.0, 10.0
-"""How much each part counts, of 100."""
+"""The points for each part, 100 in total."""
 CALLS_QUICK, CALLS_SLOW = 5, 60
-"""Calls until the first edit: all of the points, and none."""
+"""With so few calls until the first edit a run gets all points for speed, with so many none."""
 ALIKE = 0.6
 _PATH = regex(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,5}(?![\w/])")
 _CODE = regex(r"`([^`\n]{2,120})`")
@@ -44,7 +44,7 @@ _ITEMS = ("open", "plan", "next", "blocked")
 
 
 class ToldFact(Value):
-    """Something that the run was told."""
+    """A fact that the run was given."""
 
     kind: str
     """file, command, item, decision, goal or name."""
@@ -61,10 +61,10 @@ class Measures(Value):
     """Of those, files that the run before had read or changed already."""
     prompts: int = 0
     repeated: int = 0
-    """Prompts that say again what was told."""
+    """Prompts that repeat what the run was told."""
     corrections: int = 0
     missing: int = 0
-    """Files of the brief that could not be read."""
+    """Files that the brief names and that could not be read."""
     calls_to_edit: int = 0
     """Calls up to the first edit; 0 if there was none."""
     seconds_to_edit: float = 0.0
@@ -81,7 +81,7 @@ class Score(Value):
 
     @property
     def kinds(self) -> dict[str, list[int]]:
-        """Of each kind of fact: how many were given, and how many of them were used."""
+        """For each kind of fact: how many were given, and how many of them were used."""
         found: dict[str, list[int]] = {}
         for fact in self.facts:
             row = found.setdefault(fact.kind, [0, 0])
@@ -91,7 +91,7 @@ class Score(Value):
 
 
 def facts_in(brief: str) -> list[ToldFact]:
-    """What a brief tells, fact by fact."""
+    """The facts in a brief."""
     found: dict[tuple[str, str], None] = {}
     for raw in brief.split("\n"):
         line = re.sub(r"^- \*\*([^*]+):\*\*", r"\1:", raw.strip())
@@ -218,7 +218,7 @@ def _measured(facts: Sequence[ToldFact], seen: _Seen, before: Sequence[str]) -> 
 
 
 def _is_repeated(prompt: str, told: Sequence[set[str]]) -> bool:
-    """Whether a prompt of some length says what was told already."""
+    """Whether a prompt of some length repeats what the run was told."""
     said = words_of(prompt)
     return len(said) >= 4 and any(len(said & one) >= ALIKE * len(said) for one in told)
 
@@ -233,7 +233,7 @@ def _score(facts: Sequence[ToldFact], m: Measures) -> float:
     wrong = m.missing / files if files else 0.0
     slow = (m.calls_to_edit - CALLS_QUICK) / (CALLS_SLOW - CALLS_QUICK) if m.calls_to_edit else 0.5
     parts = (
-        USED * min(1.0, used * 2),  # a brief tells more than any run needs: half of it is all of it
+        USED * min(1.0, used * 2),  # a brief says more than any run needs, so half of it gets all points
         FOUND_AGAIN * (1 - again), REPEATED * (1 - repeated), WRONG * (1 - wrong),
         SPEED * (1 - min(1.0, max(0.0, slow))),
     )  # fmt: skip
@@ -242,13 +242,13 @@ def _score(facts: Sequence[ToldFact], m: Measures) -> float:
 
 def _reasons(facts: Sequence[ToldFact], m: Measures) -> list[str]:
     if not facts:
-        return ["the run was told nothing that can be looked for"]
+        return ["the brief contained nothing that can be looked for"]
     used = [fact for fact in facts if fact.used]
     lines = [f"{len(used)} of {len(facts)} facts were used" + (f": {_some(used)}" if used else "")]
     if m.reads:
         lines.append(f"{m.known} of {m.reads} files read before the first edit were known already")
     if m.repeated:
-        lines.append(f"the user said again what was told, in {m.repeated} of {m.prompts} prompts")
+        lines.append(f"the user repeated what the run had been told, in {m.repeated} of {m.prompts} prompts")
     if m.corrections:
         lines.append(f"the user corrected the run {count(m.corrections, 'time')}")
     if m.missing:
@@ -283,7 +283,7 @@ def _tail(path: str) -> str:
 
 
 def chart(scores: Sequence[float], *, unicode: bool = True) -> str:
-    """A score a column, from 0 to 100."""
+    """A chart of scores from 0 to 100, one column each."""
     marks = "▁▂▃▄▅▆▇█" if unicode else "_.-~=+*#"
     top = len(marks) - 1
     return "".join(marks[min(top, max(0, int(score / 100 * len(marks))))] for score in scores)

@@ -37,7 +37,7 @@ class Event(Value, gc=False):
     """Canonical JSON."""
     body_hash: bytes
     prev: bytes
-    """The hash of the predecessor, ``canon.GENESIS`` for the first."""
+    """The hash of the predecessor, ``canonical.GENESIS`` for the first event."""
     hash: bytes
     """The hash of its own header, which its successor has as ``prev``."""
     run: str = ""

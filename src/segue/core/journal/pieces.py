@@ -6,8 +6,8 @@ at places that the elements themselves choose, so that dropping the first one mo
 cut. A save compares the elements with a private copy of those saved before, encodes only the
 ones that differ, and names only the pieces that are new.
 
-What is loaded is equal to what was saved. Python holds ``1 == True``: the copies have something
-stricter in the place of such values, and elements in which that cannot stand are compared by their bytes.
+What is loaded is equal to what was saved. In Python ``1 == True``, so the copies hold something stricter in
+place of such values, and elements for which that is not possible are compared by their bytes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from ...errors import UsageError
 from .shadow_copies import shadow
 
 SECTION_ELEMENTS = 16
-"""A list or object with so many elements is cut between them."""
+"""A list or object with at least this many elements is cut between them."""
 _ALONE_BYTES = 512
 _GROUP_BYTES_MAX = 2048
 _CUT_BYTES = 4096
 """What has no elements, such as a long text, is cut at this size."""
 _LOOK_AHEAD = 64
-_LOST_MAX = 16
 _AT_ONCE = 256
-"""So many elements are compared at once."""
+"""How many elements are compared at once."""
 _DEPTH_MAX = 6
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -96,15 +95,15 @@ class Saving:
 
     __slots__ = ("_walks", "fresh", "rope", "size", "splices")
 
-    def __init__(self, rope: Rope, size: int, walks: list[_Walk | _Grown], weave: _Weave) -> None:
+    def __init__(self, rope: Rope, size: int, walks: list[_Walk], weave: _Weave) -> None:
         self.rope, self.size, self._walks = rope, size, walks
         self.splices: Splices = tuple(weave.splices)
         """What changes in the list of addresses, applied in order."""
         self.fresh = weave.fresh
-        """Pieces that the rope before did not have."""
+        """Pieces that the previous rope did not have."""
 
     def settle(self) -> Rope:
-        """The rope, which from now on is that of this save: once it is durable, and only once."""
+        """The rope, brought to the state of this save. To be called once, after the save is durable."""
         for walk in self._walks:
             walk.settle()
         self.rope.sections = [walk.section for walk in self._walks]
@@ -125,14 +124,14 @@ def _unsaved(fault: Exception) -> UsageError:
 
 
 def decode(body: bytes) -> Any:
-    """The value of such bytes; raises ``msgspec.DecodeError`` on any others."""
+    """The value that ``encode`` made the bytes from. Raises ``msgspec.DecodeError`` for others."""
     return _decoder.decode(body)
 
 
 def save(old: Rope, value: Any) -> Saving:
-    """What of a value is new since ``old``."""
+    """The save of a value, with what is new in it compared with ``old``."""
     weave, size = _Weave(), 0
-    walks: list[_Walk | _Grown] = []
+    walks: list[_Walk] = []
     sections = old.sections
     try:
         for number, (prefix, pairs, live) in enumerate(_sections(value)):
@@ -141,7 +140,7 @@ def save(old: Rope, value: Any) -> Saving:
             if section.pairs != pairs:
                 weave.splice(len(section.pieces), [])
                 section = _Section(pairs)
-            done = _grown(weave, section, cut, live) or _Walk(weave, section, cut, live).went()
+            done = _Walk(weave, section, cut, live).went()
             walks.append(done)
             size += len(prefix) + done.size
     except (TypeError, ValueError, OverflowError, RecursionError) as fault:
@@ -177,20 +176,12 @@ def _sections(value: Any) -> list[tuple[bytes, bool, list[Any]]]:
 
 
 def _walk(value: Any, depth: int, prefix: bytes, found: list[tuple[bytes, bool, list[Any]]]) -> bytes:
-    """Add the parts of a value to those found; the bytes behind the last of them."""
+    """Add the parts of a value to those found, and return the bytes after the last of them."""
     kind = type(value)
     if kind is dict and len(value) < SECTION_ELEMENTS and depth < _DEPTH_MAX:
         prefix += _HEADS[len(value)]
         for name, child in value.items():
-            prefix += _encode(name)
-            kind = type(child)
-            if kind is list and len(child) >= SECTION_ELEMENTS:
-                found.append((prefix + _header(len(child), 0x90), False, child))
-                prefix = b""
-            elif kind is list or kind is dict:
-                prefix = _walk(child, depth + 1, prefix, found)
-            else:
-                prefix += _encode(child)
+            prefix = _walk(child, depth + 1, prefix + _encode(name), found)
         return prefix
     if (kind is not list and kind is not dict) or len(value) < SECTION_ELEMENTS:
         body = _encode(value)
@@ -214,7 +205,7 @@ _HEADS = [_header(length, 0x80) for length in range(SECTION_ELEMENTS)]
 
 
 def _place(elements: list[Any], wanted: Any, start: int) -> int:
-    """Where an element stands in a list from a place on; 0 if nowhere."""
+    """The index of an element in a list, at or after ``start``; 0 if it is not there."""
     try:
         return elements.index(wanted, start)
     except ValueError:
@@ -226,7 +217,7 @@ def _encode_pair(pair: Any) -> bytes:
 
 
 class _Weave:
-    """The new rope in the making: what is taken over, what goes, what comes."""
+    """A new rope while it is made: which pieces are kept, removed and added."""
 
     __slots__ = ("count", "fresh", "splices")
 
@@ -237,7 +228,7 @@ class _Weave:
         self.fresh: dict[str, bytes] = {}
 
     def prefix(self, old: list[_Piece], body: bytes) -> list[_Piece]:
-        """Pieces for bytes without elements: those of before at both ends, cuts between."""
+        """Pieces for bytes without elements: the old ones at both ends, new ones between."""
         if len(old) == 1 and len(body) <= _CUT_BYTES:
             if old[0].body == body:
                 self.count += 1
@@ -262,7 +253,7 @@ class _Weave:
         return [*old[:start], *cuts, *old[stop:]]
 
     def splice(self, gone: int, come: list[_Piece]) -> None:
-        """Here so many pieces go, and these come."""
+        """Replace the next ``gone`` pieces by these."""
         if not gone and not come:
             return
         place, names = self.count, [piece.address for piece in come]
@@ -277,75 +268,22 @@ class _Weave:
         self.splices.append((place, gone, names))
 
 
-class _Grown:
-    """A section of large elements of which some are gone at the beginning and some are new at the end, as
-    in a conversation: what most saves are, and found in few steps."""
-
-    __slots__ = ("come", "copies", "lost", "prefix", "section", "size")
-
-    def __init__(self, section: _Section, prefix: list[_Piece], lost: int) -> None:
-        self.section, self.prefix, self.lost, self.size = section, prefix, lost, section.size
-        self.come: list[_Piece] = []
-        self.copies: list[Any] = []
-
-    def settle(self) -> None:
-        """Make the section that of the elements that are there now."""
-        section, lost = self.section, self.lost
-        section.prefix, section.size = self.prefix, self.size
-        if lost:
-            del section.pieces[:lost], section.shadow[:lost]
-        section.pieces += self.come
-        section.shadow += self.copies
-
-
-def _grown(weave: _Weave, section: _Section, prefix: list[_Piece], live: list[Any]) -> _Grown | None:
-    """What changed of a section, if that is all; else None, and nothing is woven."""
-    old, pieces = section.shadow, section.pieces
-    if not live and not pieces:
-        return _Grown(section, prefix, 0)
-    if not live or not old or len(old) != len(pieces) or section.delicate or section.pairs:
-        return None
-    first, lost = live[0], 0
-    if first != old[0] and not (lost := _place(old[: _LOST_MAX + 1], first, 1)):
-        return None
-    stays = len(old) - lost
-    if stays > len(live) or live[:stays] != old[lost:]:
-        return None
-    grown = _Grown(section, prefix, lost)
-    for element in live[stays:]:
-        body = _encode(element)
-        copy, coarse = shadow(element)
-        if coarse or len(body) < _ALONE_BYTES:
-            return None
-        grown.come.append(_Piece(body, 1, False, True))
-        grown.copies.append(copy)
-        grown.size += len(body)
-    if grown.come and not pieces[-1].closed:
-        return None
-    for piece in pieces[:lost]:
-        grown.size -= len(piece.body)
-    weave.splice(lost, [])
-    weave.count += stays
-    weave.splice(0, grown.come)
-    return grown
-
-
 class _Walk:
     """A walk over the elements of one section: old pieces where they fit, new ones elsewhere."""
 
     def __init__(self, weave: _Weave, section: _Section, prefix: list[_Piece], live: list[Any]) -> None:
         self.weave, self.section, self.prefix, self.live = weave, section, prefix, live
         self.piece = self.element = self.at = 0
-        """The next of the old pieces, of their elements, and of those that are there now."""
+        """The indexes of the next old piece, of the next old element, and of the next present element."""
         self.base = weave.count
         self.size, self.delicate = section.size, section.delicate
         self.open = False
-        """Whether right before this place an old piece was taken that ended only because the elements did."""
+        """Whether the piece before this place is an old one that ended only because the elements did."""
         self.edits: list[tuple[int, int, list[_Piece], int, int, list[Any]]] = []
-        """(place, how many go, pieces that come; the same of the copies), applied in order."""
+        """(index, how many to remove, pieces to insert; the same for the copies), applied in order."""
 
     def settle(self) -> None:
-        """Make the section that of the elements that were walked over."""
+        """Bring the section to the state of the elements that were walked over."""
         section = self.section
         pieces, shadow = section.pieces, section.shadow
         for place, gone, come, at, lost, copies in self.edits:
@@ -376,7 +314,7 @@ class _Walk:
         return self
 
     def take(self) -> None:
-        """Go past the pieces that stand at this place now, to the byte."""
+        """Keep the old pieces whose elements are at this place, byte for byte."""
         section = self.section
         pieces, element, place = section.pieces, self.element, self.piece
         if self.at >= len(self.live) or self.live[self.at] != section.shadow[element]:
@@ -399,7 +337,7 @@ class _Walk:
             self.open = not pieces[place - 1].closed
 
     def exact(self, count: int, same: int) -> tuple[int, int]:
-        """How many of so many pieces, with so many elements, are the same to the byte."""
+        """How many of the next pieces, and of their elements, are the same byte for byte."""
         at = self.at
         for number, piece in enumerate(self.section.pieces[self.piece : self.piece + count]):
             if piece.delicate and not self.spelled(piece, at):
@@ -413,14 +351,14 @@ class _Walk:
         return b"".join(map(encode_one, self.live[at : at + piece.count])) == piece.body
 
     def fits(self, place: int, element: int, at: int) -> bool:
-        """Whether an old piece, whose elements begin at a place of theirs, stands at a place now."""
+        """Whether the elements of an old piece are equal to those that are now at ``at``."""
         piece = self.section.pieces[place]
         if self.live[at : at + piece.count] != self.section.shadow[element : element + piece.count]:
             return False
         return not piece.delicate or self.spelled(piece, at)
 
     def resync(self) -> bool:
-        """Behind a difference: go on where an old piece stands again, if one does."""
+        """After a difference: continue where the elements of an old piece occur again, if they do."""
         at, place = self.at, self.piece
         window = self.live[at : at + 4 * _LOOK_AHEAD]
         if not window:
@@ -441,7 +379,7 @@ class _Walk:
         return False
 
     def edit(self, gone: int, end: int) -> None:
-        """So many old pieces go, and new ones come for the elements up to a place."""
+        """Replace the next ``gone`` old pieces by new ones for the elements up to ``end``."""
         weave, old = self.weave, self.section.pieces
         start, place = self.at, self.piece
         if start < end and self.open:  # take the last piece back
@@ -486,7 +424,7 @@ class _Walk:
 
 
 def _run(old: list[Any], element: int, live: list[Any], at: int) -> int:
-    """How many elements of two lists are equal, from a place of each on."""
+    """How many elements of two lists are equal, from an index of each on."""
     length, same = min(len(old) - element, len(live) - at), 0
     while same < length:
         stop = min(same + _AT_ONCE, length)

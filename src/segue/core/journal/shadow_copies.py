@@ -1,7 +1,7 @@
 """Private copies of values, to see later whether the values are still the same.
 
-Python holds ``1 == True``: the copies have something stricter in the place of such values, and say where
-even that cannot tell.
+In Python ``1 == True``, so the copies hold something stricter in place of such values, and say where even
+that does not help.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ _PLAIN_OR_NUMBERS = _PLAIN | {int, float}
 
 
 class _Itself:
-    """What a private copy has for a bool, 0 or 1: Python holds ``1 == True``, this is equal to one alone."""
+    """What a private copy holds for a bool, 0 or 1. In Python ``1 == True``; this is equal to only one of
+    them."""
 
     __slots__ = ("value",)
     __hash__ = None  # type: ignore[assignment]
@@ -26,7 +27,7 @@ class _Itself:
 
 
 class _Float:
-    """What a private copy has for 0.0, -0.0 and 1.0, for the same reason."""
+    """What a private copy holds for 0.0, -0.0 and 1.0, for the same reason."""
 
     __slots__ = ("text",)
     __hash__ = None  # type: ignore[assignment]
@@ -42,7 +43,8 @@ _ITSELF = {bool: (_Itself(False), _Itself(True)), int: (_Itself(0), _Itself(1))}
 
 
 def shadow(value: Any) -> tuple[Any, bool]:
-    """A private copy that is equal to a value while that stays as it is; and whether ``==`` cannot tell."""
+    """A private copy that equals the value as long as that is unchanged, and whether ``==`` cannot be relied
+    on."""
     kind = type(value)
     if kind in _PLAIN:
         return value, False

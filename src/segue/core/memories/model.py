@@ -32,8 +32,14 @@ CONTENT_BYTES_MAX = 100_000
 METADATA_BYTES_MAX = 16_000
 AUDIENCE_MEMORIES_MAX = 200_000
 TOP_K_MAX = 1_000
+HALF_LIFE_DAYS = 90.0
 INSTRUCTION = "instruction-like"
 _TYPE = regex(r"[a-z][a-z0-9_-]{0,31}")
+_OWNERS = {
+    "agent-private": "agent", "agent-shared": "agent", "session": "session", "project": "project",
+    "organization": "organization",
+}  # fmt: skip
+"""The field that names whom a memory of a scope is meant for; a global one is meant for all."""
 
 
 class Provenance(Value, omit_defaults=True):
@@ -133,21 +139,10 @@ class MemoryFilter(Value):
 
 def audience_of(memory: Memory) -> Audience:
     """The audience of a memory."""
-    names: tuple[str, ...]
-    match memory.scope:
-        case "agent-private":
-            names = (memory.agent,)
-        case "agent-shared":
-            names = tuple(sorted({memory.agent, *memory.shared_with}))
-        case "session":
-            names = (memory.session,)
-        case "project":
-            names = (memory.project,)
-        case "organization":
-            names = (memory.organization,)
-        case _:
-            names = ()
-    return Audience(memory.namespace, memory.user, memory.scope, names)
+    names = {getattr(memory, _OWNERS[memory.scope])} if memory.scope in _OWNERS else set()
+    if memory.scope == "agent-shared":
+        names.update(memory.shared_with)
+    return Audience(memory.namespace, memory.user, memory.scope, tuple(sorted(names)))
 
 
 def may_read(reader: MemoryReader, audience: Audience) -> bool:
@@ -222,12 +217,8 @@ def checked(memory: Memory) -> Memory:
         )
     if memory.trust not in TRUSTS:
         raise UsageError(f"unknown trust: {memory.trust[:40]}", hint="use one of " + ", ".join(TRUSTS))
-    owners = {
-        "agent-private": memory.agent, "agent-shared": memory.agent, "session": memory.session,
-        "project": memory.project, "organization": memory.organization, "global": "all",
-    }  # fmt: skip
-    if not owners[memory.scope]:
-        owner = memory.scope.partition("-")[0]
+    owner = _OWNERS.get(memory.scope)
+    if owner and not getattr(memory, owner):
         raise UsageError(f"the scope {memory.scope} needs an owner", hint=f"say which {owner} is meant")
     if len(msgspec.json.encode(memory.metadata)) > METADATA_BYTES_MAX:
         raise UsageError(
@@ -307,9 +298,9 @@ def tombstone(memory: Memory, at: str, reason: str) -> Memory:
     )  # fmt: skip
 
 
-def worth(memory: Memory, age_days: float, half_life_days: float = 90.0) -> float:
+def worth(memory: Memory, age_days: float) -> float:
     """How valuable a memory still is. The value halves with time, and grows with votes, trust and recalls."""
-    fresh = 0.5 ** (max(0.0, age_days) / half_life_days)
+    fresh = 0.5 ** (max(0.0, age_days) / HALF_LIFE_DAYS)
     trust = {"user": 1.0, "agent": 0.8, "transcript": 0.6, "imported": 0.6}.get(memory.trust, 0.5)
     return float(max(0.0, fresh * trust * (1.0 + memory.effectiveness) + 0.02 * min(memory.recalled, 10)))
 

@@ -68,6 +68,12 @@ class SessionNeighbours(Value):
     """The direct neighbours before and after it, then those at distance two, and so on."""
 
 
+Neighbours = dict[int, SessionNeighbours]
+"""By the numbers of memories."""
+Pairs = list[tuple[int, float]]
+"""(number, cosine) of memories, the nearest first."""
+
+
 class ScoredMemory(Value):
     """A memory's score in the ranking, and its parts."""
 
@@ -87,7 +93,7 @@ def text_scores(asked: Sequence[str], found: Texts) -> dict[int, tuple[float, fl
 
     The share is weighted by how rare the words are. A date without any memory is ignored.
     """
-    total = max(found.total, len(found.hits), 1)
+    total = max(found.total, len(found.hits))
     weights = [
         math.log(1 + (total - min(n, total) + 0.5) / (n + 0.5)) if n or word[:1] != MARK else 0.0
         for word, n in zip(asked, found.counts, strict=False)

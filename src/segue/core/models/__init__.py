@@ -1,4 +1,4 @@
-"""Optional models: what one is asked, what of its answer is borne out, what it may cost.
+"""Optional models: what one is asked, which parts of its answer are supported, and what it may cost.
 
 Nothing here calls a model.
 """

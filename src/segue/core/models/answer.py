@@ -1,21 +1,20 @@
-"""Answers of models as values, whatever came: JSON, JSON in prose, JSON that was cut off, or nothing.
+"""The values in models' answers, whatever these are: JSON, JSON in prose, JSON that was cut off, or nothing.
 
-Where an endpoint cannot hold its model to a schema, what it sends is searched for the first object or list
-that can be read; of one that was cut off, the elements that are whole are taken. Nothing here raises, and no
-answer costs more time than its length.
+Where an endpoint cannot enforce a schema, its answer is searched for the first object or list that can be
+parsed; of one that was cut off, the complete elements are taken. Nothing here raises, and the time taken is
+linear in the length of the answer.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from ..base.json_prefix import decode_prefix
 from ..base.lazy import regex
 
 CHARS_MAX = 64_000
 DEPTH_MAX = 40
 _BRACE = regex(r"[{\[]")
-_raw = json.JSONDecoder(strict=False).raw_decode
 
 
 def value_of(text: str) -> Any:
@@ -34,23 +33,16 @@ def value_of(text: str) -> Any:
 
 def _decoded(text: str, start: int) -> Any:
     try:
-        return _raw(text, start)[0]
+        return decode_prefix(text, start)[0]
     except (ValueError, RecursionError):
         return None
-
-
-def rows_of(text: str, key: str) -> list[Any]:
-    """The list under a key of the object in a text, or the list that the text is; as much as is whole."""
-    value = value_of(text)
-    rows = value.get(key) if isinstance(value, dict) else value
-    return rows if isinstance(rows, list) else []
 
 
 _KEY = regex(r'"(\w{1,40})"\s*:\s*\[')
 
 
 def _salvaged(text: str, start: int) -> dict[str, list[Any]] | None:
-    """Of an object that was cut off: its lists, with the elements that are whole."""
+    """The lists of an object that was cut off, with their complete elements."""
     found: dict[str, list[Any]] = {}
     place = start
     while len(found) < DEPTH_MAX and (match := _KEY.search(text, place)):
@@ -68,7 +60,7 @@ def _elements(text: str, place: int) -> tuple[list[Any], int]:
         if place >= len(text) or text[place] == "]":
             return rows, place + 1
         try:
-            row, place = _raw(text, place)
+            row, place = decode_prefix(text, place)
         except (ValueError, RecursionError):
             return rows, place + 1
         rows.append(row)

@@ -1,10 +1,10 @@
-"""Grounding: what a model said of a transcript, held to the transcript.
+"""Grounding: checking what a model said about a transcript against that transcript.
 
-A claim names the steps or files that it rests on and is kept only if they were among what the model was
-given, if every word of weight in it stands in them, in their order and with their sense, and if nothing that
-was observed speaks against it: a check that failed, an item that is not finished. Everything else is dropped
-and counted, with the reason. What is kept is as trusted as the least trusted voice that it rests on.
-Whatever a model sends, this neither raises nor lets it through on trust.
+A claim names the steps or files that it rests on. It is kept only if the model was given these, if they
+contain every significant word of the claim in the same order and sense, and if nothing that was observed
+contradicts it, such as a check that failed or an item that is not finished. Every other claim is dropped and
+counted, with the reason. What is kept is as trusted as the least trusted voice that it rests on. Whatever a
+model sends, nothing here raises, and nothing is accepted unchecked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..brief.page import plain
 from ..memories.stem import stem
 from ..runs import sentences
 from ..runs.identifiers import NAME, is_name
-from ..runs.words import COMMON
+from ..runs.sentences import COMMON
 
 CLAIMS_MAX = 12
 CHARS_MIN, CHARS_MAX = 12, 280
@@ -72,7 +72,7 @@ class ObservedFacts(Value):
 
 
 def observed(shown: BriefFacts) -> ObservedFacts:
-    """The facts of a picture that no claim may contradict."""
+    """What was observed, of all the facts of a brief: no claim may contradict it."""
     return ObservedFacts(
         finished=(*shown.plan_done, *(commit.subject for commit in shown.tree.commits)),
         unfinished=tuple(task.text for task in shown.plan),
@@ -80,9 +80,7 @@ def observed(shown: BriefFacts) -> ObservedFacts:
     )
 
 
-def ground(
-    claims: Iterable[Any], sources: Sequence[ClaimSource], facts: ObservedFacts, kinds: Sequence[str] = KINDS
-) -> Grounded:
+def ground(claims: Iterable[Any], sources: Sequence[ClaimSource], facts: ObservedFacts) -> Grounded:
     """Which of these claims hold, and why the others do not."""
     known = {source.id: source for source in sources}
     kept: list[Claim] = []
@@ -91,7 +89,7 @@ def ground(
         if place >= 4 * CLAIMS_MAX:
             dropped.append(Dropped("too many"))
             break
-        claim, reason = _judged(raw, known, facts, kinds)
+        claim, reason = _judged(raw, known, facts)
         if claim is not None and len(kept) >= CLAIMS_MAX:
             claim, reason = None, "too many"
         if claim is not None and any(_key(claim.text) == _key(one.text) for one in kept):
@@ -104,19 +102,17 @@ def ground(
 
 
 def holds(claim: Claim, facts: ObservedFacts) -> bool:
-    """Does nothing that was observed since speak against it?"""
+    """Whether nothing that was observed since contradicts a claim."""
     return not _contradiction(claim.kind, claim.text, facts)
 
 
-def _judged(
-    raw: Any, known: dict[str, ClaimSource], facts: ObservedFacts, kinds: Sequence[str]
-) -> tuple[Claim | None, str]:
+def _judged(raw: Any, known: dict[str, ClaimSource], facts: ObservedFacts) -> tuple[Claim | None, str]:
     if not isinstance(raw, dict):
         return None, "wrong type"
     kind, text, named = raw.get("kind"), raw.get("text"), raw.get("evidence")
     if not isinstance(kind, str) or not isinstance(text, str) or not isinstance(named, list):
         return None, "wrong type"
-    if kind not in kinds:
+    if kind not in KINDS:
         return None, "unknown kind"
     text = plain(" ".join(text[: 4 * CHARS_MAX].split()))
     if not CHARS_MIN <= len(text) <= CHARS_MAX:
@@ -160,11 +156,12 @@ _ORDERS = regex(
 
 
 def gives_orders(text: str) -> bool:
-    """Does a text talk to whoever reads it, or carry what nobody should run on its word?"""
+    """Whether a text gives orders to its reader, or contains a command that nobody should run because of
+    it."""
     return sentences.gives_orders(text) or _ORDERS.search(text) is not None
 
 
-# -- does it stand in what it names?
+# -- is it supported by what it names?
 
 _PATH = regex(r"[\w.~-]*(?:/[\w.~-]+)+/?|\b[\w-]+\.[a-z][a-z0-9]{0,4}\b")
 _NUMBER = regex(r"(?<![\w.])\d+(?:[.,:]\d+)*%?(?![\w])")
@@ -192,7 +189,7 @@ _GLUE = frozenset(
 
 
 def _stems(text: str) -> list[str]:
-    """The words of weight, in order."""
+    """The significant words, as stems and in order."""
     found = []
     for match in _WORD.finditer(text.lower()):
         word = stem(match.group().replace("’", "'"))
@@ -202,7 +199,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _unsupported(text: str, cited: Sequence[ClaimSource]) -> str:
-    """Why what is named does not bear a text out; empty if it does."""
+    """Why the sources that a claim names do not support its text; empty if they do."""
     whole = "\n".join(source.text for source in cited)
     low = whole.lower()
     spoken = "\n".join(source.text for source in cited if source.voice in SPEAKS).lower()
@@ -230,7 +227,7 @@ def _unsupported(text: str, cited: Sequence[ClaimSource]) -> str:
 
 
 def _exact(text: str) -> list[str]:
-    """What must stand there letter by letter: paths, addresses, commands, identifiers, numbers."""
+    """What a source must contain letter by letter: paths, addresses, commands, identifiers, numbers."""
     found = _addresses(text)
     bare = _URL.sub(" ", text)
     found += _TICKED.findall(bare)
@@ -245,7 +242,7 @@ def _addresses(text: str) -> list[str]:
 
 
 def _occurs(exact: str, text: str) -> bool:
-    """Does it stand there by itself, not as a part of something longer?"""
+    """Whether a text contains a word by itself, not as a part of something longer."""
     at = text.find(exact)
     while at >= 0:
         before, behind = text[at - 1 : at] if at else "", text[at + len(exact) : at + len(exact) + 1]
@@ -260,7 +257,7 @@ def _joins(letter: str) -> bool:
 
 
 def _nearest(said: Sequence[str], cited: Sequence[ClaimSource]) -> str:
-    """The sentence, or the two, in what is named that has most of these words."""
+    """The sentence, or pair of sentences, in the sources that has most of these words."""
     wanted = set(said)
     best, most = "", (-1, 0)
     for source in cited:
@@ -275,12 +272,12 @@ def _nearest(said: Sequence[str], cited: Sequence[ClaimSource]) -> str:
 
 
 def _in_order(said: Sequence[str], there: Sequence[str]) -> bool:
-    """Is the one found in the other, each word behind the one before?"""
+    """Whether all words of the one occur in the other, in the same order."""
     left = iter(there)
     return all(any(word == other for other in left) for word in said)
 
 
-# -- does something that was observed speak against it?
+# -- does something that was observed contradict it?
 
 _FINISHED = regex(
     r"\b(?:done|complete[ds]?|completely|finish\w*|pass(?:es|ed|ing)?|green|verified|works?|working|ready|"
@@ -292,7 +289,7 @@ _PROOF = regex(r"\b(?:pass\w*|green|verified|works?|working|proven|tests?|checks
 
 
 def _contradiction(kind: str, text: str, facts: ObservedFacts) -> str:
-    """What was observed that speaks against a text; empty if nothing does."""
+    """What was observed that contradicts a text; empty if nothing does."""
     claims_end = _FINISHED.search(text) is not None and _NOT.search(text) is None
     if claims_end:
         if any(_about(text, item) for item in facts.unfinished):
@@ -307,6 +304,6 @@ def _contradiction(kind: str, text: str, facts: ObservedFacts) -> str:
 
 
 def _about(text: str, item: str) -> bool:
-    """Does a text speak of an item: most of the item's words?"""
+    """Whether a text is about an item, that is, contains most of the item's words."""
     wanted = {word for word in _stems(item) if word not in COMMON}
     return bool(wanted) and len(wanted & set(_stems(text))) >= 0.6 * len(wanted)

@@ -1,7 +1,7 @@
 """A plan that is proposed: items, features with checks, risks. Nothing in it counts until it is accepted.
 
 What a model proposes is held to the repository: a check must be a command that is known there, a covered
-path must match something. What does not is taken out and counted. A person may edit all of it.
+path must match something. Whatever fails that is removed and counted. A person may edit all of it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PlanDraft(Value, forbid_unknown_fields=True):
 
 
 class ProjectFacts(Value):
-    """What is known of the place: its files and the commands that check it."""
+    """What is known of the project: its files and the commands that check it."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def schema() -> dict[str, Any]:
 
 
 def proposed(value: Any, task: str, repository: ProjectFacts) -> tuple[PlanDraft, dict[str, int]]:
-    """What of a model's plan can stand, and how much was taken out, by reason."""
+    """The usable parts of a model's plan, and how many were removed, by reason."""
     out: Counter[str] = Counter()
     raw = value if isinstance(value, dict) else {}
     items = _lines(raw.get("items"), ITEMS_MAX, out)
@@ -147,7 +147,7 @@ def _counted(command: str, repository: ProjectFacts, out: Counter[str]) -> bool:
 
 
 def known(command: str, repository: ProjectFacts) -> bool:
-    """Is it a command of the repository, or one of them on paths that are there?"""
+    """Whether it is a command of the repository, or one of them applied to paths that exist."""
     if set(command) & _SHELL:
         return False
     words = _words(command)
@@ -168,7 +168,7 @@ def _words(command: str) -> list[str]:
 
 
 def matches(glob: str, files: Iterable[str]) -> bool:
-    """Does a glob cover anything?"""
+    """Whether a glob matches any file."""
     if glob.startswith(("/", "..")) or "/../" in glob:
         return False
     folder = glob.rstrip("/") + "/"

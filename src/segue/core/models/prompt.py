@@ -1,9 +1,9 @@
-"""What a model is asked, and with what: the digest's facts and chosen excerpts, within so many bytes.
+"""What a model is asked, and what it is sent: the digest's facts and chosen excerpts, within a size limit.
 
 Excerpts are taken while a transcript is read, from all of it: the user's words, what the agent said of
-choices and causes, what failed. Each stands under the number of its step, which is what a claim must name.
-All of it is data between two lines that no text inside can repeat, since they hold its hash; what to do
-stands outside.
+choices and causes, what failed. Each is labelled with the number of its step, which a claim must name. All of
+it is data between two lines that no text inside can repeat, since they contain its hash; the instructions are
+outside.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from .spending import TOKEN_BYTES_MIN
 EXCERPT_CHARS = 700
 EXCERPTS_MAX = 400
 SENT_BYTES_MAX = 16_000
-SENT_BYTES_MIN = 400
 FORM_BYTES = 1_100  # of the schema and what surrounds it
 OUTPUT_TOKENS, OUTPUT_TOKENS_SHORT = 900, 256
 WINDOW_SHORT = 4_096
@@ -62,7 +61,7 @@ class Excerpts:
         self._kept: list[tuple[float, ClaimSource]] = []
 
     def take(self, step: Step) -> None:
-        """Look at a step; they are counted as a digest counts them."""
+        """Take the excerpt of a step, if it is worth one; steps are counted as a digest counts them."""
         self.steps += 1
         if isinstance(step, Rewind):
             self._take_back(step)
@@ -116,7 +115,7 @@ class Excerpts:
         return worth + 1.5 * source.at / max(1, self.steps)
 
     def chosen(self, room: int) -> list[ClaimSource]:
-        """Those that say most, as many as fit into so many bytes, in the order of their steps."""
+        """The most telling excerpts that fit into so many bytes, in the order of their steps."""
         taken: list[ClaimSource] = []
         for _, source in sorted(self._kept, key=lambda one: -self._value(*one)):
             cost = size(line_of(source)) + 1
@@ -192,22 +191,17 @@ WANTED = {
 
 
 def question(
-    purpose: str,
-    facts: str,
-    sources: Sequence[ClaimSource],
-    *,
-    claims_max: int = CLAIMS_MAX,
-    short: bool = False,
+    purpose: str, facts: str, sources: Sequence[ClaimSource], *, short: bool = False
 ) -> ModelQuestion:
     """The question for claims about these sources; ``short``: for a small window."""
     data = "\n".join([facts, "", *(line_of(source) for source in sources if source.voice != "fact")]).strip()
-    schema = claims_schema([source.id for source in sources], 4 if short else claims_max)
+    schema = claims_schema([source.id for source in sources], 4 if short else CLAIMS_MAX)
     tokens = OUTPUT_TOKENS_SHORT if short else OUTPUT_TOKENS
     return ModelQuestion(purpose, f"{WANTED[purpose]} {RULES}", fenced(data), schema, tokens)
 
 
 def fenced(data: str) -> str:
-    """Data between two lines that it cannot hold."""
+    """Data between two lines that cannot occur in it."""
     mark = hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()[:12]
     return f"--- data {mark} ---\n{data}\n--- end of data {mark} ---"
 
@@ -253,7 +247,7 @@ def room_for(window_tokens: int, purpose: str = "brief") -> int:
 
 
 def texts_as_sources(texts: Iterable[tuple[str, str, str]]) -> list[ClaimSource]:
-    """(id, voice, text) of whatever is no transcript, as sources."""
+    """Sources made of (id, voice, text), for what does not come from a transcript."""
     return [
         ClaimSource(id, voice, _clipped(text), at)
         for at, (id, voice, text) in enumerate(texts, 1)

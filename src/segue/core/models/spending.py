@@ -1,8 +1,8 @@
 """Spend: what asking a model may cost, what it did cost, and whether it still may.
 
-Pure. Before a call its ceiling is put down in the ledger of the day, and only if the caps of the call, the
+Pure. Before a call its ceiling is entered in the ledger of the day, and only if the caps of the call, the
 session and the day hold with it; after it, what was used. A ceiling that was never settled counts in full:
-the money may be gone. A price that is not known is the dearest there is.
+the money may be gone. An unknown price counts as the highest there is.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class DayLedger(Value):
         return sum(entry.cost for entry in self.entries)
 
     def of_session(self, session: str) -> float:
-        """What a session spent that day; nothing is asked of work without a session."""
+        """What a session spent that day; 0 for work without a session."""
         return sum(entry.cost for entry in self.entries if session and entry.session == session)
 
 
 def tokens_most(bytes_sent: int) -> int:
-    """At most so many tokens."""
+    """The most tokens that so many bytes can be."""
     return -(-bytes_sent // TOKEN_BYTES_MIN)
 
 
@@ -130,15 +130,15 @@ def fold(events: Iterable[Event]) -> DayLedger:
     return DayLedger(version, tuple(entries.values()))
 
 
-def refusal(wish: float, session: str, today: DayLedger, before: Iterable[DayLedger], caps: Caps) -> str:
+def refusal(cost_max: float, session: str, today: DayLedger, before: Iterable[DayLedger], caps: Caps) -> str:
     """Why a call of this ceiling may not be made; empty if it may."""
-    if not wish:
+    if not cost_max:
         return ""
-    if wish > caps.call + GRAIN:
-        return f"it may cost ${wish:.4f}; the cap of a call is ${caps.call:.2f}"
+    if cost_max > caps.call + GRAIN:
+        return f"it may cost ${cost_max:.4f}; the cap of a call is ${caps.call:.2f}"
     spent = today.of_session(session) + sum(one.of_session(session) for one in before)
-    if session and spent + wish > caps.session + GRAIN:
-        return f"the session has spent ${spent:.4f} of ${caps.session:.2f}, and it may cost ${wish:.4f}"
-    if today.total + wish > caps.day + GRAIN:
-        return f"today ${today.total:.4f} of ${caps.day:.2f} are spent, and it may cost ${wish:.4f}"
+    if session and spent + cost_max > caps.session + GRAIN:
+        return f"the session has spent ${spent:.4f} of ${caps.session:.2f}, and it may cost ${cost_max:.4f}"
+    if today.total + cost_max > caps.day + GRAIN:
+        return f"${today.total:.4f} of today's ${caps.day:.2f} are spent, and it may cost ${cost_max:.4f}"
     return ""

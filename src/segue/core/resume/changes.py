@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from msgspec.structs import replace
+
 from ..base.values import Value, count, iso
 from .lock_files import Bump
 from .scene import Dirty, Scene
@@ -241,15 +243,12 @@ def delta(
         submodules=tuple(one.path for one in history.changes if one.submodule),
         uncommitted=() if elsewhere else tuple(_uncommitted(then, now, history, beside.present)),
         notes=_notes(changed, beside),
-        features=beside.features,
-        memories=beside.memories,
-        events=beside.events,
-        locks=beside.locks,
-        runs=beside.runs,
+        **{name: getattr(beside, name) for name in ("features", "memories", "events", "locks", "runs")},
         stashed=then.git and now.git and bool(now.stash) and then.stash != now.stash and not elsewhere,
         unknown=tuple(dict.fromkeys(unknown)),
     )
-    return _with_suggestions(result)
+    suggestions = (*_about_tree(result), *_about_work(result), *_about_others(result))
+    return replace(result, suggestions=suggestions)
 
 
 def changes(then: Scene, now: Scene, history: CommitsBetween, present: Mapping[str, str]) -> Kinds:
@@ -390,13 +389,6 @@ def _became(then: Dirty, now: Dirty | None, change: FileChange | None, present: 
 
 
 # -- suggestions -----------------------------------------------------------------------------------
-
-
-def _with_suggestions(delta: Delta) -> Delta:
-    from msgspec.structs import replace
-
-    suggestions = [*_about_tree(delta), *_about_work(delta), *_about_others(delta)]
-    return replace(delta, suggestions=tuple(suggestions))
 
 
 def _named(paths: Sequence[str], most: int = 5) -> str:

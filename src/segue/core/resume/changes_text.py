@@ -24,7 +24,7 @@ COMMITS_LISTED_MAX = 10
 
 
 def away(seconds: float) -> str:
-    """How long, in words."""
+    """A length of time, in words."""
     for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= 2 * size or (size == 60 and seconds >= 60):
             return count(int(seconds // size), noun)
@@ -32,7 +32,7 @@ def away(seconds: float) -> str:
 
 
 def change_lines(delta: Delta) -> list[str]:
-    """The whole report: a heading, what changed, and behind `FIRST` what to do first."""
+    """The whole report: a heading, what changed, and after `FIRST` what to do first."""
     why = f" ({one_line(delta.reason)})" if delta.reason else ""
     lines = [f"since you left, {away(delta.away_seconds)} ago{why}"]
     if delta.derived:
@@ -70,7 +70,7 @@ def _tail(text: str) -> str:
 
 
 def _clean(line: str) -> str:
-    """The line with its indent, and nothing in it that steers a terminal."""
+    """The line with its indent, without anything that would control a terminal."""
     return line[: len(line) - len(line.lstrip())] + one_line(line).lstrip()
 
 

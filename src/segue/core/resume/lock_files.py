@@ -47,9 +47,7 @@ def plain_name(name: str) -> str:
 
 def packages(file: str, text: str) -> Packages:
     """The packages in a lock file, whose format is known by the file's name."""
-    read = _READERS.get(file.rpartition("/")[2])
-    if read is None and re.fullmatch(r"requirements[\w.-]*\.txt", file.rpartition("/")[2]):
-        read = _requirements
+    read = _reader_of(file)
     if read is None:
         return {}
     try:
@@ -64,8 +62,13 @@ def packages(file: str, text: str) -> Packages:
 
 def is_lock(path: str) -> bool:
     """Whether a file is a lock file whose format is known."""
+    return _reader_of(path) is not None
+
+
+def _reader_of(path: str) -> Callable[[str], Pairs] | None:
     name = path.rpartition("/")[2]
-    return name in _READERS or re.fullmatch(r"requirements[\w.-]*\.txt", name) is not None
+    named = re.fullmatch(r"requirements[\w.-]*\.txt", name)
+    return _requirements if named else _READERS.get(name)
 
 
 def bumps(then: Mapping[str, tuple[str, ...]], now: Mapping[str, tuple[str, ...]]) -> list[Bump]:

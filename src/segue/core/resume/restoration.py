@@ -17,8 +17,7 @@ import msgspec
 
 from ...errors import BudgetTooSmall, UsageError
 from ..base.token_estimate import Counter, estimate, estimate_line
-from ..base.values import Value, parse_digits
-from ..base.values import count as plural
+from ..base.values import Value, count as plural, parse_digits
 from ..brief.long_brief import Sheet
 from ..brief.page import plain
 from ..brief.passages import Passage
@@ -145,7 +144,7 @@ def restore(
     their order. ``count`` is the token counter of the model that will read the result.
     """
     counter = count or estimate
-    line_cost = estimate_line if count is None else _by_line(count)
+    line_cost = estimate_line if count is None else lambda line: counter(f"{line}\n")
     weights = {**PRIORITIES, **(priorities or {})}
     known = sorted(
         candidates, key=lambda one: (-weights.get(one.priority, 0.5) * one.value, one.kind, one.id)
@@ -165,10 +164,6 @@ def restore(
     loaded = {entry.item for entry in log if entry.status != "skipped"}
     restored = tuple(one.note for one in known if one.note and one.id in loaded)
     return Restoration(level, used, budget, budget - used, restored, tuple(notes), tuple(log), text)
-
-
-def _by_line(count: Counter) -> Counter:
-    return lambda line: count(f"{line}\n")
 
 
 # -- the brief

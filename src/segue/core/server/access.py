@@ -1,9 +1,9 @@
 """Who may do what on a server: keys, their roles, and the project that each is bound to.
 
-A key is a random token, shown once. What is kept of it is a hash, so that nobody who reads the tables can use
-it; its id, which is not secret, is the first part of the token and stands in logs and the audit. A project is
-a store of its own: what a key may reach is decided by the store that it is given, and what it may do there by
-its role. A key that is bound to an agent acts as that agent only.
+A key is a random token, shown once. Only its hash is stored, so that nobody who reads the tables can use it;
+its id, which is not secret, is the first part of the token and appears in logs and the audit. A project is a
+store of its own: the store that a key is given decides what it can reach, and its role what it may do there.
+A key that is bound to an agent acts as that agent only.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class KeyRecord(Value):
     role: str
     project: str
     agent: str = ""
-    """The only agent that it may act as; empty: any."""
+    """The only agent that it may act as; empty for any."""
     name: str = ""
     created: str = ""
     created_by: str = ""
     expires: str = ""
-    """Until when it holds; empty: for good."""
+    """Until when it is valid; empty for ever."""
     revoked: str = ""
     """When it was revoked."""
 
@@ -61,7 +61,7 @@ class Access(Value):
     agent: str = ""
 
     def demand(self, need: str) -> None:
-        """NotAllowed unless the role is as high as this."""
+        """Raise NotAllowed unless the role is at least this one."""
         if ROLES.index(self.role) < ROLES.index(need):
             raise NotAllowed(
                 f"this key has the role {self.role}, and this needs {need}",
@@ -91,11 +91,11 @@ class AuditLine(Value):
 
 
 class KeptResponse(Value):
-    """What a request was answered, for whoever asks the same again."""
+    """The response to a request, for when the same request comes again."""
 
     id: str
     request: str
-    """The hash of what was asked."""
+    """The hash of the request."""
     status: int
     type: str
     body: bytes
@@ -108,15 +108,17 @@ def token_of(id: str, secret: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """A text as it may stand in a log: of a token only its id."""
+    """A text as it may be logged: tokens are cut to their ids."""
     return _SECRET.sub(r"\1_***", text)
 
 
 def id_in(token: str) -> str:
-    """The id in a token; NotKnown if it has not the form of one."""
+    """The id in a token. Raises NotKnown if it does not look like a token."""
     found = _TOKEN.fullmatch(token)
     if found is None:
-        raise NotKnown("no key, or not one of this server", hint="give one with SEGUE_API_KEY")
+        raise NotKnown(
+            "no key was given, or this server does not know it", hint="give one with SEGUE_API_KEY"
+        )
     return found[1]
 
 
@@ -126,32 +128,37 @@ def hashed(token: str) -> str:
 
 
 def granted(record: KeyRecord | None, token: str, project: str, now: str) -> Access:
-    """What a token gives in a project (empty: its own); NotKnown and NotAllowed otherwise."""
+    """What a token gives access to in a project, by default its own. Raises NotKnown or NotAllowed."""
     same = hmac.compare_digest(record.hash if record else hashed(""), hashed(token))
     if record is None or not same:
-        raise NotKnown("no key, or not one of this server", hint="give one with SEGUE_API_KEY")
+        raise NotKnown(
+            "no key was given, or this server does not know it", hint="give one with SEGUE_API_KEY"
+        )
     state = record.state(now)
     if state != "live":
         raise NotKnown(f"this key is {state}", hint="ask an admin of the server for a new one")
     if record.project == ALL_PROJECTS:
         return Access(record.id, record.role, clean_project(project or DEFAULT_PROJECT), record.agent)
     if project and project != record.project:
-        raise NotAllowed(f"this key is not of project {project[:64]!r}", hint="leave Segue-Project out")
+        raise NotAllowed(
+            f"this key does not belong to project {project[:64]!r}", hint="leave Segue-Project out"
+        )
     return Access(record.id, record.role, record.project, record.agent)
 
 
 def clean_project(name: str) -> str:
-    """A project's name, if it can be one; it becomes a part of paths and of keys in tables."""
+    """The name, if it is valid as a project's; it becomes part of paths and of keys in tables. Raises
+    BadName."""
     if not _PROJECT.fullmatch(name):
         raise BadName(
             f"a project cannot be called {name[:64]!r}",
-            hint="letters, digits, dots, dashes and underscores, at most 64",
+            hint="use letters, digits, dots, dashes and underscores, at most 64 characters",
         )
     return name
 
 
 def clean_role(role: str) -> str:
-    """A role, if there is one of that name."""
+    """The role, if it exists. Raises UsageError."""
     if role not in ROLES:
         raise UsageError(f"unknown role: {role[:40]!r}", hint="one of " + ", ".join(ROLES))
     return role
@@ -162,7 +169,7 @@ def seconds_of(text: str) -> int:
     found = _EXPIRES.fullmatch(text.strip())
     seconds = int(found[1]) * _UNITS[found[2]] if found else 0
     if not 0 < seconds <= EXPIRES_SECONDS_MAX:
-        raise UsageError(f"not a time that a key can last: {text[:40]!r}", hint="for example 90d or 12h")
+        raise UsageError(f"a key cannot be valid for {text[:40]!r}", hint="for example 90d or 12h")
     return seconds
 
 
@@ -174,7 +181,8 @@ class Bucket(Value):
 
 
 def draw(bucket: Bucket | None, now: float, *, rate: float, burst: float) -> tuple[Bucket, float]:
-    """One request more: the bucket after it, and in how many seconds to come back (0: go on)."""
+    """Count one more request: the bucket after it, and in how many seconds to try again (0 if it may go
+    on)."""
     left = burst if bucket is None else min(burst, bucket.left + (now - bucket.at) * rate)
     if left >= 1:
         return Bucket(left - 1, now), 0.0

@@ -14,28 +14,10 @@ from .commands import Command, Create, Rewind, SaveAgent
 
 C = TypeVar("C", bound=Command)
 
-_MAY_BE_EMPTY = {
-    "reason",
-    "why",
-    "note",
-    "summary",
-    "status",
-    "position",
-    "note_id",
-    "note_title",
-    "file",
-    "cause",
-    "by",
-    "category",
-    "claim",
-    "covered",
-    "first",
-    "force",
-    "head",
-    "implemented_by",
-    "notes",
-    "source",
-}
+_MAY_BE_EMPTY = frozenset(
+    "reason why note summary status position note_id note_title file cause by category claim covered first "
+    "force head implemented_by notes source".split()
+)
 
 
 def clean_command(command: C, mask: Mask | None = None) -> C:

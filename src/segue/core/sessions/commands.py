@@ -16,10 +16,7 @@ from ..base.values import Value, count, parse_digits
 from ..features.verdict import gate
 from ..journal.event import Draft, Event, draft, read_body
 from . import events as ev
-from .command import Bodies as Bodies
-from .command import Command as Command
-from .command import Decides
-from .command import Refusal as Refusal
+from .command import Bodies as Bodies, Command as Command, Decides, Refusal as Refusal
 from .fold import fold_body
 from .rewind import difference
 from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of
@@ -285,11 +282,12 @@ def _move(state: SessionState, name: str, status: str, body: Any, *details: Any)
     return [] if text != name and _status(state, text) == status else [body(text, *details)]
 
 
-def _add(state: SessionState, c: Add) -> Bodies | Refusal:
-    text = resolve_item(state, c.item)
+def _changed(state: SessionState, name: str, body: Any, *statuses: str) -> Bodies | Refusal:
+    """The event about an item, if that has one of these statuses; that of an unknown item is empty."""
+    text = resolve_item(state, name)
     if isinstance(text, Refusal):
         return text
-    return [ev.ItemAdded(text)] if _status(state, text) in ("", "dropped") else []
+    return [body(text)] if _status(state, text) in statuses else []
 
 
 def _block(state: SessionState, c: Block) -> Bodies | Refusal:
@@ -305,13 +303,6 @@ def _block(state: SessionState, c: Block) -> Bodies | Refusal:
     return bodies
 
 
-def _unblock(state: SessionState, c: Unblock) -> Bodies | Refusal:
-    text = resolve_item(state, c.item)
-    if isinstance(text, Refusal):
-        return text
-    return [ev.ItemUnblocked(text)] if _status(state, text) in ("blocked", "") else []
-
-
 def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     text = c.question
     if text.startswith("#") and text[1:].isdecimal():
@@ -323,10 +314,6 @@ def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     if index >= 0 and state.questions[index].answer == c.answer:
         return []
     return [ev.Answered(text, c.answer)]
-
-
-def _ask(state: SessionState, c: Ask) -> Bodies:
-    return [] if find_question(state, c.text) >= 0 else [ev.Asked(c.text)]
 
 
 def _fail(state: SessionState, c: Fail) -> Bodies:
@@ -360,10 +347,6 @@ def _pause(state: SessionState, c: Pause) -> Bodies | Refusal:
     return [] if state.status == "paused" else [ev.SessionPaused(c.reason, c.cause)]
 
 
-def _resume(state: SessionState, c: Resume) -> Bodies | Refusal:
-    return [ev.Resumed()] if state.status in ("paused", "created") else []
-
-
 def _complete(state: SessionState, c: Complete) -> Bodies | Refusal:
     if state.status == "abandoned":
         return Refusal("session_over", f"session {state.id} was abandoned", "`segue undo` reopens it")
@@ -391,15 +374,15 @@ def _unknown_field(values: Mapping[str, Any], part: Any) -> Refusal | None:
 
 _DECIDERS: dict[type[Command], Any] = {
     Create: _create,
-    Add: _add,
+    Add: lambda s, c: _changed(s, c.item, ev.ItemAdded, "", "dropped"),
     Begin: lambda s, c: _move(s, c.item, "active", ev.ItemBegun, c.quiet),
     Done: lambda s, c: _move(s, c.item, "done", ev.ItemDone),
     Block: _block,
-    Unblock: _unblock,
+    Unblock: lambda s, c: _changed(s, c.item, ev.ItemUnblocked, "", "blocked"),
     Drop: lambda s, c: _move(s, c.item, "dropped", ev.ItemDropped, c.reason),
     Note: lambda s, c: [ev.Noted(c.text)],
     Decide: _decide,
-    Ask: _ask,
+    Ask: lambda s, c: [] if find_question(s, c.text) >= 0 else [ev.Asked(c.text)],
     Answer: _answer,
     Learn: lambda s, c: [ev.Learnt(c.text)],
     Fail: _fail,
@@ -417,7 +400,7 @@ _DECIDERS: dict[type[Command], Any] = {
     Mark: lambda s, c: [ev.Marked(c.name, c.note)],
     Rewind: _rewind,
     Pause: _pause,
-    Resume: _resume,
+    Resume: lambda s, c: [ev.Resumed()] if s.status in ("paused", "created") else [],
     Complete: _complete,
     Abandon: _abandon,
     Hand: lambda s, c: [ev.Handed(c.to, c.note)],

@@ -8,14 +8,14 @@ runs checks may issue them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from ..base.values import count, parse_digits
 from ..features import events as feature_events
 from ..features.checks import PERSON, Check
-from ..features.model import Feature
+from ..features.model import DEFINED, Feature
 from ..features.verdict import DECLARED, definition_of, steps_of, unchecked_steps
 from .command import Bodies, Command, Refusal
 from .state import SessionState
@@ -97,27 +97,17 @@ class ChangeFeature(_Signed):
         checks = self._checks(old, len(steps))
         if isinstance(checks, Refusal):
             return checks
-        new = replace(
-            old, steps=steps, checks=checks, covers=old.covers if self.covers is None else self.covers,
-            description=old.description if self.description is None else self.description,
-            category=old.category if self.category is None else self.category,
-        )  # fmt: skip
+        given = {name: value for name in DEFINED if (value := getattr(self, name)) is not None}
+        new = replace(old, **{**given, "steps": steps, "checks": checks})
         if new == old:
             return []
         if self.by != PERSON and old.by == PERSON and (weaker := _weaker(old, new)):
             return Refusal("refused", f"{self.id} was set by a person, and {weaker}", _ONLY_ADD)
-        return [
-            feature_events.FeatureChanged(
-                self.id,
-                new.description if new.description != old.description else None,
-                new.category if new.category != old.category else None,
-                list(steps) if steps != old.steps else None,
-                list(checks) if checks != old.checks else None,
-                list(new.covers) if new.covers != old.covers else None,
-                self.reason,
-                self.source,
-            )
-        ]
+        changed = {name: value for name in DEFINED if (value := getattr(new, name)) != getattr(old, name)}
+        lists: dict[str, Any] = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()
+        }
+        return [feature_events.FeatureChanged(self.id, **lists, reason=self.reason, source=self.source)]
 
     def _checks(self, old: Feature, steps: int) -> tuple[Check, ...] | Refusal:
         """The checks after the change. Those that were there before keep their author."""
@@ -199,7 +189,6 @@ class MoveFeature(Command):
 class AttestStep(Command):
     """Attest, with a name and a note, to a step that no check proves. The service fills in ``covered``."""
 
-    LOOKS = True
     WITNESSED: ClassVar[bool] = True
     feature: str
     step: str
@@ -234,7 +223,6 @@ class AttestStep(Command):
 
 
 class BeginChecks(Command):
-    LOOKS = True
     WITNESSED: ClassVar[bool] = True
     feature: str
     definition: str

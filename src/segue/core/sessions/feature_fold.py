@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..features import events as ev
 from ..features.checks import PERSON
 from ..features.evidence import passed, why_not
-from ..features.model import Attested, Feature, FeatureChange, Ran, Reported
+from ..features.model import DEFINED, Attested, Feature, FeatureChange, Ran, Reported
 from ..features.verdict import DECLARED, definition_of, steps_of, unchecked_steps
 from ..journal.event import Body
 from .state import SessionState
@@ -40,15 +40,9 @@ def _changed(state: SessionState, body: ev.FeatureChanged, stamp: Any) -> Change
     old = state.features.get(body.id)
     if old is None:
         return {}
-    new = replace(
-        old,
-        description=old.description if body.description is None else body.description,
-        category=old.category if body.category is None else body.category,
-        steps=old.steps if body.steps is None else tuple(body.steps),
-        checks=old.checks if body.checks is None else tuple(body.checks),
-        covers=old.covers if body.covers is None else tuple(body.covers),
-        by=PERSON if stamp.actor == PERSON else old.by,
-    )
+    given = {name: value for name in DEFINED if (value := getattr(body, name)) is not None}
+    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    new = replace(old, **changes, by=PERSON if stamp.actor == PERSON else old.by)
     if definition_of(new) != definition_of(old) or steps_of(new) != steps_of(old):
         new = _unproven(new, reported=Reported())
     change = FeatureChange(body.id, "; ".join(differences(old, new)), stamp.actor, stamp.at, body.reason)

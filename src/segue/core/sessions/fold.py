@@ -9,35 +9,15 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from ..base.persistent_list import Rows
 from ..base.values import Value
 from ..journal.event import Body, Event, Gap, read_body
-from . import events as ev
+from . import events as ev, state as st
 from .feature_fold import HANDLERS as _FEATURE_HANDLERS
-from .state import (
-    IDLE_SECONDS,
-    LIFE_FIELDS,
-    AgentState,
-    Decision,
-    Finding,
-    Focus,
-    Handing,
-    Item,
-    Mark,
-    NoteUse,
-    Question,
-    SessionState,
-    Thread,
-    Trouble,
-    find_question,
-    find_trouble,
-    key,
-    key_of,
-)
 
 
 class EnvelopeFacts(Value, gc=False):
@@ -49,15 +29,18 @@ class EnvelopeFacts(Value, gc=False):
 
 
 Changes = dict[str, Any]
-_Handler = Callable[[SessionState, Any, EnvelopeFacts], Changes]
+_R = TypeVar("_R", st.Question, st.Trouble)
+_Handler = Callable[[st.SessionState, Any, EnvelopeFacts], Changes]
 
 
-def fold(state: SessionState, event: Event) -> SessionState:
+def fold(state: st.SessionState, event: Event) -> st.SessionState:
     """The state after an event."""
     return fold_body(state, read_body(event), version=event.version, at=event.at, actor=event.actor)
 
 
-def fold_body(state: SessionState, body: Body | None, *, version: int, at: str, actor: str) -> SessionState:
+def fold_body(
+    state: st.SessionState, body: Body | None, *, version: int, at: str, actor: str
+) -> st.SessionState:
     """``fold`` for a body that is already decoded. None stands for an unknown kind."""
     if body is None:
         changes: Changes = {"unknown": state.unknown + 1}
@@ -69,7 +52,7 @@ def fold_body(state: SessionState, body: Body | None, *, version: int, at: str, 
         changes["updated"] = at
         if state.status == "active" and at[:19] != updated[:19]:
             gap = _seconds(updated, at)
-            if gap <= IDLE_SECONDS:
+            if gap <= st.IDLE_SECONDS:
                 changes["active_seconds"] = state.active_seconds + gap
     return replace(state, version=version, **changes)
 
@@ -99,17 +82,17 @@ def _with(indexes: tuple[int, ...], index: int) -> tuple[int, ...]:
     return tuple(longer)
 
 
-def _move(state: SessionState, text: str, status: str, at: str, reason: str = "") -> Changes:
-    item_key = key(text)
-    index = state.items.find(item_key, key_of)
+def _move(state: st.SessionState, text: str, status: str, at: str, reason: str = "") -> Changes:
+    item_key = st.key(text)
+    index = state.items.find(item_key, st.key_of)
     if index < 0:
         index, was = len(state.items), ""
         own_key = "" if item_key == text else item_key
-        items = state.items.append_keyed(item_key, Item(text, status, at, reason, own_key), key_of)
+        items = state.items.append_keyed(item_key, st.Item(text, status, at, reason, own_key), st.key_of)
     else:
         old = state.items[index]
         was = old.status
-        items = state.items.replace(index, Item(old.text, status, at, reason, old.key))
+        items = state.items.replace(index, st.Item(old.text, status, at, reason, old.key))
     changes: Changes = {"items": items}
     if was == status:
         return changes
@@ -124,117 +107,94 @@ def _move(state: SessionState, text: str, status: str, at: str, reason: str = ""
     return changes
 
 
-def _created(state: SessionState, body: ev.Created, event: EnvelopeFacts) -> Changes:
+def _created(state: st.SessionState, body: ev.Created, event: EnvelopeFacts) -> Changes:
     return {
         "id": body.id, "goal": body.goal, "organization": body.organization, "project": body.project,
         "project_name": body.project_name, "type": body.type, "status": "created", "created": event.at,
     }  # fmt: skip
 
 
-def _imported(state: SessionState, body: ev.Imported, event: EnvelopeFacts) -> Changes:
-    names = (*LIFE_FIELDS, "created", "active_seconds")
+def _imported(state: st.SessionState, body: ev.Imported, event: EnvelopeFacts) -> Changes:
+    names = (*st.LIFE_FIELDS, "created", "active_seconds")
     return {k: v for k, v in _known(state, body.lifecycle).items() if k in names}
 
 
-def _described(state: SessionState, body: ev.Described, event: EnvelopeFacts) -> Changes:
-    changes: Changes = {}
-    if body.goal is not None:
-        changes["goal"] = body.goal
-    if body.summary is not None:
-        changes["summary"] = body.summary
-    return changes
+def _described(state: st.SessionState, body: ev.Described, event: EnvelopeFacts) -> Changes:
+    return {name: text for name in ("goal", "summary") if (text := getattr(body, name)) is not None}
 
 
-def _completed(state: SessionState, body: ev.Completed, event: EnvelopeFacts) -> Changes:
+def _completed(state: st.SessionState, body: ev.Completed, event: EnvelopeFacts) -> Changes:
     changes: Changes = {"status": "completed", "ended": event.at}
     if body.summary:
         changes["summary"] = body.summary
     return changes
 
 
-def _begun(state: SessionState, body: ev.ItemBegun, event: EnvelopeFacts) -> Changes:
+def _begun(state: st.SessionState, body: ev.ItemBegun, event: EnvelopeFacts) -> Changes:
     changes = _move(state, body.text, "active", event.at)
-    if not body.quiet:
-        changes["last_action"] = body.text
-    return changes
+    return changes if body.quiet else changes | {"last_action": body.text}
 
 
-def _done(state: SessionState, body: ev.ItemDone, event: EnvelopeFacts) -> Changes:
-    changes = _move(state, body.text, "done", event.at)
-    changes["last_action"] = body.text
-    return changes
-
-
-def _decided(state: SessionState, body: ev.Decided, event: EnvelopeFacts) -> Changes:
+def _decided(state: st.SessionState, body: ev.Decided, event: EnvelopeFacts) -> Changes:
     metrics = state.metrics
     return {
-        "decisions": state.decisions.append(Decision(body.text, body.why, event.at, event.actor)),
+        "decisions": state.decisions.append(st.Decision(body.text, body.why, event.at, event.actor)),
         "metrics": replace(metrics, decisions_made=metrics.decisions_made + 1),
     }
 
 
-def _asked(state: SessionState, body: ev.Asked, event: EnvelopeFacts) -> Changes:
+def _asked(state: st.SessionState, body: ev.Asked, event: EnvelopeFacts) -> Changes:
     metrics = state.metrics
-    question_key = key(body.text)
-    question = Question(body.text, event.at, key="" if question_key == body.text else question_key)
     return {
-        "questions": state.questions.append_keyed(question_key, question, key_of),
+        "questions": _appended(state.questions, st.Question(body.text, event.at)),
         "metrics": replace(metrics, questions_asked=metrics.questions_asked + 1),
     }
 
 
-def _answered(state: SessionState, body: ev.Answered, event: EnvelopeFacts) -> Changes:
-    index = find_question(state, body.text)
+def _appended(rows: Rows[_R], row: _R) -> Rows[_R]:
+    """The rows with one more, which gets its key."""
+    row_key = st.key(row.text)
+    return rows.append_keyed(row_key, row if row_key == row.text else replace(row, key=row_key), st.key_of)
+
+
+def _answered(state: st.SessionState, body: ev.Answered, event: EnvelopeFacts) -> Changes:
+    index = st.find_question(state, body.text)
     if index < 0:
-        question_key = key(body.text)
-        row = Question(
-            body.text, event.at, body.answer, event.at, "" if question_key == body.text else question_key
-        )
-        return {"questions": state.questions.append_keyed(question_key, row, key_of)}
-    old = state.questions[index]
-    row = Question(old.text, old.at, body.answer, event.at, old.key)
+        row = st.Question(body.text, event.at, body.answer, event.at)
+        return {"questions": _appended(state.questions, row)}
+    row = replace(state.questions[index], answer=body.answer, answered_at=event.at)
     return {"questions": state.questions.replace(index, row)}
 
 
-def _pending_refused(state: SessionState, body: ev.PendingRefused, event: EnvelopeFacts) -> Changes:
-    return _error_seen(state, ev.ErrorSeen(f"not kept: {body.what} ({body.reason})"), event)
-
-
-def _error_seen(state: SessionState, body: ev.ErrorSeen, event: EnvelopeFacts) -> Changes:
-    index = find_trouble(state, body.text)
-    if index >= 0:
-        old = state.troubles[index]
-        return {"troubles": state.troubles.replace(index, Trouble(old.text, event.at, key=old.key))}
-    error_key = key(body.text)
-    row = Trouble(body.text, event.at, key="" if error_key == body.text else error_key)
-    return {"troubles": state.troubles.append_keyed(error_key, row, key_of)}
-
-
-def _error_solved(state: SessionState, body: ev.ErrorSolved, event: EnvelopeFacts) -> Changes:
-    index = find_trouble(state, body.text)
+def _error_seen(state: st.SessionState, body: ev.ErrorSeen, event: EnvelopeFacts) -> Changes:
+    index = st.find_trouble(state, body.text)
     if index < 0:
-        error_key = key(body.text)
-        row = Trouble(
-            body.text, event.at, body.solution, event.at, "" if error_key == body.text else error_key
-        )
-        return {"troubles": state.troubles.append_keyed(error_key, row, key_of)}
+        return {"troubles": _appended(state.troubles, st.Trouble(body.text, event.at))}
     old = state.troubles[index]
-    row = Trouble(old.text, old.at, body.solution, event.at, old.key)
+    return {"troubles": state.troubles.replace(index, st.Trouble(old.text, event.at, key=old.key))}
+
+
+def _error_solved(state: st.SessionState, body: ev.ErrorSolved, event: EnvelopeFacts) -> Changes:
+    index = st.find_trouble(state, body.text)
+    if index < 0:
+        row = st.Trouble(body.text, event.at, body.solution, event.at)
+        return {"troubles": _appended(state.troubles, row)}
+    row = replace(state.troubles[index], solution=body.solution, solved_at=event.at)
     return {"troubles": state.troubles.replace(index, row)}
 
 
-def _thread(state: SessionState, body: ev.ThreadMoved, event: EnvelopeFacts) -> Changes:
+def _thread(state: st.SessionState, body: ev.ThreadMoved, event: EnvelopeFacts) -> Changes:
     old = state.threads.get(body.topic)
     notes = tuple(dict.fromkeys((*(old.notes if old else ()), *body.notes)))
-    thread = Thread(body.topic, body.status, event.at, notes)
+    thread = st.Thread(body.topic, body.status, event.at, notes)
     return {"threads": {**state.threads, body.topic: thread}}
 
 
-def _notes_loaded(state: SessionState, body: ev.NotesLoaded, event: EnvelopeFacts) -> Changes:
+def _notes_loaded(state: st.SessionState, body: ev.NotesLoaded, event: EnvelopeFacts) -> Changes:
     notes = dict(state.notes)
     for note in body.ids:
-        old = notes.get(note, NoteUse())
-        notes[note] = NoteUse(old.count + 1, event.at, body.paths.get(note, old.path))
+        old = notes.get(note, st.NoteUse())
+        notes[note] = st.NoteUse(old.count + 1, event.at, body.paths.get(note, old.path))
     context = state.context
     tokens = context.total_tokens_loaded + body.tokens
     if not _fits(tokens):
@@ -262,11 +222,7 @@ def _known(part: Any, values: dict[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _context(state: SessionState, body: ev.ContextNoted, event: EnvelopeFacts) -> Changes:
-    return {"context": replace(state.context, **_known(state.context, body.values))}
-
-
-def _counted(state: SessionState, body: ev.Counted, event: EnvelopeFacts) -> Changes:
+def _counted(state: st.SessionState, body: ev.Counted, event: EnvelopeFacts) -> Changes:
     totals: dict[str, Any] = {}
     for name, increment in body.counts.items():
         if name in state.metrics.__struct_fields__ and isfinite(increment):
@@ -277,12 +233,12 @@ def _counted(state: SessionState, body: ev.Counted, event: EnvelopeFacts) -> Cha
     return {"metrics": replace(state.metrics, **totals)}
 
 
-def _budget_set(state: SessionState, body: ev.BudgetSet, event: EnvelopeFacts) -> Changes:
+def _budget_set(state: st.SessionState, body: ev.BudgetSet, event: EnvelopeFacts) -> Changes:
     values = {name: getattr(body, name) for name in body.__struct_fields__}
     return {"budget": replace(state.budget, **{k: v for k, v in values.items() if v is not None})}
 
 
-def _budget_spent(state: SessionState, body: ev.BudgetSpent, event: EnvelopeFacts) -> Changes:
+def _budget_spent(state: st.SessionState, body: ev.BudgetSpent, event: EnvelopeFacts) -> Changes:
     changes = _counted(state, ev.Counted({"estimated_cost": body.cost}), event)
     total = state.budget.tokens_used + body.tokens
     if _fits(total):
@@ -290,14 +246,14 @@ def _budget_spent(state: SessionState, body: ev.BudgetSpent, event: EnvelopeFact
     return changes
 
 
-def _agent_noted(state: SessionState, body: ev.AgentNoted, event: EnvelopeFacts) -> Changes:
-    old = state.agents.get(body.agent, AgentState())
+def _agent_noted(state: st.SessionState, body: ev.AgentNoted, event: EnvelopeFacts) -> Changes:
+    old = state.agents.get(body.agent, st.AgentState())
     values = {k: v for k, v in _known(old, body.values).items() if k not in ("pieces", "size", "saved_at")}
     return {"agents": {**state.agents, body.agent: replace(old, **values)}}
 
 
-def _agent_saved(state: SessionState, body: ev.AgentSaved, event: EnvelopeFacts) -> Changes:
-    old = state.agents.get(body.agent, AgentState())
+def _agent_saved(state: st.SessionState, body: ev.AgentSaved, event: EnvelopeFacts) -> Changes:
+    old = state.agents.get(body.agent, st.AgentState())
     pieces = list(old.pieces)
     for index, removed, added in body.splices:
         pieces[index : index + removed] = added
@@ -305,27 +261,19 @@ def _agent_saved(state: SessionState, body: ev.AgentSaved, event: EnvelopeFacts)
     return {"agents": {**state.agents, body.agent: new}}
 
 
-def _agent_dropped(state: SessionState, body: ev.AgentDropped, event: EnvelopeFacts) -> Changes:
-    return {"agents": {name: agent for name, agent in state.agents.items() if name != body.agent}}
-
-
-def _marked(state: SessionState, body: ev.Marked, event: EnvelopeFacts) -> Changes:
-    return {"marks": {**state.marks, body.name: Mark(event.version, event.at, body.note)}}
-
-
-def _handed(state: SessionState, body: ev.Handed, event: EnvelopeFacts) -> Changes:
+def _handed(state: st.SessionState, body: ev.Handed, event: EnvelopeFacts) -> Changes:
     action = f"handed to {body.to}" + (f": {body.note}" if body.note else "")
-    return {"handed": (*state.handed, Handing(body.to, body.note, event.at)), "last_action": action}
+    return {"handed": (*state.handed, st.Handing(body.to, body.note, event.at)), "last_action": action}
 
 
-def _rewound(state: SessionState, body: ev.Rewound, event: EnvelopeFacts) -> Changes:
+def _rewound(state: st.SessionState, body: ev.Rewound, event: EnvelopeFacts) -> Changes:
     from .rewind import apply
 
     changes = apply(state, body.patch)
     return changes | _indexes(changes.get("items", state.items), changes.get("done", state.done))
 
 
-def _indexes(items: Rows[Item], done: Rows[int]) -> Changes:
+def _indexes(items: Rows[st.Item], done: Rows[int]) -> Changes:
     """The fields of indexes, rebuilt from the items: a patch may be applied to another state than its own."""
     by_status: dict[str, list[int]] = {"next": [], "active": [], "blocked": [], "done": []}
     for index, item in enumerate(items):
@@ -333,14 +281,6 @@ def _indexes(items: Rows[Item], done: Rows[int]) -> Changes:
     finished = set(by_status["done"])
     in_order = dict.fromkeys([*(i for i in done if i in finished), *by_status["done"]])
     return {"done": Rows(in_order)} | {k: tuple(by_status[k]) for k in ("next", "active", "blocked")}
-
-
-def _gap(state: SessionState, body: Gap, event: EnvelopeFacts) -> Changes:
-    return {"gaps": (*state.gaps, (body.first, body.last))}
-
-
-def _focus(state: SessionState, body: ev.FocusSet, event: EnvelopeFacts) -> Changes:
-    return {"focus": Focus(body.note_id, body.note_title, body.file, body.position)}
 
 
 _HANDLERS: dict[type[Body], _Handler] = {
@@ -358,10 +298,10 @@ _HANDLERS: dict[type[Body], _Handler] = {
     ev.Described: _described,
     ev.Handed: _handed,
     ev.Rewound: _rewound,
-    Gap: _gap,
+    Gap: lambda s, b, e: {"gaps": (*s.gaps, (b.first, b.last))},
     ev.ItemAdded: lambda s, b, e: _move(s, b.text, "next", e.at),
     ev.ItemBegun: _begun,
-    ev.ItemDone: _done,
+    ev.ItemDone: lambda s, b, e: _move(s, b.text, "done", e.at) | {"last_action": b.text},
     ev.ItemBlocked: lambda s, b, e: _move(s, b.text, "blocked", e.at, b.reason),
     ev.ItemUnblocked: lambda s, b, e: _move(s, b.text, "next", e.at),
     ev.ItemDropped: lambda s, b, e: _move(s, b.text, "dropped", e.at, b.reason),
@@ -369,21 +309,21 @@ _HANDLERS: dict[type[Body], _Handler] = {
     ev.Decided: _decided,
     ev.Asked: _asked,
     ev.Answered: _answered,
-    ev.Learnt: lambda s, b, e: {"findings": s.findings.append(Finding(b.text, e.at, e.actor))},
+    ev.Learnt: lambda s, b, e: {"findings": s.findings.append(st.Finding(b.text, e.at, e.actor))},
     ev.ErrorSeen: _error_seen,
     ev.ErrorSolved: _error_solved,
-    ev.PendingRefused: _pending_refused,
+    ev.PendingRefused: lambda s, b, e: _error_seen(s, ev.ErrorSeen(f"not kept: {b.what} ({b.reason})"), e),
     ev.ThreadMoved: _thread,
-    ev.FocusSet: _focus,
+    ev.FocusSet: lambda s, b, e: {"focus": st.Focus(b.note_id, b.note_title, b.file, b.position)},
     ev.NotesLoaded: _notes_loaded,
     ev.ChangesSeen: lambda s, b, e: {"changes": tuple(b.changes)},
-    ev.ContextNoted: _context,
+    ev.ContextNoted: lambda s, b, e: {"context": replace(s.context, **_known(s.context, b.values))},
     ev.Counted: _counted,
     ev.BudgetSet: _budget_set,
     ev.BudgetSpent: _budget_spent,
     ev.AgentNoted: _agent_noted,
     ev.AgentSaved: _agent_saved,
-    ev.AgentDropped: _agent_dropped,
-    ev.Marked: _marked,
+    ev.AgentDropped: lambda s, b, e: {"agents": {k: v for k, v in s.agents.items() if k != b.agent}},
+    ev.Marked: lambda s, b, e: {"marks": {**s.marks, b.name: st.Mark(e.version, e.at, b.note)}},
     **_FEATURE_HANDLERS,
 }  # fmt: skip

@@ -6,7 +6,7 @@ by its old number. Whether a holder's process is still alive is passed in by the
 
 from __future__ import annotations
 
-import msgspec
+from msgspec.structs import asdict, replace
 
 from ..base.values import Value
 from ..journal.event import Event, read_body
@@ -44,28 +44,14 @@ def fold(state: HoldState, event: Event) -> HoldState:
     holders = state.holders
     fence = state.fence
     if isinstance(body, ev.HoldTaken):
-        new = Holder(
-            body.holder,
-            body.run,
-            body.host,
-            body.pid,
-            body.pid_start,
-            body.fence,
-            event.at,
-            body.until,
-            body.share,
-        )
+        new = Holder(**asdict(body), since=event.at)
         others = tuple(h for h in holders if h.run != body.run) if body.share else ()
         holders, fence = (*others, new), max(fence, body.fence)
     elif isinstance(body, ev.HoldRenewed):
-        holders = tuple(_renewed(h, body.until) if h.run == body.run else h for h in holders)
+        holders = tuple(replace(h, until=body.until) if h.run == body.run else h for h in holders)
     elif isinstance(body, ev.HoldReleased):
         holders = tuple(h for h in holders if h.run != body.run)
     return HoldState(event.version, fence, holders)
-
-
-def _renewed(holder: Holder, until: str) -> Holder:
-    return msgspec.structs.replace(holder, until=until)
 
 
 def in_force(state: HoldState, *, now: str, dead: frozenset[str] = frozenset()) -> tuple[Holder, ...]:
@@ -80,13 +66,6 @@ def take(
     living = tuple(h for h in in_force(state, now=now, dead=dead) if h.run != candidate.run)
     if living and not candidate.share:
         return living
-    return ev.HoldTaken(
-        candidate.holder,
-        candidate.run,
-        candidate.host,
-        candidate.pid,
-        candidate.pid_start,
-        state.fence + 1,
-        candidate.until,
-        share=bool(living),
-    )
+    claim = asdict(candidate) | {"fence": state.fence + 1, "share": bool(living)}
+    del claim["since"]
+    return ev.HoldTaken(**claim)

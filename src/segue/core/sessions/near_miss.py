@@ -1,7 +1,7 @@
 """Items and questions that a command names and that are not there: which one was probably meant.
 
-A command that names an unknown item adds it, so that no work is lost over a typing error. Whoever typed it
-should hear of it, with the row that is close to what was typed.
+A command that names an unknown item adds it, so that no work is lost over a typing error. Whoever typed it is
+told so, with the row that is closest to what was typed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALIKE = 0.8
 
 
 class NearMiss(Value):
-    """A text that named no row, in a plan or list of questions of so many rows."""
+    """A text that matched no row of a plan or a list of questions, and the number of its rows."""
 
     text: str
     rows: int
@@ -30,7 +30,7 @@ class NearMiss(Value):
 
 
 def near_misses(before: SessionState, commands: Sequence[do.Command]) -> list[NearMiss]:
-    """What these commands name that was not there before, as far as it is worth a remark."""
+    """What these commands name that did not exist before, if it is worth a remark."""
     return [found for command in commands if (found := _near_miss(before, command)) is not None]
 
 
@@ -57,7 +57,7 @@ def _near_miss(before: SessionState, command: do.Command) -> NearMiss | None:
 
 
 def _closest(text: str, keys: list[str]) -> int:
-    """The number of the row whose number a text is, or that is much like it; 0 if there is none."""
+    """The number of the row that a text gives as a number or closely resembles; 0 if there is none."""
     if text.isdecimal():
         return parse_digits(text) if 0 < parse_digits(text) <= len(keys) else 0
     from difflib import get_close_matches

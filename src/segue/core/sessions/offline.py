@@ -7,6 +7,8 @@ refer to the state that was last seen, so they are replaced by the texts of thei
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import msgspec
@@ -30,10 +32,7 @@ WAITING: tuple[type[Command], ...] = tuple(
 
 def waiting_union() -> Any:
     """All types of ``WAITING`` as one tagged union, for decoding."""
-    union: Any = WAITING[0]
-    for kind in WAITING[1:]:
-        union = union | kind
-    return union
+    return reduce(or_, WAITING)
 
 
 def may_wait(commands: Sequence[Command], state: SessionState | None) -> bool:
@@ -48,11 +47,8 @@ def may_wait(commands: Sequence[Command], state: SessionState | None) -> bool:
 
 def _numbered(command: Command) -> list[str]:
     """The fields of a command that contain a number instead of a text."""
-    return [name for name in ("item", "question") if _is_number(str(getattr(command, name, "")))]
-
-
-def _is_number(text: str) -> bool:
-    return text.startswith("#") and text[1:].isdecimal()
+    texts = {name: str(getattr(command, name, "")) for name in ("item", "question")}
+    return [name for name, text in texts.items() if text[:1] == "#" and text[1:].isdecimal()]
 
 
 def spelt_out(state: SessionState | None, command: Command) -> Command | Refusal:

@@ -22,7 +22,7 @@ from ..base.values import Value
 from ..journal.event import Body
 from . import events as ev
 from .state import TYPES, AgentState, Context, Metrics, SessionState, key
-from .status import hints_of
+from .status import hints_of, threads_newest_first
 
 VERSION = "1.0"
 _CONTEXT = {
@@ -84,7 +84,6 @@ def _context(state: SessionState) -> Document:
 
 def _working_state(state: SessionState) -> Document:
     focus = state.focus
-    threads = sorted(state.threads.values(), key=lambda t: (t.last_activity, t.topic), reverse=True)
     return {
         "current_focus": {
             "note_id": focus.note_id or focus.file or None,
@@ -98,7 +97,7 @@ def _working_state(state: SessionState) -> Document:
                 "last_activity": t.last_activity or None,
                 "notes": [*t.notes],
             }
-            for t in threads
+            for t in threads_newest_first(state)
         ],
         "uncommitted_changes": [{"file": file, "type": kind} for file, kind in state.changes],
     }
@@ -276,7 +275,9 @@ def events_of(root: Document, *, imported: str) -> list[DatedBody]:
     first = times["created"] or times["started"] or latest
     bodies = [DatedBody(first, _created(session))]
     bodies += _working_facts(session, latest)
-    bodies += [DatedBody(at or latest, _thread(part)) for at, part in threads]
+    for at, part in threads:
+        moved = ev.ThreadMoved(part.text("topic"), part.text("status"), part.texts("notes"))
+        bodies.append(DatedBody(at or latest, moved))
     bodies += [DatedBody(latest, body) for body in _implied(session)]
     counts = session.part("metrics")
     sums = {name: counts.of(Metrics, name) for name in Metrics.__struct_fields__}
@@ -327,10 +328,6 @@ def _lifecycle(life: _Part, times: dict[str, str]) -> dict[str, Any]:
         "active_seconds": round(life.number("duration_active_minutes") * 60, 6),
     }
     return {name: value for name, value in values.items() if value}
-
-
-def _thread(part: _Part) -> ev.ThreadMoved:
-    return ev.ThreadMoved(part.text("topic"), part.text("status"), part.texts("notes"))
 
 
 def _working_facts(session: _Part, at: str) -> list[DatedBody]:

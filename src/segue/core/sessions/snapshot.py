@@ -25,11 +25,10 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
 def wire_types() -> dict[str, Any]:
     """The type in which each field of a state is stored: a list for Rows, otherwise its own type."""
     hints = get_type_hints(SessionState)
-    return {name: _plain(hints[name]) for name in SessionState.__struct_fields__}
-
-
-def _plain(annotation: Any) -> Any:
-    return list[get_args(annotation)[0]] if get_origin(annotation) is Rows else annotation  # type: ignore[misc]
+    return {
+        name: list[get_args(hints[name])[0]] if get_origin(hints[name]) is Rows else hints[name]  # type: ignore[misc]
+        for name in SessionState.__struct_fields__
+    }
 
 
 @cache

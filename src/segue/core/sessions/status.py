@@ -6,6 +6,7 @@ Counts, percentages, the default summary, resumption hints, and the card that li
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..base.values import Value
 from ..features.verdict import Verdict
@@ -127,7 +128,8 @@ def last_active_of(state: SessionState) -> str:
     return state.paused or state.ended or state.updated or state.started or state.created
 
 
-def _newest_first(state: SessionState) -> list[Thread]:
+def threads_newest_first(state: SessionState) -> list[Thread]:
+    """The threads, those with the latest activity first."""
     return sorted(state.threads.values(), key=lambda t: (t.last_activity, t.topic), reverse=True)
 
 
@@ -138,7 +140,7 @@ def hints_of(state: SessionState) -> Hints:
     actions = [f"Continue: {state.items[i].text}" for i in state.active]
     if state.changes:
         actions.append("Commit uncommitted changes")
-    actions += [f"Continue: {t.topic}" for t in _newest_first(state) if t.status == "in_progress"]
+    actions += [f"Continue: {t.topic}" for t in threads_newest_first(state) if t.status == "in_progress"]
     if not state.active:
         actions += [f"Begin: {state.items[i].text}" for i in state.next[:1]]
     return Hints(notes, questions, actions)
@@ -154,26 +156,18 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
         state.created, state.started, state.paused, state.pause_reason, state.pause_cause, state.resumed,
         state.ended, round(state.active_seconds / 60, 1),
     )  # fmt: skip
-    dropped = len(items) - len(state.done) - len(state.next) - len(state.active) - len(state.blocked)
     return SessionStatus(
-        id=state.id,
-        version=state.version,
-        status=state.status,
-        goal=state.goal,
-        summary=summary_of(state),
-        organization=state.organization,
-        project=state.project,
-        type=state.type,
+        **_copied(state),
         progress=progress_of(state),
         done=[items[i].text for i in state.done.flat()],
         active=[items[i].text for i in state.active],
         next=[items[i].text for i in state.next],
         blocked=[Blocked(items[i].text, items[i].reason) for i in state.blocked],
-        dropped=[item.text for item in items if item.status == "dropped"] if dropped else [],
+        dropped=[item.text for item in items if item.status == "dropped"],
         last_action=state.last_action,
         decisions=state.decisions.flat(),
         questions=[q for q in state.questions.flat() if not q.answer],
-        threads=_newest_first(state),
+        threads=threads_newest_first(state),
         findings=state.findings.flat(),
         errors=[t for t in state.troubles.flat() if not t.solution],
         focus=state.focus,
@@ -191,23 +185,22 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
     )
 
 
+def _copied(state: SessionState) -> dict[str, Any]:
+    """What a status and a card have in common."""
+    names = ("id", "version", "status", "goal", "organization", "project", "type")
+    return {name: getattr(state, name) for name in names} | {"summary": summary_of(state)}
+
+
 def card_of(state: SessionState) -> Card:
     """The entry for a session in lists."""
     progress = progress_of(state)
     return Card(
-        id=state.id,
-        status=state.status,
-        goal=state.goal,
-        summary=summary_of(state),
-        organization=state.organization,
-        project=state.project,
-        type=state.type,
+        **_copied(state),
         done=progress.done,
         total=progress.total,
         active=state.items[state.active[0]].text if state.active else "",
         created=state.created,
         last_active=last_active_of(state),
         ended=state.ended,
-        version=state.version,
         project_name=state.project_name,
     )

@@ -1,1 +1,1 @@
-"""What a supervisor does next, decided from values: no way through here goes on for ever."""
+"""What a supervisor does next, decided from values alone. No sequence of decisions goes on for ever."""

@@ -1,9 +1,9 @@
 """What a supervisor does next: a function of what it sees, of what was spent, and of what the user allowed.
 
 Pure. While an agent lives it is watched or ended; once it is gone, the next step is to prove, to launch, to
-wait or to stop, and each says why. An agent's own "done" is a claim: only the gate of the features makes it
-so, and without features it is believed of an agent that had room left in its window. No way through here
-goes on for ever: runs are counted, runs without progress are counted, and waits grow.
+wait or to stop, and each says why. An agent's own "done" is only a claim: the gate of the features decides,
+and without features an agent is believed if it had room left in its window. Nothing here can go on for ever:
+runs are counted, runs without progress are counted, and waits grow.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _OVERFLOW = regex(
 
 
 class Policy(Value):
-    """What the user allowed. A limit of 0 is none."""
+    """What the user allowed. A limit of 0 means no limit."""
 
     agents: tuple[str, ...]
-    """The first is used; the others when it cannot go on."""
+    """The first one is used; the others take over when it cannot continue."""
     runs_max: int = 20
     seconds_max: float = 0.0
     tokens_max: int = 0
     cost_max: float = 0.0
     silent_seconds: float = 600.0
-    """Without a record for so long an agent hangs."""
+    """An agent that records nothing for this long counts as hung."""
     call_seconds: float = 1_800.0
     """The same while one of its commands runs."""
     threshold: float = 0.8
-    """The share of the window at which the work goes on in a fresh one."""
+    """The share of the window at which the work continues in a fresh one."""
     fruitless_max: int = 3
     """Runs in a row without progress."""
     wait_seconds: float = 30.0
@@ -69,12 +69,12 @@ class Tally(Value):
     tokens: int = 0
     """Of windows and output; what is read again from a cache is not counted again."""
     cost: float = 0.0
-    """Dollars, as far as agents say so."""
+    """Dollars, as far as agents report them."""
     fruitless: int = 0
     waits: int = 0
     """In a row."""
     out: tuple[str, ...] = ()
-    """Agents that cannot go on: no login, or no progress."""
+    """Agents that cannot continue: no login, or no progress."""
 
 
 class Living(Value):
@@ -87,12 +87,12 @@ class Living(Value):
     """Of its window."""
     trouble: Trouble = ""
     troubled_seconds: float = 0.0
-    """Since when it tries in vain."""
+    """For how long it has been retrying in vain."""
     asked_to_stop: bool = False
 
 
 class Gone(Value):
-    """An agent that is no more."""
+    """An agent whose process has ended."""
 
     agent: str
     cause: Cause
@@ -103,19 +103,19 @@ class Gone(Value):
     """The most of its window that was used since it was last compacted."""
     progressed: bool = True
     resumed: bool = False
-    """Whether it had itself gone on with a conversation."""
+    """Whether it had continued an earlier conversation itself."""
     proven: bool | None = None
-    """Of a "done": whether the gate is open; None: nobody has looked yet."""
+    """After a "done": whether the gate is open; None if nobody has looked yet."""
     checked: bool = False
     """Whether checks say so, and not only that nothing is left to do."""
     why_not: str = ""
-    """What the gate, or the plan, says against it."""
+    """Why it is not done, according to the gate or the plan."""
     retry_seconds: float = 0.0
     detail: str = ""
 
 
 class Watch(Value, tag="watch"):
-    """Look again."""
+    """Leave the agent alone, and look again soon."""
 
 
 class End(Value, tag="end"):
@@ -126,7 +126,7 @@ class End(Value, tag="end"):
 
 
 class Prove(Value, tag="prove"):
-    """Run the checks, and ask again."""
+    """Run the checks, then decide again."""
 
 
 class Launch(Value, tag="launch"):
@@ -139,7 +139,7 @@ class Launch(Value, tag="launch"):
 
 
 class Waiting(Value):
-    """A launch that waits for a limit to end, as it is kept for whoever comes after a supervisor."""
+    """A launch that waits for a rate limit to end, as it is stored for the next supervisor."""
 
     agent: str
     how: How
@@ -149,14 +149,14 @@ class Waiting(Value):
 
 
 class Stop(Value, tag="stop"):
-    """It is over, and why."""
+    """Stop supervising, and why."""
 
     outcome: Outcome
     why: str
 
 
 def trouble_of(text: str, status: int = 0) -> Trouble:
-    """What an agent's fault is about; empty for what a new try may mend."""
+    """The kind of an agent's fault; empty for one that another try may fix."""
     if _OVERFLOW.search(text):
         return "overflow"
     if status in (429, 529) or (status not in (401, 403) and _RATE.search(text)):
@@ -165,7 +165,7 @@ def trouble_of(text: str, status: int = 0) -> Trouble:
 
 
 def over_budget(policy: Policy, tally: Tally, *, launching: bool = False) -> str:
-    """Which limit is reached; empty if none."""
+    """Which limit has been reached; empty if none has."""
     spent: tuple[tuple[str, float, float, str], ...] = (
         ("time", tally.seconds, policy.seconds_max, "s"),
         ("tokens", tally.tokens, policy.tokens_max, "tokens"),
@@ -188,7 +188,7 @@ def while_living(policy: Policy, tally: Tally, seen: Living) -> Watch | End:
     if seen.share >= policy.threshold and (not seen.in_call or seen.share >= EMERGENCY_SHARE):
         return End("full", f"window {100 * seen.share:.0f} %")
     if seen.trouble in ("auth", "rate") and seen.troubled_seconds > policy.silent_seconds / 10:
-        return End(seen.trouble, "it tries in vain")
+        return End(seen.trouble, "it keeps retrying in vain")
     patience = policy.call_seconds if seen.in_call else policy.silent_seconds
     if patience and seen.silent_seconds > patience:
         return End("hung", f"silent for {seen.silent_seconds:.0f} s")
@@ -222,7 +222,8 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
 
 
 def picked_up(policy: Policy, tally: Tally, waiting: Waiting | None, now: float) -> Launch | Stop:
-    """How to begin where nothing is under way: with what an earlier supervisor waited for, if it did."""
+    """How to begin while no agent is running: with the launch that an earlier supervisor waited for, if
+    any."""
     if waiting is None or waiting.agent not in policy.agents or waiting.agent in tally.out:
         return Launch(policy.agents[0], "fresh", "")
     rest = min(waiting.until - now, policy.told_seconds_max)
@@ -236,7 +237,7 @@ def _others(policy: Policy, tally: Tally, agent: str) -> list[str]:
 
 
 def _at_limit(policy: Policy, tally: Tally, agent: str, how: How, wait: float) -> Launch | Stop:
-    """Another agent goes on, or this one after a wait, if there is time for it."""
+    """At a rate limit: another agent continues, or this one after a wait, if there is time for it."""
     others = _others(policy, tally, agent)
     if others:
         return Launch(others[0], "fresh", f"{agent} is rate limited")
@@ -246,7 +247,8 @@ def _at_limit(policy: Policy, tally: Tally, agent: str, how: How, wait: float) -
 
 
 def limited(policy: Policy, tally: Tally, told_seconds: float) -> float:
-    """How long to wait at a rate limit: as told; told again and again, at least as without being told."""
+    """How long to wait at a rate limit: as long as the agent says or, after repeated waits, at least the
+    backoff."""
     if not told_seconds:
         return backoff(policy, tally.waits)
     least = backoff(policy, tally.waits - 1) if tally.waits else 0.0
@@ -259,7 +261,7 @@ def backoff(policy: Policy, waits: int) -> float:
 
 
 def _how(gone: Gone) -> How:
-    """Whether to go on in the same conversation: while there is room in it, and unless that just failed."""
+    """Whether to continue the same conversation: while there is room in it, and unless that just failed."""
     fits = gone.cause in ("crashed", "rate", "done") and max(gone.share, gone.filled) < RESUME_SHARE
     in_vain = gone.resumed and not gone.progressed
     return "resume" if gone.native and fits and not in_vain else "fresh"

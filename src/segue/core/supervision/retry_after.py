@@ -1,9 +1,9 @@
-"""How long a refusal says to wait, in the words of the agents and of the services behind them.
+"""How long to wait according to a refusal, in the words of agents and of the services behind them.
 
-Pure: the clock and the time zones are handed in. Known are spans ("try again in 20s", "reset after 3h25m"),
-times of the day ("resets 1:33pm (UTC)", "try again at Nov 17th, 2026 7:06 PM") and moments in seconds
-("limit reached|1794749593"). A time without a date is the next such time; one that is over is no wait. What
-is not understood is no wait either: whoever asks has a wait of his own.
+Pure: the clock and the time zones are handed in. Recognised are spans ("try again in 20s", "reset after
+3h25m"), times of the day ("resets 1:33pm (UTC)", "try again at Nov 17th, 2026 7:06 PM") and moments in
+seconds ("limit reached|1794749593"). A time without a date is the next such time; one in the past means no
+wait. A text that is not understood means no wait either: callers have a default of their own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CLOCK = regex(
 
 
 def told_wait(text: str, now: datetime, zones: Zones = lambda name: None) -> float:
-    """The seconds to wait, as a text tells them; 0 where it does not. ``now`` knows its zone."""
+    """The seconds to wait according to a text; 0 if it names no wait. ``now`` must have a time zone."""
     span = _SPAN.search(text)
     if span and (seconds := _span(text[span.end() :])):
         return seconds
@@ -72,7 +72,7 @@ def _until(found: re.Match[str], now: datetime, zones: Zones) -> float:
     here = now.astimezone(zone) if zone is not None else now
     hour, minute, half = (found[name] or found[f"only_{name}"] or "" for name in ("hour", "minute", "half"))
     if hour and not (minute or half):
-        return 0.0  # a number that is no time
+        return 0.0  # a number that is not a time
     try:
         then = here.replace(
             hour=(int(hour) % 12 + (12 if half.lower() == "pm" else 0)) if half else int(hour or 0),

@@ -29,12 +29,12 @@ from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value
 from ...errors import AccessError, DamagedError, SegueError, StoreBusy, StoreError, StoreFull
 from .atomic import private_folder
+from .compression import compress, decompress
 
 CHUNK_BYTES = 1 << 20
 FLUSH_BYTES = 8 << 20
 ADDRESS_BYTES = 16
 BUSY_TIMEOUT_MS = 30_000
-LEVEL = 1
 _orphans: list[object] = []
 """Connections that were opened before a fork; they belong to the parent process, so they are never closed."""
 _TABLES = """
@@ -50,30 +50,6 @@ _TABLES = """
 _VERSION = 2
 """Version 1 had no table ``belongs``: assigning a copy to a session meant writing the copy again."""
 _SESSION = "coalesce((SELECT session FROM belongs WHERE belongs.key = copies.key), session)"
-
-
-def _zstd() -> Any:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd
-
-
-def compress(body: bytes) -> bytes:
-    """The bytes compressed with zstd."""
-    compressed: bytes = _zstd().compress(body, LEVEL)
-    return compressed
-
-
-def decompress(body: bytes) -> bytes:
-    """The bytes that were compressed; ValueError if these are not compressed bytes."""
-    zstd = _zstd()
-    try:
-        plain: bytes = zstd.decompress(body)
-    except zstd.ZstdError as fault:
-        raise ValueError(str(fault)) from fault
-    return plain
 
 
 class CopyOwner(Value):
@@ -111,14 +87,11 @@ class Copy(Value):
 
 
 class Archive:
-    """The archive of a data folder. Each thread has a connection of its own, and so has each forked
-    process."""
+    """The archive of a data folder. Each thread and each forked process has a connection of its own."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-
-    # -- writing -------------------------------------------------------------------------------
 
     def add(self, chunks: Mapping[bytes, bytes]) -> None:
         """Store chunks before the copy that needs them, so that a long transcript need not be in memory."""
@@ -191,8 +164,6 @@ class Archive:
         with _translated_errors(self.path):
             self._connection().execute("VACUUM")
 
-    # -- reading -------------------------------------------------------------------------------
-
     def copies(self) -> list[Copy]:
         """All copies, the oldest first, without their chunks and tails."""
         rows = self._fetch("SELECT about, {session}, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
@@ -209,15 +180,14 @@ class Archive:
         return _copy(self.path, rows[0]) if rows else None
 
     def read(self, key: str) -> Iterator[bytes]:
-        """The content of a copy in blocks; DamagedError where a block does not have the hash it should
-        have."""
+        """The content of a copy in blocks; DamagedError where a block does not have its hash."""
         copy = self.find(key)
         if copy is None:
             return
         for address in copy.chunks:
             rows = self._fetch("SELECT body FROM chunks WHERE address = ?", (address,))
             if not rows:
-                raise DamagedError("the archive", str(self.path), f"{copy.about.native}: a chunk is missing")
+                raise self._damaged(copy, "a chunk is missing")
             yield self._verified(rows[0][0], address, copy)
         if copy.tail:
             yield self._verified(copy.tail, copy.proof, copy)
@@ -228,27 +198,25 @@ class Archive:
         try:
             plain = decompress(body)
         except ValueError as fault:
-            raise DamagedError("the archive", str(self.path), f"{copy.about.native}: {fault}") from fault
+            raise self._damaged(copy, str(fault)) from fault
         if address_of(plain) != address:
-            raise DamagedError(
-                "the archive", str(self.path), f"{copy.about.native}: it is not what was written"
-            )
+            raise self._damaged(copy, "it is not what was written")
         return plain
+
+    def _damaged(self, copy: Copy, reason: str) -> DamagedError:
+        return DamagedError("the archive", str(self.path), f"{copy.about.native}: {reason}")
 
     def size(self) -> int:
         """The size of the file in bytes."""
-        try:
+        with contextlib.suppress(OSError):
             return self.path.stat().st_size
-        except OSError:
-            return 0
+        return 0
 
     def weights(self) -> dict[str, int]:
         """The stored size of each copy by its key, as if it shared no chunks."""
         sizes = dict(self._fetch("SELECT address, length(body) FROM chunks", ()))
         rows = self._fetch("SELECT key, chunks, length(tail) FROM copies", ())
-        return {
-            key: tail + sum(sizes.get(address, 0) for address in _cut(chunks)) for key, chunks, tail in rows
-        }
+        return {key: tail + sum(sizes.get(one, 0) for one in _cut(chunks)) for key, chunks, tail in rows}
 
     def broken(self) -> list[str]:
         """The ids of the conversations whose copies lack a chunk."""
@@ -263,8 +231,6 @@ class Archive:
         except SegueError as fault:
             return fault.message
         return "" if not rows or rows[0][0] == "ok" else str(rows[0][0])
-
-    # -- the file ------------------------------------------------------------------------------
 
     def _connection(self, *, make: bool = True) -> apsw.Connection | Any:
         open_db = getattr(self._local, "db", None)
@@ -328,9 +294,7 @@ class CopyWriter:
     def __init__(
         self, archive: Archive, about: CopyOwner, before: Copy | None = None, *, last: float
     ) -> None:
-        self._archive = archive
-        self._about = about
-        self._last = last
+        self._archive, self._about, self._last = archive, about, last
         self._addresses = list(before.chunks) if before else []
         self._size = before.about.size if before else 0
         self._session = before.session if before else ""
@@ -396,16 +360,12 @@ def to_drop(
     return gone
 
 
-# -- rows ------------------------------------------------------------------------------------------
-
 _about = msgpack_decoder(CopyOwner)
 
 
 def _row(copy: Copy) -> tuple[Any, ...]:
-    about = msgspec.msgpack.encode(copy.about)
-    return (
-        copy.about.key, about, copy.session, copy.last, b"".join(copy.chunks), copy.tail, copy.proof,
-    )  # fmt: skip
+    about, chunks = msgspec.msgpack.encode(copy.about), b"".join(copy.chunks)
+    return copy.about.key, about, copy.session, copy.last, chunks, copy.tail, copy.proof
 
 
 def _copy(path: Path, row: tuple[Any, ...]) -> Copy:
@@ -443,8 +403,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as fault:
         raise DamagedError("the archive", str(path), str(fault)) from fault
     except (apsw.ReadOnlyError, apsw.CantOpenError, PermissionError) as fault:
-        raise AccessError(
-            f"cannot write {path}: {fault}", hint="check the permissions of the folder"
-        ) from fault
+        hint = "check the permissions of the folder"
+        raise AccessError(f"cannot write {path}: {fault}", hint=hint) from fault
     except (apsw.Error, OSError) as fault:
         raise StoreError(f"the archive failed: {fault}", hint="see `segue doctor`") from fault

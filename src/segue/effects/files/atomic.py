@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from ..._failpoints import trip
 from ...errors import AccessError, StoreBusy, UsageError
@@ -53,28 +52,22 @@ def sync_folder(path: Path) -> None:
 def write_whole(path: Path, body: bytes, *, mode: int = PRIVATE_FILE) -> None:
     """Replace a file's content, atomically and durably."""
     private_folder(path.parent)
-    name = path.parent / f".{path.name}.{os.urandom(6).hex()}"
-    try:
-        with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
-            file.write(body)
-            file.flush()
-            sync_file(file.fileno())
-        trip("files.write.before_rename")
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    replace_quickly(path, body, mode=mode, durably=True)
     trip("files.write.after_rename")
     sync_folder(path.parent)
 
 
-def replace_quickly(path: Path, body: bytes) -> None:
+def replace_quickly(path: Path, body: bytes, *, mode: int = PRIVATE_FILE, durably: bool = False) -> None:
     """Replace a file's content, atomically but not durably: for what can be created again."""
     name = path.parent / f".{path.name}.{os.urandom(6).hex()}"
     try:
-        with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE), "wb") as file:
+        with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
             file.write(body)
+            if durably:
+                file.flush()
+                sync_file(file.fileno())
+        if durably:
+            trip("files.write.before_rename")
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -130,35 +123,27 @@ def is_open_to_others(path: Path) -> bool:
     return os.name == "posix" and path.exists() and bool(path.stat().st_mode & 0o077)
 
 
-@contextlib.contextmanager
-def file_lock(path: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
+def file_lock(path: Path, *, timeout_seconds: float, what: str) -> contextlib.AbstractContextManager[None]:
     """Hold a lock file, where the platform has such locks; StoreBusy if others hold it for too long."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
     private_folder(path.parent)
-    lock = os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE_FILE)
-    with _flocked(lock, fcntl, timeout_seconds, what):
-        yield
+    return _flocked(path, os.O_CREAT | os.O_RDWR, timeout_seconds, what)
+
+
+def folder_lock(
+    folder: Path, *, timeout_seconds: float, what: str
+) -> contextlib.AbstractContextManager[None]:
+    """The same with a lock on a folder itself, so that no lock file is left in it."""
+    return _flocked(folder, os.O_RDONLY, timeout_seconds, what)
 
 
 @contextlib.contextmanager
-def folder_lock(folder: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
-    """The same with a lock on a folder itself, so that no lock file is left in it."""
+def _flocked(path: Path, flags: int, timeout_seconds: float, what: str) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:
         yield
         return
-    lock = os.open(folder, os.O_RDONLY)
-    with _flocked(lock, fcntl, timeout_seconds, what):
-        yield
-
-
-@contextlib.contextmanager
-def _flocked(lock: int, fcntl: Any, timeout_seconds: float, what: str) -> Iterator[None]:
+    lock = os.open(path, flags, PRIVATE_FILE)
     try:
         deadline, pause_seconds = time.monotonic() + timeout_seconds, 0.0005
         while True:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..processes.identity import start_of
 from .atomic import private_folder, write_whole
+from .compression import compress, decompress
 
+_LEVEL = 3
 _SCRUBBED = ".scrubbed.zst"
 
 
@@ -35,14 +35,14 @@ class Outputs:
         name = hashlib.sha256(body).hexdigest()[:32]
         path = self._path(name)
         if not path.is_file():
-            write_whole(path, _zstd().compress(body))
+            write_whole(path, compress(body, _LEVEL))
         return name
 
     def read(self, name: str) -> bytes | None:
         """The output of a name, also if it has been scrubbed; None if it is gone or damaged."""
         for path in (self._path(name), self._path(name, _SCRUBBED)):
-            with suppress(OSError, ValueError, _zstd().ZstdError):
-                return bytes(_zstd().decompress(path.read_bytes()))
+            with suppress(OSError, ValueError):
+                return decompress(path.read_bytes())
         return None
 
     def condition(self, name: str) -> str:
@@ -58,8 +58,6 @@ class Outputs:
         clean = "".join(c for c in name if c in "0123456789abcdef")
         return self.folder / clean[:2] / f"{clean}{end}"
 
-    # -- while checks run ----------------------------------------------------------------------
-
     def running(self, number: int) -> Path:
         """The path where a running check of this process writes its output."""
         return private_folder(self.folder / "running") / f"{os.getpid()}-{number}"
@@ -74,16 +72,13 @@ class Outputs:
                 swept += 1
         return swept
 
-    # -- upkeep --------------------------------------------------------------------------------
-
     def _all(self) -> Iterator[Path]:
         yield from (path for path in sorted(self.folder.glob("??/*.zst")) if path.is_file())
 
     def prune(self, bytes_max: int) -> int:
         """Remove the oldest outputs until the rest has at most this size; returns how many were removed."""
-        oldest_first = sorted(
-            ((path.stat(), path) for path in self._all()), key=lambda pair: pair[0].st_mtime
-        )
+        outputs = [(path.stat(), path) for path in self._all()]
+        oldest_first = sorted(outputs, key=lambda pair: pair[0].st_mtime)
         size, removed = sum(stat.st_size for stat, _ in oldest_first), 0
         for stat, path in oldest_first:
             if size <= bytes_max:
@@ -97,25 +92,15 @@ class Outputs:
         changed_paths = []
         for path in self._all():
             try:
-                body = bytes(_zstd().decompress(path.read_bytes()))
-            except (OSError, ValueError, _zstd().ZstdError):
+                body = decompress(path.read_bytes())
+            except (OSError, ValueError):
                 continue
-            changed = change(body)
-            if changed == body:
+            if (changed := change(body)) == body:
                 continue
             changed_paths.append(str(path))
             if not dry_run:
                 name = path.name.partition(".")[0]
-                write_whole(self._path(name, _SCRUBBED), _zstd().compress(changed))
+                write_whole(self._path(name, _SCRUBBED), compress(changed, _LEVEL))
                 if not path.name.endswith(_SCRUBBED):
                     path.unlink(missing_ok=True)
         return changed_paths
-
-
-def _zstd() -> Any:
-    """Imported at first use, because few commands store or read an output."""
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from ..redaction.redact import redact
@@ -21,7 +22,7 @@ def log(home: Path, text: str) -> None:
     """Append a line; a log over its limit is first renamed to ``segue.log.1``, replacing an older one."""
     path = home / NAME
     line = redact(" ".join(text.split()))[:_LINE_CHARS]
-    try:
+    with suppress(OSError):
         if path.exists() and path.stat().st_size > LOG_BYTES_MAX:
             os.replace(path, home / f"{NAME}.1")
         out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
@@ -30,5 +31,3 @@ def log(home: Path, text: str) -> None:
             os.write(out, f"{stamp} {line}\n".encode("utf-8", "replace"))
         finally:
             os.close(out)
-    except OSError:
-        pass

@@ -26,11 +26,16 @@ def put_block(path: Path, block: str, begin: str, end: str) -> bool:
 
 def with_block(text: str, block: str, begin: str, end: str) -> str:
     """The text with the block in place of an older one, or at its end."""
-    last = text.rfind(end)
-    first = text.rfind(begin, 0, last) if last >= 0 else -1
+    first, last = _place(text, begin, end)
     if first >= 0:
         return text[:first] + block + text[last + len(end) :]
     return f"{text.rstrip()}\n\n{block}\n" if text.strip() else f"{block}\n"
+
+
+def _place(text: str, begin: str, end: str) -> tuple[int, int]:
+    """Where the markers of the block are; the first is -1 if there is no block."""
+    last = text.rfind(end)
+    return (text.rfind(begin, 0, last) if last >= 0 else -1), last
 
 
 def drop_block(path: Path, begin: str, end: str) -> bool:
@@ -39,8 +44,7 @@ def drop_block(path: Path, begin: str, end: str) -> bool:
     if not target.is_file():
         return False
     before = target.read_bytes().decode("utf-8", "surrogateescape")
-    last = before.rfind(end)
-    first = before.rfind(begin, 0, last) if last >= 0 else -1
+    first, last = _place(before, begin, end)
     if first < 0:
         return False
     after = before[:first].rstrip("\n") + "\n" + before[last + len(end) :].lstrip("\n")

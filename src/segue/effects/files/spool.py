@@ -14,7 +14,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ..._failpoints import trip
 from ...core.base.values import Value
@@ -110,12 +113,8 @@ class Spool:
     def append(self, record: SpoolRecord) -> bool:
         """Store a record durably; False if the spool is full. OSError if it cannot be written."""
         private_folder(self.folder)
-        body = encoded(
-            SpoolRecord(
-                record.agent, record.event, record.payload, record.id or os.urandom(8).hex(),
-                record.at_ns or time.time_ns(), record.pid or os.getppid(), record.cut,
-            )
-        )  # fmt: skip
+        id, at_ns = record.id or os.urandom(8).hex(), record.at_ns or time.time_ns()
+        body = encoded(replace(record, id=id, at_ns=at_ns, pid=record.pid or os.getppid()))
         while True:
             new = not self.path.exists()
             spool = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
@@ -153,16 +152,11 @@ class Spool:
     def _files(self) -> list[tuple[Path, int]]:
         """Every file with records and its size: first those that an earlier drain left."""
         files = []
-        try:
-            names = sorted(os.listdir(self.folder))
-        except OSError:
-            return []
-        for name in names:
-            if name == self.name or (name.startswith(f"{self.name}.") and name.endswith(".drain")):
-                try:
-                    files.append((self.folder / name, os.stat(self.folder / name).st_size))
-                except OSError:
-                    continue
+        with suppress(OSError):
+            for name in sorted(os.listdir(self.folder)):
+                if name == self.name or (name.startswith(f"{self.name}.") and name.endswith(".drain")):
+                    with suppress(OSError):
+                        files.append((self.folder / name, os.stat(self.folder / name).st_size))
         return sorted(files, key=lambda file: file[0].name == self.name)
 
     def take(self) -> list[Path]:

@@ -7,8 +7,6 @@ and cleaned up, or the clone is shallow): then commits are selected by their tim
 from __future__ import annotations
 
 import os
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,9 @@ from ...core.base.values import iso
 from ...core.resume.changes import Commit, CommitsBetween, FileChange, How
 from ...core.resume.scene import Scene
 from . import repository as git
-from .trees import start_git
+from .queries import GitQueries, output_of
 
-TIME_SECONDS = 10.0
+TIME_SECONDS, REFLOG_SECONDS, FILES_SECONDS = 10.0, 2.0, 5.0
 COMMITS_MAX = 2_000
 _FORMAT = "--format=%H%x1f%an%x1f%ae%x1f%ct%x1f%P%x1f%s"
 _KINDS = {"A": "created", "D": "deleted", "R": "renamed"}
@@ -56,9 +54,8 @@ class HistoryQuery:
         if self.repository is None or not then.git:
             return CommitsBetween()
         if then.head == self.head or not self.head:
-            return CommitsBetween(
-                how="same" if then.head == self.head else "unknown", old_branch=self.old_branch
-            )
+            how: How = "same" if then.head == self.head else "unknown"
+            return CommitsBetween(how=how, old_branch=self.old_branch)
         answer = self.queries.answer
         _, log = answer("log")
         if not then.head:
@@ -115,8 +112,7 @@ class HistoryQuery:
         return self._history(how, log, diff, lost=int(lost or 0), rebased=rebased)
 
     def _by_time(self, diff: bytes | None) -> CommitsBetween:
-        """The history if the old commit, or what connects it to the new one, is missing: commits since
-        then."""
+        """The history if the old commit, or what connects it, is missing: commits since then."""
         since = f"--since=@{int(self.then.at)}"
         self.queries.ask("log", "log", "-z", _FORMAT, f"-{COMMITS_MAX + 1}", since, self.head)
         reason = "the clone is shallow: commits are listed by their time"
@@ -131,35 +127,6 @@ class HistoryQuery:
             reason = f"the commit {gone} no longer exists: commits and files are listed by their time"
         _, log = self.queries.answer("log")
         return self._history("unknown", log, b"", changes=tuple(changes), by_time=True, unknown=(reason,))
-
-
-class GitQueries:
-    """Git commands that run at the same time and share a deadline."""
-
-    def __init__(self, root: Path, seconds: float) -> None:
-        self.root = root
-        self.deadline = time.monotonic() + seconds
-        self._processes: dict[str, subprocess.Popen[bytes] | None] = {}
-
-    def ask(self, name: str, *words: str) -> None:
-        """Start a git command; its answer is known by this name."""
-        try:
-            self._processes[name] = start_git(self.root, *words)
-        except OSError:
-            self._processes[name] = None
-
-    def answer(self, name: str) -> tuple[int, bytes | None]:
-        """The exit code of a command and its output, which is None if it failed or took too long."""
-        process = self._processes.pop(name)
-        if process is None:
-            return -1, None
-        try:
-            output, _ = process.communicate(timeout=max(0.001, self.deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return -1, None
-        return process.returncode, output if process.returncode == 0 else None
 
 
 def _joined(changes: list[FileChange]) -> list[FileChange]:
@@ -206,12 +173,11 @@ def read_raw(output: bytes) -> list[FileChange]:
     return changes
 
 
-def head_at(root: Path, moment: float, *, seconds: float = 2.0) -> tuple[str, str]:
+def head_at(root: Path, moment: float) -> tuple[str, str]:
     """The commit and the branch that were checked out at a time, from git's reflog; empty where it does not
     say. The branch is known only if it was left since."""
-    queries = GitQueries(root, seconds)
-    queries.ask("log", "log", "-g", "-z", "--format=%H%x1f%gd%x1f%gs", "--date=unix", "-500", "HEAD")
-    _, reflog = queries.answer("log")
+    words = ("log", "-g", "-z", "--format=%H%x1f%gd%x1f%gs", "--date=unix", "-500", "HEAD")
+    reflog = output_of(root, *words, seconds=REFLOG_SECONDS)
     branch = ""
     for row in (reflog or b"").decode("utf-8", "replace").split("\0"):
         id, _, rest = row.lstrip("\n").partition("\x1f")
@@ -226,9 +192,9 @@ def head_at(root: Path, moment: float, *, seconds: float = 2.0) -> tuple[str, st
     return "", branch
 
 
-def files_at_commit(root: Path, commit: str, paths: list[str], *, seconds: float = 5.0) -> dict[str, bytes]:
+def files_at_commit(root: Path, commit: str, paths: list[str]) -> dict[str, bytes]:
     """The content of these files in a commit; files that it does not have are left out."""
-    queries = GitQueries(root, seconds)
+    queries = GitQueries(root, FILES_SECONDS)
     for path in paths:
         queries.ask(path, "cat-file", "blob", f"{commit}:{path}")
     bodies = {path: queries.answer(path)[1] for path in paths}

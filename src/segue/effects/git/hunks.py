@@ -7,12 +7,11 @@ no external diff, no text conversion, no pager.
 
 from __future__ import annotations
 
-import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...core.base.values import Value
+from .queries import GitQueries
 
 TIME_SECONDS = 0.5
 OUTPUT_BYTES_MAX, NEW_BYTES_MAX, NEW_FILES_MAX = 400_000, 12_000, 8
@@ -36,51 +35,27 @@ class Changes(Value):
 
 
 class HunkQuery:
-    """Starts both git commands at once; the caller can do something else before ``changes`` waits for
-    them."""
+    """Starts both git commands at once; the caller can work until ``changes`` waits for them."""
 
     def __init__(self, root: Path, *, seconds: float = TIME_SECONDS) -> None:
-        self.root = root
-        self.deadline = time.monotonic() + seconds
-        self._diff = self._ask("diff", "HEAD", *_SAFE, "--function-context")
-        self._names = self._ask("ls-files", "--others", "--exclude-standard", "-z")
+        self.queries = GitQueries(root, seconds)
+        self._ask_diff("--function-context")
+        self.queries.ask("names", "ls-files", "--others", "--exclude-standard", "-z")
 
     def changes(self) -> Changes:
         """The hunks of every changed file, and the beginnings of new ones."""
-        diff = self._answer(self._diff)
+        code, diff = self.queries.answer("diff")
         if diff is not None and len(diff) > OUTPUT_BYTES_MAX:
-            diff = self._answer(self._ask("diff", "HEAD", *_SAFE, "-U3"))
-        names = self._answer(self._names)
-        files = [*_files(diff or ""), *_new_files(self.root, (names or "").split("\0")[:NEW_FILES_MAX])]
-        return Changes(tuple(files), diff is None or names is None or len(diff) > OUTPUT_BYTES_MAX)
+            self._ask_diff("-U3")
+            code, diff = self.queries.answer("diff")
+        names_code, names = self.queries.answer("names")
+        text = (diff or b"").decode("utf-8", "replace")
+        new = (names or b"").decode("utf-8", "replace").split("\0")[:NEW_FILES_MAX]
+        files = [*_files(text), *_new_files(self.queries.root, new)]
+        return Changes(tuple(files), code is None or names_code is None or len(text) > OUTPUT_BYTES_MAX)
 
-    def _ask(self, *words: str) -> subprocess.Popen[bytes] | None:
-        command = ["git", "-C", str(self.root), "-c", "core.quotePath=false", "--no-optional-locks", *words]
-        try:
-            return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-        except OSError:
-            return None
-
-    def _answer(self, process: subprocess.Popen[bytes] | None) -> str | None:
-        """The output of a command; None if it took too long, empty if it failed."""
-        if process is None:
-            return ""
-        try:
-            output, _ = process.communicate(timeout=max(0.001, self.deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return None
-        return output.decode("utf-8", "replace") if process.returncode == 0 else ""
-
-
-def changes(root: Path, *, seconds: float = TIME_SECONDS) -> Changes:
-    """The uncommitted changes of a working tree."""
-    if seconds <= 0:
-        return Changes(cut=True)
-    return HunkQuery(root, seconds=seconds).changes()
+    def _ask_diff(self, context: str) -> None:
+        self.queries.ask("diff", "-c", "core.quotePath=false", "diff", "HEAD", *_SAFE, context)
 
 
 def _files(diff: str) -> list[Changed]:

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ..._failpoints import trip
 from ...core.base.values import Value
 from ..redaction.redact import secrets_in
@@ -62,25 +64,20 @@ class CannotPublish(Exception):
         self.found = tuple(found)
 
 
-class Publisher:
+class Publisher(Value):
     """Publishes some paths of a repository."""
 
-    def __init__(
-        self, root: Path, paths: Sequence[str], *, push: bool = False, remote: str = "origin",
-        branch: str = "", hooks: bool = True, sign: bool | None = None, timeout_seconds: float = 60.0,
-        lock_seconds: float = LOCK_SECONDS,
-    ) -> None:  # fmt: skip
-        self.root = root
-        self.paths = list(paths)
-        self.push = push
-        self.remote = remote
-        self.branch = branch
-        """The branch to push to; empty for the one that is checked out."""
-        self.hooks = hooks
-        self.sign = sign
-        """Whether to sign the commit; None leaves that to git's configuration."""
-        self.timeout_seconds = timeout_seconds
-        self.lock_seconds = lock_seconds
+    root: Path
+    paths: Sequence[str]
+    push: bool = False
+    remote: str = "origin"
+    branch: str = ""
+    """The branch to push to; empty for the one that is checked out."""
+    hooks: bool = True
+    sign: bool | None = None
+    """Whether to sign the commit; None leaves that to git's configuration."""
+    timeout_seconds: float = 60.0
+    lock_seconds: float = LOCK_SECONDS
 
     def publish(self, message: str) -> Published:
         """Commit what changed in the paths, and push it if that is wanted."""
@@ -92,14 +89,10 @@ class Publisher:
             done = Published(True, "", commit, bool(files), False, files)
             if self.push and commit:
                 self._push(commit)
-                done = Published(True, "", commit, bool(files), True, files)
+                done = replace(done, pushed=True)
             return done
         except CannotPublish as pending:
-            return Published(
-                False, str(pending), done.commit, done.committed, False, done.files, pending.found
-            )
-
-    # -- git -----------------------------------------------------------------------------------
+            return replace(done, ok=False, reason=str(pending), pushed=False, found=pending.found)
 
     def _git(
         self, *words: str, index: Path | None = None, text: str = "", our_author: bool = False
@@ -109,9 +102,8 @@ class Publisher:
         if index is not None:
             environment["GIT_INDEX_FILE"] = str(index)
         if our_author:
-            environment |= {
-                f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in _NOBODY.items()
-            }
+            for name, value in _NOBODY.items():
+                environment |= {f"GIT_AUTHOR_{name}": value, f"GIT_COMMITTER_{name}": value}
         try:
             process = subprocess.Popen(
                 ["git", "-C", str(self.root), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -148,8 +140,6 @@ class Publisher:
                 raise CannotPublish(f"{what} is under way: nothing is committed until it is finished")
         if self._ask("ls-files", "--unmerged"):
             raise CannotPublish("there are merge conflicts: nothing is committed until they are resolved")
-
-    # -- commit --------------------------------------------------------------------------------
 
     def _commit(self, folder: Path, message: str) -> tuple[str, tuple[str, ...]]:
         """The commit that has the paths as they are, and the files that this call committed."""
@@ -218,16 +208,14 @@ class Publisher:
             except OSError as fault:
                 raise CannotPublish(f"{name} cannot be read: {fault.strerror}") from fault
             if len(body) > _SCAN_BYTES_MAX:
-                raise CannotPublish(
-                    f"{name} is larger than {_SCAN_BYTES_MAX:,} bytes: too large to scan for secrets"
-                )
+                size = f"{name} is larger than {_SCAN_BYTES_MAX:,} bytes"
+                raise CannotPublish(f"{size}: too large to scan for secrets")
             found += [f"{name}:{line}: {kind}" for line, kind in secrets_in(body.decode("utf-8", "replace"))]
         if found:
             raise CannotPublish(f"something looks like a secret: {found[0]}", found)
 
     def _make_commit(self, index: Path, paths: list[str], message: str, head: str) -> bool:
-        """Whether this call made the commit: a git process that outlived a killed handover may have made
-        it."""
+        """Whether this call made the commit: a git process of a killed handover may have made it."""
         words = ["commit", "--quiet", "--cleanup=whitespace", "--file=-", "--only"]
         words += [] if self.hooks else ["--no-verify"]
         words += [] if self.sign is None else ["--gpg-sign" if self.sign else "--no-gpg-sign"]
@@ -246,8 +234,6 @@ class Publisher:
             return
         self._wait_for_index(original)
         self._ask("reset", "--quiet", "--", *paths)
-
-    # -- push ----------------------------------------------------------------------------------
 
     def _push(self, commit: str) -> None:
         current = self._git("symbolic-ref", "--quiet", "--short", "HEAD").stdout.strip()

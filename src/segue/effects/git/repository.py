@@ -7,9 +7,12 @@ from git's own files. Git itself runs only for the root commit and for lists of 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from ...core.base.values import Value
+
+TIME_SECONDS = 5.0
 
 
 class Repository(Value):
@@ -39,10 +42,9 @@ def _linked(top: Path, marker: Path) -> Repository | None:
         if not text.startswith("gitdir:"):
             return None
         gitdir = (top / text[7:].strip()).resolve()
-        common = gitdir / "commondir"
-        return Repository(
-            top, (gitdir / common.read_text().strip()).resolve() if common.is_file() else gitdir
-        )
+        named = gitdir / "commondir"
+        common = (gitdir / named.read_text().strip()).resolve() if named.is_file() else gitdir
+        return Repository(top, common)
     except OSError:
         return None
 
@@ -52,10 +54,9 @@ def own_folder(repository: Repository) -> Path:
     marker = repository.root / ".git"
     if marker.is_dir():
         return marker
-    try:
+    with suppress(OSError):
         return (repository.root / marker.read_text().partition(":")[2].strip()).resolve()
-    except OSError:
-        return repository.common
+    return repository.common
 
 
 def head(repository: Repository) -> tuple[str, str]:
@@ -71,16 +72,13 @@ def head(repository: Repository) -> tuple[str, str]:
 
 def ref(repository: Repository, name: str) -> str:
     """The commit that a ref points to; empty if there is no such ref."""
-    try:
+    with suppress(OSError):
         return (repository.common / name).read_text().strip()
-    except OSError:
-        pass
-    try:
+    with suppress(OSError):
         packed = (repository.common / "packed-refs").read_text(errors="replace")
-    except OSError:
-        return ""
-    rows = (line.partition(" ") for line in packed.splitlines())
-    return next((commit for commit, _, full in rows if full == name), "")
+        rows = (line.partition(" ") for line in packed.splitlines())
+        return next((commit for commit, _, full in rows if full == name), "")
+    return ""
 
 
 def worktrees(repository: Repository) -> tuple[Path, ...]:
@@ -89,10 +87,8 @@ def worktrees(repository: Repository) -> tuple[Path, ...]:
     if repository.common.name == ".git":
         roots.append(repository.common.parent)
     for marker in sorted((repository.common / "worktrees").glob("*/gitdir")):
-        try:
+        with suppress(OSError):  # removed meanwhile
             roots.append((marker.parent / marker.read_text().strip()).parent)
-        except OSError:
-            continue  # removed meanwhile
     return tuple(path for path in dict.fromkeys(roots) if path.is_dir())
 
 
@@ -135,46 +131,26 @@ def normalise_url(url: str) -> str:
         host, path = scp[1], scp[2]
     host = host.rpartition("@")[2].lower()
     host = re.sub(r":\d+$", "", host)
-    return "/".join(part for part in (host, _strip(path)) if part)
+    return "/".join(part for part in (host, _local(path).lstrip("/")) if part)
 
 
 def _local(path: str) -> str:
-    return _strip(path, keep_root=True)
+    return re.sub(r"/+", "/", path).rstrip("/").removesuffix(".git").rstrip("/")
 
 
-def _strip(path: str, *, keep_root: bool = False) -> str:
-    plain = re.sub(r"/+", "/", path).rstrip("/").removesuffix(".git").rstrip("/")
-    return plain if keep_root else plain.lstrip("/")
-
-
-def root_commit(repository: Repository, *, timeout_seconds: float = 5.0) -> str:
-    """The first commit of the history; empty without commits or git, in a shallow clone, or after a
-    timeout."""
+def root_commit(repository: Repository) -> str:
+    """The first commit of the history; empty without commits or git, if it is shallow, or on timeout."""
     if (repository.common / "shallow").exists():
         return ""
-    import subprocess
+    from .queries import output_of  # few commands run git
 
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(repository.root), "rev-list", "--max-parents=0", "HEAD"],
-            capture_output=True, text=True, timeout=timeout_seconds, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    commits = done.stdout.split()
-    return commits[-1] if done.returncode == 0 and commits else ""
+    commits = output_of(repository.root, "rev-list", "--max-parents=0", "HEAD", seconds=TIME_SECONDS)
+    return commits.split()[-1].decode() if commits else ""
 
 
-def tracked(repository: Repository, *, timeout_seconds: float = 5.0) -> list[str]:
-    """The paths that git tracks, or does not ignore, relative to the root; empty without git or on
-    timeout."""
-    import subprocess
+def tracked(repository: Repository) -> list[str]:
+    """The paths that git tracks, or does not ignore, below the root; empty without git or on timeout."""
+    from .queries import output_of
 
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(repository.root), "ls-files", "-zco", "--exclude-standard"],
-            capture_output=True, timeout=timeout_seconds, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [path for path in done.stdout.decode("utf-8", "replace").split("\0") if path]
+    names = output_of(repository.root, "ls-files", "-zco", "--exclude-standard", seconds=TIME_SECONDS)
+    return [path for path in (names or b"").decode("utf-8", "replace").split("\0") if path]

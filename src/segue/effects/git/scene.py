@@ -16,8 +16,8 @@ from pathlib import Path
 from ...core.resume.scene import Anchor, Dirty, Kind, Scene, anchor
 from ..files.atomic import is_protected_database
 from ..processes.identity import host_name
-from . import repository as git
-from . import trees
+from . import repository as git, trees
+from .queries import answer_of, output_of, start_git
 
 TIME_SECONDS = 5.0
 DIRTY_MAX = 1_000
@@ -41,19 +41,19 @@ class SceneQuery:
         self._status: subprocess.Popen[bytes] | None = None
         if self.repository is not None:
             with suppress(OSError):
-                self._status = trees.start_git(self.repository.root, *_STATUS)
+                self._status = start_git(self.repository.root, *_STATUS)
 
     def __enter__(self) -> SceneQuery:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._status is not None:  # nobody waited for it
-            _output(self._status, 0.0)
+            answer_of(self._status, 0.0)
 
     def status(self, seconds: float) -> bytes | None:
         """The output of git; None if it failed or took too long."""
         process, self._status = self._status, None
-        return _output(process, seconds) if process is not None else None
+        return answer_of(process, seconds)[1] if process is not None else None
 
 
 def look(
@@ -87,25 +87,6 @@ def look(
         stash=git.ref(repository, "refs/stash"), shallow=(repository.common / "shallow").exists(),
         dirty=tuple(included), more=len(listed) - len(included), cut=status is None,
     )  # fmt: skip
-
-
-def run(root: Path, *words: str, seconds: float) -> bytes | None:
-    """The output of a git command; None if it fails or takes too long."""
-    try:
-        process = trees.start_git(root, *words)
-    except OSError:
-        return None
-    return _output(process, seconds)
-
-
-def _output(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return None
-    return output if process.returncode == 0 else None
 
 
 def _read_status(status: bytes) -> tuple[str, str, list[Dirty]]:
@@ -147,18 +128,15 @@ def _expanded(root: Path, dirty: Sequence[Dirty], deadline: float) -> list[Dirty
     if not folders:
         return list(dirty)
     seconds = max(0.001, deadline - time.monotonic())
-    output = run(root, "ls-files", "-z", "-o", "--exclude-standard", "--", *folders[:200], seconds=seconds)
+    words = ("ls-files", "-z", "-o", "--exclude-standard", "--", *folders[:200])
+    output = output_of(root, *words, seconds=seconds)
     if output is None:
         return list(dirty)
     new_files = [Dirty(os.fsdecode(path), "created") for path in output.split(b"\0") if path]
-    covered = tuple(entry.path for entry in new_files)
-    nested = [entry for entry in dirty if entry.path in folders and not _any_below(entry.path, covered)]
+    empty = [folder for folder in folders if not any(new.path.startswith(folder) for new in new_files)]
+    nested = [entry for entry in dirty if entry.path in empty]
     written = [entry for entry in new_files if not trees.is_generated(os.fsencode(entry.path))]
     return [*(entry for entry in dirty if entry.path not in folders), *nested, *written]
-
-
-def _any_below(folder: str, paths: tuple[str, ...]) -> bool:
-    return any(path.startswith(folder) for path in paths)
 
 
 def _hashed(root: Path, dirty: Sequence[Dirty]) -> list[Dirty]:
@@ -173,10 +151,9 @@ def _hashed(root: Path, dirty: Sequence[Dirty]) -> list[Dirty]:
 
 
 def _size(root: Path, name: bytes) -> int:
-    try:
+    with suppress(OSError):
         return os.lstat(os.path.join(os.fsencode(root), name)).st_size
-    except OSError:
-        return 0
+    return 0
 
 
 def _stamp(root: Path, entry: Dirty) -> str:

@@ -25,6 +25,7 @@ import msgspec
 
 from ...core.features.checks import glob_regex, is_literal
 from ..files.atomic import is_protected_database
+from .queries import start_git
 
 GENERATED = frozenset(
     "__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .venv venv node_modules .git "
@@ -52,8 +53,7 @@ class Tree:
         self._spans: dict[str, list[tuple[int, int]]] = {}
 
     def covered(self, patterns: Sequence[str]) -> tuple[str, int]:
-        """The hash of the files that these patterns cover, and their number; without patterns, of all
-        files."""
+        """The hash of the files that these patterns cover (none: all files), and their number."""
         wanted = tuple(patterns)
         if wanted not in self._known:
             self._known[wanted] = self._hash(wanted)
@@ -122,31 +122,17 @@ class Tree:
 
 @lru_cache(maxsize=1024)
 def _rule(glob: str) -> re.Pattern[bytes]:
-    """The regular expression for the rest of a path; cached, because many features share the end of a
-    glob."""
+    """The regular expression for the rest of a path; many features share the end of a glob."""
     return re.compile(b"(?s:" + os.fsencode(glob_regex(glob)) + b")\0")
 
 
 def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) -> Tree:
     """The tree as it is now, without the paths in ``skip``; ``cache`` is a file that makes it faster."""
     start = time.monotonic()
-    skipped = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
+    skipped = _below_root(root, skip)
     answer = _of_git(root, skipped, cache) if (root / ".git").exists() else None
     lines, head = answer if answer is not None else (_walked(root, skipped, cache), "")
     return Tree(root, lines, head, took_seconds=time.monotonic() - start)
-
-
-# -- git ---------------------------------------------------------------------------------------
-
-
-def start_git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a git command so that it takes no optional locks and never prompts."""
-    ours = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    environment = {**ours, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-    command = ["git", "-C", str(root), *words]
-    return subprocess.Popen(
-        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
 
 
 def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[list[bytes], str] | None:
@@ -175,8 +161,7 @@ def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[li
 
 
 def _replaced(lines: list[bytes], places: dict[bytes, int], dirty: list[bytes]) -> list[bytes]:
-    """The lines with fresh ones at these places; most stay where they were, so the list is not sorted
-    again."""
+    """The lines with fresh ones at these places; most stay where they were: no need to sort again."""
     result = list(lines)
     new = {line.partition(b"\0")[0]: line for line in dirty}
     gone = {place for path, place in places.items() if path not in new}
@@ -248,6 +233,10 @@ def _changes(entries: list[bytes]) -> tuple[str, set[bytes]]:
     return ("" if head == "(initial)" else head), changed
 
 
+def _below_root(root: Path, paths: Iterable[Path]) -> tuple[bytes, ...]:
+    return tuple(os.fsencode(path.relative_to(root)) for path in paths if path.is_relative_to(root))
+
+
 def _is_skipped(path: bytes, skip: tuple[bytes, ...]) -> bool:
     return any(path == folder or path.startswith(folder + b"/") for folder in skip)
 
@@ -299,10 +288,9 @@ def _dirty_lines(root: Path, paths: list[bytes], *, filtered: bool) -> list[byte
 
 
 def _is_file(root: Path, path: bytes) -> bool:
-    try:
+    with suppress(OSError):
         return stat.S_ISREG(os.lstat(os.path.join(os.fsencode(root), path)).st_mode)
-    except OSError:
-        return False
+    return False
 
 
 def _line(root: Path, path: bytes, ids: dict[bytes, bytes]) -> bytes | None:
@@ -348,8 +336,6 @@ def blob_ids(root: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
     return {path: rest.partition(b" ")[2].decode() for path, _, rest in pairs if path in wanted}
 
 
-# -- without git -------------------------------------------------------------------------------
-
 Seen = dict[bytes, tuple[int, int, int, int, bytes]]
 """By path: size, modification time, change time, inode, and mode and hash as in a line."""
 
@@ -357,11 +343,9 @@ Seen = dict[bytes, tuple[int, int, int, int, bytes]]
 def hash_files(
     root: Path, *, cache: Path | None, skip: Iterable[Path], most: int, seconds: float
 ) -> dict[bytes, bytes] | None:
-    """The hash of each file in a folder without git, by its path; None if there are more than ``most`` or it
-    takes too long."""
-    skipped = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
+    """The hash of each file in a folder without git, by path; None if there are too many or it takes long."""
     try:
-        lines = _walked(root, skipped, cache, most, time.monotonic() + seconds)
+        lines = _walked(root, _below_root(root, skip), cache, most, time.monotonic() + seconds)
     except OverflowError:
         return None
     pairs = (line.partition(b"\0") for line in lines)
@@ -445,8 +429,3 @@ def _write_cache(cache: Path, body: bytes) -> None:
         fresh = cache.with_name(f".{cache.name}.{os.getpid()}")
         fresh.write_bytes(body)
         os.replace(fresh, cache)
-
-
-def no_tree(root: Path) -> Tree:
-    """A tree without files, for a server, which has no working tree."""
-    return Tree(root, [])

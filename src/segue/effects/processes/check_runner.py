@@ -226,8 +226,7 @@ class CheckWatcher:
                 self.status = status
 
     def _sweep(self) -> int:
-        """End all descendants, by TERM first and then by KILL until none is left; returns how many there
-        were."""
+        """End all descendants, by TERM and then by KILL until none is left; returns how many there were."""
         if not self._reap():
             return 0
         below = descendants(os.getpid())

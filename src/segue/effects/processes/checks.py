@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,7 @@ class CheckOutcome(Value):
 def environment_of(
     variables: Mapping[str, str], more: Iterable[str], own: Mapping[str, str]
 ) -> dict[str, str]:
-    """The environment of a check: what ``variables`` has of the list and of ``more``, and the check's
-    ``own``."""
+    """The environment of a check: what ``variables`` has of the list and of ``more``, and its ``own``."""
     wanted = ENVIRONMENT | set(more)
     allowed = {name: value for name, value in variables.items() if name in wanted or name.startswith("LC_")}
     return {"PATH": os.defpath, **allowed, **own}
@@ -152,10 +152,8 @@ class Runner:
         assert jobs is not None and outcomes is not None
         if outcomes.closed:
             return
-        try:
+        with suppress(OSError):
             jobs.close()
-        except OSError:
-            pass
         until = time.monotonic() + self._grace + 30
         while select.select([outcomes], [], [], max(0.0, until - time.monotonic()))[0]:
             if not os.read(outcomes.fileno(), 1 << 16):  # the server has ended, or is about to

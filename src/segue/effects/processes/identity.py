@@ -28,7 +28,7 @@ def start_of(pid: int) -> str:
     if sys.platform == "linux":
         return _linux_start(pid)
     if os.name == "posix":
-        return _posix_start(pid)
+        return _ps(pid, "lstart")
     return "" if pid != os.getpid() else "self"
 
 
@@ -44,11 +44,12 @@ def _linux_start(pid: int) -> str:
     return f"{boot}:{fields[19].decode()}"
 
 
-def _posix_start(pid: int) -> str:
+def _ps(pid: int, column: str) -> str:
+    """What ``ps`` says of a process; empty if there is none."""
     import subprocess
 
     try:
-        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        command = ["ps", "-o", f"{column}=", "-p", str(pid)]
         return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -65,11 +66,6 @@ def is_alive(pid: int, started: str = "") -> bool:
     """Whether a process runs; given the start time that its agent recorded, whether it is still the same."""
     start = start_of(pid) if pid > 0 else ""
     return bool(start) and (not started.isdecimal() or ":" not in start or start.endswith(f":{started}"))
-
-
-def own_pid() -> int:
-    """The pid of this process."""
-    return os.getpid()
 
 
 def stop(pid: int, pid_start: str, *, seconds: float) -> str:
@@ -118,49 +114,33 @@ def _parent_of(pid: int) -> int:
     if pid == os.getpid():
         return os.getppid()
     if sys.platform == "linux":
-        try:
+        with suppress(OSError, ValueError, IndexError):
             return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            return 0
-    if os.name != "posix":
         return 0
-    import subprocess
-
-    try:
-        command = ["ps", "-o", "ppid=", "-p", str(pid)]
-        output = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout
-        return int(output.strip() or 0)
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return 0
+    parent = _ps(pid, "ppid") if os.name == "posix" else ""
+    return int(parent) if parent.isdecimal() else 0
 
 
 def open_files(pid: int) -> set[str]:
     """The files that a process has open; empty where the system does not tell."""
     paths: set[str] = set()
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-    except OSError:
-        return paths
-    for name in names:
-        try:
-            paths.add(os.readlink(f"/proc/{pid}/fd/{name}"))
-        except OSError:
-            continue  # closed meanwhile
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with suppress(OSError):  # closed meanwhile
+                paths.add(os.readlink(f"/proc/{pid}/fd/{name}"))
     return paths
 
 
 def command_of(pid: int) -> list[str]:
     """The words that a process was started with; empty where the system does not tell."""
-    try:
+    with suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return []
-    return [word.decode(errors="replace") for word in words if word]
+        return [word.decode(errors="replace") for word in words if word]
+    return []
 
 
 def began_at(pid: int) -> float:
     """When a process started, in seconds since the epoch; 0 where the system does not tell."""
-    try:
+    with suppress(OSError):
         return os.stat(f"/proc/{pid}").st_mtime
-    except OSError:
-        return 0.0
+    return 0.0

@@ -24,6 +24,7 @@ MARK = "SEGUE_LAUNCH"
 GENTLE_SECONDS = 8.0
 FIRM_SECONDS = 3.0
 TAIL_BYTES = 262_144
+Process = subprocess.Popen[bytes]
 UNKNOWN_EXIT = 1_000
 """The exit code of a process that is not our child, so that nobody knows it."""
 
@@ -38,11 +39,8 @@ class LeftoverProcess(Value):
 class Child:
     """A process that this supervisor or an earlier one started."""
 
-    def __init__(
-        self, pid: int, started: str, output: Path, process: subprocess.Popen[bytes] | None = None
-    ) -> None:
-        self.pid, self.started, self.output = pid, started, output
-        self._process = process
+    def __init__(self, pid: int, started: str, output: Path, process: Process | None = None) -> None:
+        self.pid, self.started, self.output, self._process = pid, started, output, process
 
     def exit_code(self) -> int | None:
         """The exit code: None while it lives, negative for a signal, ``UNKNOWN_EXIT`` if nobody knows it."""
@@ -77,10 +75,9 @@ class Child:
 
     def printed(self) -> int:
         """How many bytes it has printed."""
-        try:
+        with suppress(OSError):
             return self.output.stat().st_size
-        except OSError:
-            return 0
+        return 0
 
 
 def spawn(
@@ -99,25 +96,24 @@ def spawn(
             start_new_session=not screen,
         )  # fmt: skip
     except OSError as fault:
-        raise NotInstalled(
-            f"{words[0]} cannot be started: {fault.strerror}", hint=f"is {words[0]} installed and on PATH?"
-        ) from fault
+        hint = f"is {words[0]} installed and on PATH?"
+        raise NotInstalled(f"{words[0]} cannot be started: {fault.strerror}", hint=hint) from fault
     finally:
         os.close(descriptor)
     return Child(process.pid, start_of(process.pid), output, process)
 
 
 def find_child(pid: int, started: str, mark: str, output: Path) -> Child | None:
-    """The living child of an earlier supervisor, by pid and start time or else by its mark; None if it is
-    gone."""
+    """The living child of an earlier supervisor, by pid and start or else by its mark; None if it is gone."""
     if pid and started and start_of(pid) == started:
         return Child(pid, started, output)
     if pid:
         return None
     for process in leftover_processes(mark):
-        leader = os.getpgid(process.pid)
-        if start_of(leader):
-            return Child(leader, start_of(leader), output)
+        with suppress(ProcessLookupError):  # it may end while it is looked at
+            leader = os.getpgid(process.pid)
+            if started := start_of(leader):
+                return Child(leader, started, output)
     return None
 
 

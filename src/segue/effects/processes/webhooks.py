@@ -58,8 +58,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def post(url: str, body: bytes, *, key: str, timeout_seconds: float) -> int:
     """POST a JSON body and return the status; CommandFailed unless it is a success."""
     parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=timeout_seconds or None)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "segue"}

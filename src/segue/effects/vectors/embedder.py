@@ -26,21 +26,17 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """The name of the model; vectors of different names are never compared."""
-        ...
 
     @property
     def semantic(self) -> bool:
         """Whether texts with similar meanings get similar vectors, not only texts with similar spelling."""
-        ...
 
     @property
     def ready(self) -> bool:
         """Whether a text can be embedded at once, without loading a model or calling a server."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, all of the same length."""
-        ...
 
 
 class TextOnly:
@@ -105,25 +101,20 @@ class EmbeddingServer:
                 rows = json.load(answer)["data"]
             vectors = [[float(x) for x in row["embedding"]] for row in sorted(rows, key=lambda r: r["index"])]
         except (error.URLError, OSError, ValueError, KeyError, TypeError) as fault:
-            raise AgentError(
-                f"the embedding endpoint did not answer as expected: {fault}",
-                hint="check `embedder_url`, or use `hash`",
-            ) from fault
+            told = f"the embedding endpoint did not answer as expected: {fault}"
+            raise AgentError(told, hint="check `embedder_url`, or use `hash`") from fault
         if len(vectors) != len(texts):
-            raise AgentError(
-                "the embedding endpoint left out some of the texts", hint="check `embedder_model`"
-            )
+            hint = "check `embedder_model`"
+            raise AgentError("the embedding endpoint left out some of the texts", hint=hint)
         return vectors
 
 
 def choose(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embedder:
-    """The embedder of this kind; ``auto`` is the best that is available. BadSettings if the settings are
-    wrong."""
+    """The embedder of this kind; ``auto`` is the best that is available. BadSettings for wrong settings."""
     if kind == "endpoint" or (kind == "auto" and url):
         if not url.startswith(("http://", "https://")):
-            raise BadSettings(
-                "an endpoint needs `embedder_url`", hint="for example http://localhost:11434/v1"
-            )
+            hint = "for example http://localhost:11434/v1"
+            raise BadSettings("an endpoint needs `embedder_url`", hint=hint)
         return EmbeddingServer(url, model or "text-embedding-3-small", key)
     if kind == "hash":
         return HashEmbedder()

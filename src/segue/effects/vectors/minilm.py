@@ -49,11 +49,8 @@ class MiniLM:
         vectors = []
         for text in texts:
             ids = numpy.array([encode(text, TOKENS_MAX)], dtype=numpy.int64)
-            feed = {
-                "input_ids": ids,
-                "attention_mask": numpy.ones_like(ids),
-                "token_type_ids": numpy.zeros_like(ids),
-            }
+            ones, zeros = numpy.ones_like(ids), numpy.zeros_like(ids)
+            feed = {"input_ids": ids, "attention_mask": ones, "token_type_ids": zeros}
             mean = session.run(None, feed)[0][0].mean(axis=0)
             vectors.append((mean / max(float(numpy.linalg.norm(mean)), 1e-9)).tolist())
         return vectors
@@ -71,7 +68,6 @@ class MiniLM:
 
             options = onnxruntime.SessionOptions()
             options.log_severity_level = 3
-            self._session = onnxruntime.InferenceSession(
-                weights, sess_options=options, providers=["CPUExecutionProvider"]
-            )
+            on = ["CPUExecutionProvider"]
+            self._session = onnxruntime.InferenceSession(weights, sess_options=options, providers=on)
         return self._session

@@ -7,32 +7,29 @@ hash is checked when it is read.
 from __future__ import annotations
 
 import hashlib
-import sys
 import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 
 from ...errors import DamagedError
+from ..files.compression import decompress
 
 VOCABULARY = Path(__file__).parent / "wordpiece.zst"
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 UNKNOWN, BEGIN, END = 100, 101, 102
 WORD_CHARS_MAX = 100
+_CJK = (
+    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0xF900, 0xFAFF), (0x20000, 0x2CEAF), (0x2F800, 0x2FA1F),
+)  # fmt: skip
 
 
 @cache
 def vocabulary() -> dict[str, int]:
     """The number of each piece; DamagedError if the file is not the original."""
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-
-    body = zstd.decompress(VOCABULARY.read_bytes())
+    body = decompress(VOCABULARY.read_bytes())
     if hashlib.sha256(body).hexdigest() != VOCABULARY_SHA256:
-        raise DamagedError(
-            "the vocabulary", str(VOCABULARY), "it is not the one that the model was trained with"
-        )
+        reason = "it is not the one that the model was trained with"
+        raise DamagedError("the vocabulary", str(VOCABULARY), reason)
     return {piece: number for number, piece in enumerate(body.decode().split("\n")) if piece}
 
 
@@ -86,13 +83,7 @@ def _is_mark(c: str) -> bool:
 
 
 def _is_cjk(code: int) -> bool:
-    return (
-        0x4E00 <= code <= 0x9FFF
-        or 0x3400 <= code <= 0x4DBF
-        or 0xF900 <= code <= 0xFAFF
-        or 0x20000 <= code <= 0x2CEAF
-        or 0x2F800 <= code <= 0x2FA1F
-    )
+    return any(first <= code <= last for first, last in _CJK)
 
 
 @lru_cache(maxsize=32_768)

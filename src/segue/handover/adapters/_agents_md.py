@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..agents_md import BEGIN_MARKER as BEGIN_MARKER
-from ..agents_md import END_MARKER as END_MARKER
-from ..agents_md import install as install
-from ..agents_md import render_block as render_block
+from ..agents_md import (
+    BEGIN_MARKER as BEGIN_MARKER,
+    END_MARKER as END_MARKER,
+    install as install,
+    render_block as render_block,
+)

@@ -12,18 +12,21 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from ...agents.base import Found
 from ...core.brief.compose import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from ...core.brief.facts import BriefFacts
-from ...core.sessions.state import OPEN
+from ...core.sessions.state import OPEN, SessionState
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BadName, BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from ...settings import data_folder, store_of
+from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, read, recognised
 from ..runs.select import find_run, newest_other_run, newest_run_elsewhere
 from ..workspace.data_folder import DataFolder
 from ..workspace.open_session import find_session
 from ..workspace.open_workspace import for_looking, open_workspace, without_store
+from ..workspace.workspace import Workspace
 from .gather import (
     RunsSummary,
     command_for_more,
@@ -36,12 +39,8 @@ from .gather import (
 )
 
 if TYPE_CHECKING:
-    from ...agents.base import Found
     from ...core.runs.quotable import RunText
-    from ...core.sessions.state import SessionState
-    from ..runs.discovery import RunFinder
     from ..workspace.last_seen import LastSeenSession
-    from ..workspace.workspace import Workspace
 
 Format = Literal["text", "json", "markdown"]
 MORE_BYTES = 8_192

@@ -18,10 +18,9 @@ from ...core.runs.brief_labels import Label
 from ...core.runs.inherited import CLOSING, OPENING
 from ...effects.clock import now
 from ...errors import StaleVersion
-from ...stores.base import Append
+from ...stores.base import Append, Journal
 
 if TYPE_CHECKING:
-    from ...stores.base import Journal
     from ..workspace.workspace import Workspace
 
 _DECLARED = (Label.GOAL, Label.OPEN, Label.BLOCKED, Label.QUESTIONS, Label.DECIDED, Label.LEARNT)

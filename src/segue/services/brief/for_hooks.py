@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
 from ...core.sessions.state import OPEN, SessionState
 from ...errors import SegueError, UnknownSession
+from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import left_of
 from ..runs.select import newest_run
 from ..workspace.open_session import find_session
+from ..workspace.workspace import Workspace
 from .brief import as_last_seen, render_brief
 from .gather import RunsSummary, command_for_more, digest_of, gather, summary_of_run, world_now
-
-if TYPE_CHECKING:
-    from ..runs.discovery import RunFinder
-    from ..workspace.workspace import Workspace
 
 FRESH_STARTS = ("startup", "clear", "")
 STEER = "When you summarise, keep every fact below. Segue took them from this run's own transcript:"

@@ -10,10 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ...agents import agent as agent_of
-from ...agents import traits_of
+from ...agents import agent as agent_of, traits_of
+from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Probe, facts
@@ -24,16 +23,13 @@ from ...core.runs.shell_commands import parse_shell
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError
+from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, read, recognised
 from ..runs.select import earlier_runs, newest_run, run_of_transcript
 from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from .delivered import stream_of_run
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ..runs.discovery import RunFinder
-    from ..workspace.workspace import Workspace
 
 RUNS_MAX = 3
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core.memories.model import MemoryFilter
+from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import SegueError
 from ..memories.reader import reader_of
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...core.runs.model import RunDigest
-    from ...core.sessions.state import SessionState
     from ..memories.service import MemoryService, Recalled
-    from ..workspace.workspace import Workspace
 
 SHOWN_MAX = 4
 SCORE_MIN = 0.12

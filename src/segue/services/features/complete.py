@@ -1,4 +1,4 @@
-"""Completing a session, and what is said of it: what was left open, and what is not proven."""
+"""Completing a session, with a report of what was left open and what is not proven."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Completed(Value):
     saved: Saved
     goal: str
     gate: Gate
-    """What its features said when it was completed."""
+    """The gate's decision when it was completed."""
     left_open: tuple[str, ...] = ()
     """Items that are neither done nor dropped."""
 
@@ -26,7 +26,8 @@ class Completed(Value):
 
 
 def complete(session: SessionHandle, summary: str = "", *, force: str = "") -> Completed:
-    """The goal is reached; UnverifiedFeatures unless every feature is proven, or ``force`` says why not."""
+    """Complete a session. Raises UnverifiedFeatures unless every feature is proven, or ``force`` gives a
+    reason for completing it nonetheless."""
     gate = Features(session).gate()
     saved = complete_session(session, summary, force=force)
     status = session_status(session)

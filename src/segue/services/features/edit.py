@@ -30,7 +30,7 @@ class FeatureEdit(Value):
 
 
 def edit(features: Features, id: str, change: FeatureEdit) -> Saved:
-    """Make a change; whatever proved the feature before no longer does."""
+    """Change a feature; whatever proved it before no longer does."""
     old = features.feature(id)
     checks = _without([(check.text, check) for check in old.checks], change.drop_checks, "check")
     steps = _without([(step, step) for step in old.steps], change.drop_steps, "step")

@@ -11,34 +11,31 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text, slug
 from ...core.base.values import Texts, Value, texts
 from ...core.features.checks import PERSON, Check, covered_patterns
 from ...core.features.model import Feature
-from ...core.features.verdict import Gate, Verdict, counted, gate, steps_of, unchecked_steps, verdict_of
+from ...core.features.verdict import Gate, Verdict, counted, gate, unchecked_steps, verdict_of
 from ...core.journal.chain import faults
-from ...core.sessions import commands as do
-from ...core.sessions import feature_commands as fc
+from ...core.sessions import commands as do, feature_commands as fc
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import SessionStatus, status_of
 from ...effects.files.check_outputs import Outputs
-from ...effects.git.trees import Tree, look, no_tree
+from ...effects.git.trees import Tree, look
 from ...errors import RefusedError, UnknownFeature, UnverifiedFeatures, UsageError
 from ..sessions.repository import Saved, stream_of
+from ..workspace.session_handle import SessionHandle
+from ..workspace.working_tree import tree_stream
 from .trust import trusted_checks
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
 
 
 def declarer(actor: str, environment: Mapping[str, str]) -> str:
-    """Who declares something: the actor, but an agent instead of the user if its variables are in the
-    environment."""
+    """Who declares something: the actor, or if that is the user the agent whose variables are set."""
     if actor != PERSON:
         return actor
     from ...agents import agent_variables
@@ -97,17 +94,14 @@ class Features:
     def attest_allowed(self) -> bool:
         return bool(self.workspace.settings["attest"])
 
-    # -- reading -------------------------------------------------------------------------------
-
     def look(self) -> Tree:
         """The files of the working tree with their hashes, as of now; on a server a tree without files."""
         root = self.workspace.working_tree.root
         if not self.workspace.sees_tree:
-            return no_tree(root)
+            return Tree(root, [])
         name = stream_of_tree(root) + ".tree"
-        return look(
-            root, cache=self.workspace.home.evidence / "trees" / name, skip=(self.workspace.home.path,)
-        )
+        home = self.workspace.home
+        return look(root, cache=home.evidence / "trees" / name, skip=(home.path,))
 
     def covered(self, state: SessionState | None = None, tree: Tree | None = None) -> dict[str, str]:
         """For each feature the hash of its covered files; empty if nothing is proven that could be stale."""
@@ -124,20 +118,15 @@ class Features:
         """The verdict of every feature as of now."""
         state = state or self.session.state
         covered, attest = self.covered(state, tree), self.attest_allowed
-        return [
-            verdict_of(feature, covered.get(id, ""), attest=attest) for id, feature in state.features.items()
-        ]
+        return [verdict_of(one, covered.get(id, ""), attest=attest) for id, one in state.features.items()]
 
     def list(self, status: str = "") -> FeatureList:
         """The features with this status (empty: all of them), with counts over all. "failed" stands for
         "failing", "complete" for "passing"."""
         wanted = {"failed": "failing", "complete": "passing"}.get(status, status)
         verdicts = self.verdicts()
-        counts = counted(verdicts)
-        return FeatureList(
-            counts.total, counts.passing, counts.failing, counts.in_progress, counts.stale,
-            tuple(verdict for verdict in verdicts if not wanted or verdict.status == wanted),
-        )  # fmt: skip
+        listed = tuple(verdict for verdict in verdicts if not wanted or verdict.status == wanted)
+        return FeatureList(**asdict(counted(verdicts)), features=listed)
 
     def get(self, id: str) -> Verdict:
         """The verdict of a feature as of now. Raises UnknownFeature."""
@@ -155,11 +144,12 @@ class Features:
 
     def history(self, id: str) -> Sequence[tuple[ev.Event, ev.Body]]:
         """Every event about a feature, in order; also about one that was removed."""
+        about = (ev.FeatureAdded, ev.FeatureChanged, ev.FeatureRemoved, ev.FeatureMoved)
         history = []
         for event in self.session.log():
             body = ev.read_body(event)
-            if id and id in (getattr(body, "feature", ""), _id_of(body)):
-                assert body is not None
+            own = body.id if isinstance(body, about) else getattr(body, "feature", "")
+            if id and own == id and body is not None:
                 history.append((event, body))
         return history
 
@@ -177,8 +167,6 @@ class Features:
         if not decision.ok and not force.strip() and state.status not in ("completed", "abandoned"):
             raise unverified(decision)
         return self._apply(do.Complete(summary, force, covered, attest))
-
-    # -- declaring -----------------------------------------------------------------------------
 
     def _apply(self, *commands: do.Command) -> Saved:
         return self.session.commit_trusted(
@@ -254,8 +242,7 @@ class Features:
     def create(
         self, feature_id: str, description: str, test_steps: Texts = (), status: str = "", category: str = ""
     ) -> Verdict:
-        """``add`` as Aegis Memory's recipe calls it. A status that says more than is proven becomes a
-        claim."""
+        """``add`` as in Aegis Memory's recipe. A status that says more than is proven becomes a claim."""
         self.add(feature_id, description, category=category, steps=test_steps)
         if status and _declared(status) != "not_started":
             self.update(feature_id, status=status)
@@ -282,8 +269,7 @@ class Features:
         return self.get(id)
 
     def mark_complete(self, id: str, verified_by: str, notes: str = "") -> Verdict:
-        """Attest every step that no check proves. Raises UnverifiedFeatures while checks of other steps have
-        not passed."""
+        """Attest every step without a check. Raises UnverifiedFeatures while checks have not passed."""
         feature = self.feature(id)
         if not verified_by.strip():
             raise UsageError("a verification needs a name", hint="say who verified it: verified_by=…")
@@ -295,8 +281,6 @@ class Features:
                 f"{id} is {verdict.status}: {verdict.reason}", hint="prove it with `segue verify`"
             )
         return verdict
-
-    # -- proving -------------------------------------------------------------------------------
 
     def untrusted(self, feature: Feature) -> tuple[Check, ...]:
         """Checks of a feature that came from a file or an agent and were not trusted yet."""
@@ -347,7 +331,7 @@ def patterns_of(feature: Feature) -> tuple[str, ...]:
 def unverified(decision: Gate) -> UnverifiedFeatures:
     """The error for a session that may not be completed."""
     error = UnverifiedFeatures(decision.text, hint=decision.hint)
-    error.counts = {name: getattr(decision.counts, name) for name in decision.counts.__struct_fields__}
+    error.counts = asdict(decision.counts)
     error.features = tuple(
         {"id": verdict.id, "status": verdict.status, "reason": verdict.reason}
         for verdict in decision.unproven
@@ -405,15 +389,8 @@ def _covers(value: Texts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(patterns))
 
 
-def _id_of(body: ev.Body | None) -> str:
-    about = (ev.FeatureAdded, ev.FeatureChanged, ev.FeatureRemoved, ev.FeatureMoved)
-    return body.id if isinstance(body, about) else ""
-
-
 def stream_of_tree(root: Path) -> str:
     """A file name for what is cached about a working tree."""
-    from ..workspace.working_tree import tree_stream
-
     return tree_stream(str(root)).rpartition("/")[2]
 
 
@@ -425,9 +402,6 @@ def feature_id(description: str, taken: Iterable[str]) -> str:
         number += 1
         name = f"{base}-{number}"
     return name
-
-
-__all__ = ["Audit", "FeatureList", "Features", "declarer", "feature_id", "parsed", "steps_of", "unverified"]
 
 
 def session_status(session: SessionHandle) -> SessionStatus:

@@ -7,7 +7,8 @@ accepted it. Features that exist already stay as they are, so importing is idemp
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...core import event_kinds as ev
 from ...core.base import canonical
@@ -16,14 +17,11 @@ from ...core.base.values import Value, count
 from ...core.features import file_formats as forms
 from ...core.features.checks import Check
 from ...core.features.model import Feature
-from ...core.sessions import commands as do
-from ...core.sessions import feature_commands as fc
+from ...core.sessions import commands as do, feature_commands as fc
 from ...core.sessions.state import key
 from ...errors import BadImport, UsageError
+from ..workspace.session_handle import SessionHandle
 from .features import Features, as_check, feature_id
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
 
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 STEPS_MAX = 200
@@ -38,7 +36,6 @@ class ImportedFeatures(Value):
     claimed: list[str]
     """The features that pass according to the file: a claim, not a proof."""
     reported: list[str]
-    """The features that a test report is about."""
     notes_taken: int
     notes: list[str]
     """What the user should have a look at."""
@@ -58,7 +55,7 @@ class ImportedFeatures(Value):
 
 
 class _Import:
-    def __init__(self, session: SessionHandle, source: str) -> None:
+    def __init__(self, session: SessionHandle, source: str, format: str) -> None:
         self.features: Features = Features(session)
         self.session = session
         self.source = PurePath(source).name if source != "-" else "standard input"
@@ -66,11 +63,7 @@ class _Import:
         self.commands: list[do.Command] = []
         self.taken = {id: key(feature.description) for id, feature in self.state.features.items()}
         """The normalized descriptions of known features, by id."""
-        self.added: list[str] = []
-        self.known: list[str] = []
-        self.claimed: list[str] = []
-        self.reported: list[str] = []
-        self.notes: list[str] = []
+        self.found = ImportedFeatures(format, [], [], [], [], 0, [])
 
     def add(self, row: forms.Listed, checks: tuple[Check, ...], covers: tuple[str, ...] = ()) -> str:
         """Add a feature to the commit unless it exists already. Returns its id."""
@@ -78,14 +71,16 @@ class _Import:
         same_text = next((id for id, text in self.taken.items() if text == key(description)), "")
         id = row.id if row.id in self.taken else same_text
         if id:
-            self.known.append(id)
+            self.found.known.append(id)
             old = self.state.features.get(id)
             if old is not None and row.steps and row.steps != old.steps:
-                self.notes.append(f"{id} has different steps in this session, which were left unchanged")
+                self.found.notes.append(
+                    f"{id} has different steps in this session, which were left unchanged"
+                )
         else:
             id = feature_id(row.id or description, self.taken)
             self.taken[id] = key(description)
-            self.added.append(id)
+            self.found.added.append(id)
             claim = f"passes according to {self.source}" if row.passes else ""
             self.commands.append(
                 fc.AddFeature(
@@ -93,16 +88,14 @@ class _Import:
                 )
             )
         if row.passes:
-            self.claimed.append(id)
+            self.found.claimed.append(id)
         return id
 
-    def done(self, format: str) -> ImportedFeatures:
+    def done(self) -> ImportedFeatures:
         notes = sum(isinstance(command, do.Note) for command in self.commands)
         if self.commands:
             self.features._apply(*self.commands)
-        return ImportedFeatures(
-            format, self.added, self.known, self.claimed, self.reported, notes, self.notes
-        )  # fmt: skip
+        return replace(self.found, notes_taken=notes)
 
 
 def import_features(session: SessionHandle, body: bytes, name: str, format: str = "") -> ImportedFeatures:
@@ -112,7 +105,7 @@ def import_features(session: SessionHandle, body: bytes, name: str, format: str 
         raise BadImport(
             f"{name} is not in a known format of feature lists", hint="name the format with --format"
         )
-    work = _Import(session, name)
+    work = _Import(session, name, kind)
     if kind == "feature_list":
         for row in forms.read_feature_list(body):
             work.add(row, tuple(map(as_check, row.checks)))
@@ -129,7 +122,7 @@ def import_features(session: SessionHandle, body: bytes, name: str, format: str 
             for text in forms.read_progress(body)
         ]
         work.commands += [do.Note(text) for text in notes if text not in known]
-    return work.done(kind)
+    return work.done()
 
 
 def _pytest(file: str) -> Check:
@@ -160,10 +153,10 @@ def _report(work: _Import, cases: list[forms.Case], digest: str) -> None:
         first = f"{failed[0].name}: {failed[0].message}" if failed else ""
         passed = sum(case.ok and not case.skipped for case in own)
         for id in ids:
-            work.reported.append(id)
+            work.found.reported.append(id)
             work.commands.append(fc.Report(id, work.source, passed, len(failed), first, digest, head))
     if unmatched:
-        work.notes.append(
+        work.found.notes.append(
             f"{count(unmatched, 'test case')} could not be matched to a feature or to a file here"
         )
 
@@ -174,8 +167,7 @@ def _runs(feature: Feature, file: str) -> bool:
 
 
 def export_features(session: SessionHandle, format: str) -> bytes:
-    """The features as a file in one of ``FORMATS``, in which "passes" says what is proven now. Raises
-    UsageError for another format."""
+    """The features in one of ``FORMATS``; "passes" is what is proven now. Raises UsageError."""
     if format not in FORMATS:
         raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
     state = session.state

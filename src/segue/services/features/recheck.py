@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,10 +21,8 @@ from ...core.features.verdict import had_passed
 from ...core.sessions.state import SessionState
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.redaction.redact import redact_bytes
+from .features import Features
 from .verify import first_failure
-
-if TYPE_CHECKING:
-    from .features import Features
 
 JOBS = 2
 
@@ -72,8 +70,7 @@ def recheck(features: Features, state: SessionState, until: float, holder: Any =
 def _run(
     features: Features, runner: Runner, todo: list[tuple[str, Check]], until: float, scratch: Path
 ) -> dict[int, str]:
-    """Why each check failed, by its index; empty for one that passed, missing for one that did not end in
-    time."""
+    """Why checks failed, by index; empty for one that passed, missing for one that did not end in time."""
     workspace = features.workspace
     passed_on = workspace.settings.text("check_environment").replace(",", " ").split()
     pending, limits = list(range(len(todo))), dict[int, float]()

@@ -1,4 +1,4 @@
-"""The status of a session as it is, or as it was last seen where the server cannot be reached."""
+"""The status of a session as it is or, while the server cannot be reached, as it was last seen."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ class KnownStatus(Value):
     as_of: str = ""
     """When it was seen, if the server cannot be reached now."""
     pending: int = 0
-    """How many changes of this machine wait to be added to it."""
+    """How many changes on this machine wait until the server can be reached."""
 
 
 def known_status(session: SessionHandle) -> KnownStatus:
-    """What is known of a session; StoreUnavailable if the server cannot be reached and it was never seen."""
+    """What is known of a session. Raises StoreUnavailable if the server cannot be reached and it was never
+    seen."""
     try:
         return KnownStatus(session_status(session), session.state)
     except StoreUnavailable:

@@ -7,13 +7,12 @@ files. For features that a person declared, only a person's acceptance counts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 
 from ...core import event_kinds as ev
 from ...core.features.checks import PERSON, Check
 from ...effects.pause_file import PauseFile
-from ...errors import StaleVersion
-from ...stores.base import Append, Store
+from ...stores.base import Store
+from ..sessions.repository import append_last
 from ..workspace.working_tree import trust_stream
 
 
@@ -27,15 +26,8 @@ def trusted_checks(store: Store, *, person: bool) -> set[str]:
     return hashes
 
 
-def trust_checks(
-    store: Store, checks: Iterable[Check], pause_file: PauseFile, *, at: str, actor: str
-) -> None:
+def trust_checks(store: Store, checks: Iterable[Check], pause_file: PauseFile, *, actor: str) -> None:
     """Accept these checks as they are now."""
     pause_file.check()
     bodies = [ev.CheckTrusted(check.hash, check.text) for check in checks]
-    drafts = [ev.draft(body, at=at, actor=actor) for body in bodies]
-    while drafts:
-        version = store.head(trust_stream(store)).version
-        with suppress(StaleVersion):
-            store.append(Append(trust_stream(store), version, drafts))
-            return
+    append_last(store, trust_stream(store), *bodies, actor=actor)

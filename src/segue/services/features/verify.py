@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
@@ -21,21 +20,16 @@ from ...core.base.text import clean_text
 from ...core.base.values import Value
 from ...core.features.checks import PERSON, Check
 from ...core.features.model import Feature
-from ...core.features.verdict import Verdict, counted, definition_of
+from ...core.features.verdict import Counts, Verdict, counted, definition_of
 from ...core.runs.sentences import reason
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import SessionState
-from ...effects.clock import now
 from ...effects.git.trees import Tree
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
-from ...errors import UnknownFeature
 from .features import Features, patterns_of
 from .trust import trust_checks
-
-if TYPE_CHECKING:
-    from ...core.features.verdict import Counts
 
 TAIL_BYTES = 2_000
 FIRST_BYTES = 300
@@ -70,14 +64,11 @@ class _Job(Value):
     feature: Feature
     check: Check
     first: bool
-    """Whether it is the first check of its feature."""
     due: tuple[str, ...]
     """The hashes of all checks of the feature that are to be run."""
 
 
 class _FinishedCheck(Value):
-    """A check that has run, and the tree as it was before."""
-
     job: _Job
     outcome: CheckOutcome
     before: Tree
@@ -101,14 +92,11 @@ def verify(
     wanted = tuple(dict.fromkeys(ids))
     state = features.session.state
     for id in wanted:
-        if id not in state.features:
-            raise UnknownFeature(
-                f"there is no feature {id!r}", hint="`segue feature list` shows all features"
-            )
+        features.feature(id)
     with ExitStack() as stack:
         runner = stack.enter_context(Runner()) if _will_run(state, wanted, all) else None
         tree = features.look()  # while the runner starts
-        todo = _jobs(features, state, tree, wanted, all)
+        todo = _jobs(state, tree, wanted, all)
         refused = _accept(features, todo, trust, ask)
         todo = [job for job in todo if job.feature.id not in refused]
         untrusted = tuple({check.hash: check for checks in refused.values() for check in checks}.values())
@@ -130,24 +118,16 @@ def _will_run(state: SessionState, wanted: tuple[str, ...], all: bool) -> bool:
     return any(all or hash not in ran or not ran[hash].ok for hash, ran in checks)
 
 
-def _jobs(
-    features: Features, state: SessionState, tree: Tree, wanted: tuple[str, ...], all: bool
-) -> list[_Job]:
+def _jobs(state: SessionState, tree: Tree, wanted: tuple[str, ...], all: bool) -> list[_Job]:
     """Every check that is not proven for the files as they are now."""
     jobs = []
     for id, feature in state.features.items():
         if wanted and id not in wanted:
             continue
         covered, _ = tree.covered(patterns_of(feature))
-        due = [
-            check
-            for check in feature.checks
-            if all
-            or (ran := feature.ran.get(check.hash)) is None
-            or not ran.ok
-            or ran.covered != covered
-            or feature.status == "failing"
-        ]
+        proven = {hash for hash, ran in feature.ran.items() if ran.ok and ran.covered == covered}
+        every = all or feature.status == "failing"
+        due = [check for check in feature.checks if every or check.hash not in proven]
         hashes = tuple(check.hash for check in due)
         jobs += [_Job(feature, check, index == 0, hashes) for index, check in enumerate(due)]
     return jobs
@@ -163,15 +143,11 @@ def _accept(
     by_id = {job.feature.id: job.feature for job in jobs if job.first}
     untrusted = {id: features.untrusted(feature) for id, feature in by_id.items()}
     person = features.who == PERSON
-    acceptable = {
-        check.hash: check
-        for id, checks in untrusted.items()
-        for check in checks
-        if person or by_id[id].by != PERSON
-    }
+    ours = [id for id in untrusted if person or by_id[id].by != PERSON]
+    acceptable = {check.hash: check for id in ours for check in untrusted[id]}
     if acceptable and (trust or (ask is not None and person and ask(tuple(acceptable.values())))):
         workspace = features.workspace
-        trust_checks(workspace.store, acceptable.values(), workspace.pause_file, at=now(), actor=features.who)
+        trust_checks(workspace.store, acceptable.values(), workspace.pause_file, actor=features.who)
         untrusted = {id: features.untrusted(by_id[id]) if checks else () for id, checks in untrusted.items()}
     return {id: checks for id, checks in untrusted.items() if checks}
 
@@ -187,7 +163,6 @@ class _Verification:
         self.tree = tree
         self.looked = time.monotonic()
         self.progress = progress
-        self.root = self.workspace.working_tree.root
         self.bytes_max = max(1000, int(self.workspace.settings.number("check_output_bytes_max")))
         self.passed_on = self.workspace.settings.text("check_environment").replace(",", " ").split()
         self.done: list[_FinishedCheck] = []
@@ -227,7 +202,6 @@ class _Verification:
             self._start(runner, waiting.pop(), jobs)
 
     def _seconds_to_look(self) -> float:
-        """Seconds until the tree may be read again."""
         apart = max(LOOK_SECONDS_MIN, LOOK_SHARE * self.tree.took_seconds)
         return max(0.0, self.looked + apart - time.monotonic())
 
@@ -244,8 +218,8 @@ class _Verification:
         id = str(self.count)
         self.running[id] = (job, self.tree, path)
         runner.start(
-            id, job.check, root=self.root, environment=environment, out=path, bytes_max=self.bytes_max,
-            slots=jobs,
+            id, job.check, root=self.workspace.working_tree.root, environment=environment, out=path,
+            bytes_max=self.bytes_max, slots=jobs,
         )  # fmt: skip
 
     def _begin(self, jobs: list[_Job]) -> None:

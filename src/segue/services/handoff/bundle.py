@@ -1,9 +1,10 @@
-"""A bundle: a session for another machine, in a file that proves itself.
+"""A bundle: a session for another machine, in a file that can be verified.
 
-It holds the session as a loss-free export, the memories that the taker may read, the note and a
-restoration, under a hash over all of it. Agents' own states stay at home. Nothing leaves that looks like
-a secret: a finding stops the bundle with its place. An import proves the hash, then the chain of events;
-what comes in is trusted as imported, and no proof of a feature comes with it.
+It contains the session as a loss-free export, the memories that the taker may read, the note and a
+restoration, with a hash over all of it. The states that agents saved are not included. Nothing that looks
+like a secret leaves the machine: if something does, no bundle is made, and the error says where it is. An
+import verifies the hash, then the chain of events; what it imports is trusted as imported, and proofs of
+features do not count.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import base64
 import gzip
 import zlib
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,12 +29,9 @@ from ...stores.memory.store import VolatileStore
 from ..memories import curation
 from ..memories.service import memories_of
 from ..sessions.repository import stream_of
-from .export import import_session
-from .export import pack as export_events
+from ..workspace.workspace import Workspace
+from .export import import_session, pack as export_events
 from .offers import ANYONE, HOURS, Handoffs
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 FORMAT = 1
 BYTES_MAX = 512_000_000
@@ -54,7 +51,6 @@ class Bundle(Value, forbid_unknown_fields=True):
     events: str
     """The export of the session, base64."""
     memories: str
-    """An export of memories."""
     restoration: str
     sha256: str = ""
 
@@ -65,7 +61,7 @@ class Packed(Value):
     session: str
     offer: str
     sha256: str
-    """Over the content: say it to the taker, who is told the same."""
+    """The hash of the content: tell it to the taker, who sees the same hash on import."""
     body: bytes
 
 
@@ -88,7 +84,7 @@ def is_bundle(data: bytes) -> bool:
 def pack(
     workspace: Workspace, session: str, *, to: str = ANYONE, note: str = "", hours: float = HOURS
 ) -> Packed:
-    """A session as a bundle; RefusedError with the place of what looks like a secret."""
+    """A session as a bundle. Raises RefusedError, which says where, if something looks like a secret."""
     handoffs = Handoffs(workspace)
     _no_secrets(workspace, session)
     offer = handoffs.offer(session, to, note, hours=hours).offer
@@ -103,23 +99,20 @@ def pack(
 
 
 def _no_secrets(workspace: Workspace, session: str) -> None:
-    """What was written before a rule was known, or with redaction off, does not leave the machine."""
+    """Raise RefusedError for a secret that was stored before a rule for it existed, or with redaction off."""
     for event in workspace.store.read(stream_of(session)):
         for _, kind in secrets_in(event.body.decode("utf-8", "replace")):
             raise RefusedError(
-                f"version {event.version} of {session} ({event.kind}) holds what looks like a secret: {kind}",
+                f"version {event.version} of {session} ({event.kind}) contains a likely secret: {kind}",
                 hint=f"look at it with `segue log {session}`; `segue scrub --help` says how a text is erased",
             )
 
 
 def _memories(workspace: Workspace, session: str, to: str) -> str:
-    """Those of the session that the taker may read, as an export of memories."""
     service = memories_of(workspace)
     reader = service.reader(agent="" if to == ANYONE else to, session=session)
     found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
-    lines = [msgspec.json.encode({"format": curation.FORMAT, "version": 1, "memories": len(found)})]
-    lines += [msgspec.json.encode(memory) for memory in reversed(found)]
-    return redact("\n".join(line.decode() for line in lines))
+    return redact(curation.as_lines(found).decode())
 
 
 def _sum(bundle: Bundle) -> str:
@@ -127,26 +120,28 @@ def _sum(bundle: Bundle) -> str:
 
 
 def read(data: bytes) -> Bundle:
-    """What a bundle holds; BadImport unless it has its hash."""
+    """The content of a bundle. Raises BadImport unless it matches its hash."""
     try:
         unzip = zlib.decompressobj(wbits=31)
         body = unzip.decompress(data, BYTES_MAX)
         if unzip.unconsumed_tail or not unzip.eof:
-            raise BadImport("this bundle is cut off, or far too large", hint="ask for it again")
+            raise BadImport("this bundle is incomplete, or far too large", hint="ask for it again")
         bundle = msgspec.json.decode(body, type=Bundle)
     except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as fault:
         raise BadImport(
             f"this is not a bundle: {fault}", hint="make one with `segue handoff --to-file`"
         ) from fault
     if bundle.segue_bundle != FORMAT:
-        raise BadImport(f"a bundle of version {bundle.segue_bundle}", hint="upgrade Segue")
+        raise BadImport(
+            f"this Segue cannot read bundles of version {bundle.segue_bundle}", hint="upgrade Segue"
+        )
     if bundle.sha256 != _sum(bundle):
-        raise BadImport("this bundle does not have its hash: it was changed", hint="ask for it again")
+        raise BadImport("this bundle does not match its hash: it was changed", hint="ask for it again")
     return bundle
 
 
 def unpack(workspace: Workspace, data: bytes, *, as_id: str = "") -> Unpacked:
-    """Bring a bundle in: the session, its memories, and an offer that can be taken here."""
+    """Import a bundle: the session, its memories, and an offer that can be taken here."""
     workspace.pause_file.check()
     bundle = read(data)
     try:

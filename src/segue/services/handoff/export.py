@@ -1,10 +1,10 @@
-"""Sessions out of a store and into one: loss-free JSON, and the session YAML.
+"""Exporting and importing sessions: as JSON without loss, and as session YAML.
 
-JSON holds the events as they are, with their hashes: nothing is imported before all of it is
-proven, and into an empty stream it gives the same chain. What the port of a store cannot
-write again (bodies that a scrub rewrote, commits that a recovery tore) gets new links in
-their place; the bodies stay. An import that was cut off goes on where it stopped, one that was
-done already adds nothing, and one of another history is refused.
+JSON contains the events as they are, with their hashes: nothing is imported before all of it is verified, and
+an import into an empty stream gives the same chain. What a store cannot write again as it was (bodies that a
+scrub rewrote, commits that a recovery tore) gets new hashes; the bodies stay the same. An import that was
+interrupted continues where it stopped, repeating one adds nothing, and another history under the same id is
+refused.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from ...core import event_kinds as ev
 from ...core.base import canonical as canon
@@ -30,16 +32,14 @@ from ...errors import BadImport, BadName, ConflictError, StaleVersion, UnknownSe
 from ...stores.base import Append, Journal
 from ..sessions.repository import fold_all, stream_of
 from ..workspace.session_handle import SessionHandle
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 FORMATS = ("json", "yaml")
 FORMAT_VERSION = 1
 
 
 class Envelope(Value, forbid_unknown_fields=True, omit_defaults=True):
-    """An event as it stands in an export."""
+    """An event in an export."""
 
     version: int
     kind: str
@@ -54,7 +54,7 @@ class Envelope(Value, forbid_unknown_fields=True, omit_defaults=True):
     erased: bool = False
     body: Any = None
     body64: str | None = None
-    """The body's bytes, where they are not the canonical JSON of any value."""
+    """The body in base64, if it is not the canonical JSON of any value."""
 
 
 class _Export(Value, forbid_unknown_fields=True, omit_defaults=True):
@@ -64,13 +64,13 @@ class _Export(Value, forbid_unknown_fields=True, omit_defaults=True):
     pieces: dict[str, str]
     checksum: str = ""
     missing: list[str] = []
-    """Pieces that events name and the store did not have."""
+    """The addresses of pieces that events name and the store did not have."""
     erased: list[str] = []
-    """Pieces that a scrub rewrote: their bytes do not have their address."""
+    """The addresses of pieces that a scrub rewrote, so that they do not match their content."""
 
 
 class Parcel(Value):
-    """A session that was exported, proven and ready to be imported."""
+    """An exported session, verified and ready to be imported."""
 
     session: str
     events: list[ev.Event]
@@ -84,18 +84,18 @@ class Parcel(Value):
         return self.events[-1].hash
 
 
-# -- out ---------------------------------------------------------------------------------------
-
-
 def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes:
-    """A session as bytes: ``json`` loses nothing, ``yaml`` holds what the session YAML can."""
+    """A session as bytes: ``json`` loses nothing, ``yaml`` contains what the session YAML can express."""
     if format not in FORMATS:
         raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
     events = workspace.store.read(stream_of(id))
     if not events:
         raise UnknownSession(f"there is no session {id!r}", hint="`segue list --all` names those that exist")
     if format == "yaml":
-        return _yaml_text(_document(events))
+        import yaml
+
+        text: str = yaml.safe_dump(_document(events), sort_keys=False, allow_unicode=True, width=100)
+        return text.encode()
     return pack(id, events, workspace.store)
 
 
@@ -111,9 +111,7 @@ def pack(id: str, events: Sequence[ev.Event], journal: Journal) -> bytes:
         missing=[address for address in named if address not in found],
         erased=[address for address, body in found.items() if address_of(body) != address],
     )
-    return canon.encode(
-        msgspec.structs.replace(export, checksum=_checksum(canon.decode(canon.encode(export))))
-    )
+    return canon.encode(replace(export, checksum=_checksum(canon.decode(canon.encode(export)))))
 
 
 def named_pieces(events: Iterable[ev.Event]) -> list[str]:
@@ -140,11 +138,10 @@ def _envelope(event: ev.Event) -> Envelope:
 
 def _value_of(body: bytes) -> tuple[Any, bool]:
     """The value of a body, and whether its canonical JSON is the body again."""
-    try:
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
         value = canon.decode(body)
         return (value, True) if canon.encode(value) == body else (None, False)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None, False
+    return None, False
 
 
 def _checksum(export: dict[str, Any]) -> str:
@@ -158,20 +155,11 @@ def _document(events: Sequence[ev.Event]) -> session_yaml.Document:
     return session_yaml.written_as(session_yaml.document(fold_all(events)), form)
 
 
-def _yaml_text(document: session_yaml.Document) -> bytes:
-    import yaml
-
-    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
-    return text.encode()
-
-
-# -- in ----------------------------------------------------------------------------------------
-
-
 def import_session(
     workspace: Workspace, data: bytes, format: str | None = None, as_id: str = ""
 ) -> SessionHandle:
-    """Bring an exported session into the store; the format is told by the content if not given."""
+    """Import an exported session into the store; the format is recognised by the content if it is not
+    given."""
     workspace.pause_file.check()
     if as_id:
         clean_name(as_id, what="session id")
@@ -180,7 +168,7 @@ def import_session(
     if (format or _recognised(data)) == "yaml":
         return _import_document(workspace, data, as_id)
     parcel = unpack(data)
-    _pass_the_door(parcel)
+    _check_texts(parcel)
     void: list[ev.Draft] = []
     if any(one.ran or one.attested for one in fold_all(parcel.events).features.values()):
         void = [ev.draft(ev.EvidenceVoided("it came in a file"), at=now(), actor=workspace.repository.actor)]
@@ -188,27 +176,28 @@ def import_session(
 
 
 def _recognised(data: bytes) -> str:
-    try:
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
         value = canon.decode(data)
         return "json" if isinstance(value, dict) and "session" in value and "segue" in value else "yaml"
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return "json" if data.lstrip().startswith(b'{"checksum"') else "yaml"
+    return "json" if data.lstrip().startswith(b'{"checksum"') else "yaml"
 
 
 def unpack(data: bytes) -> Parcel:
-    """The session in a JSON export, every hash of it proven; BadImport names what is not right."""
+    """The session in a JSON export, with every hash verified. Raises BadImport, which says what is wrong."""
     try:
         value = canon.decode(data)
         found = value.get("segue") if isinstance(value, dict) else None
         if found != FORMAT_VERSION:
-            raise _bad(f"it says segue: {found}, and this Segue reads {FORMAT_VERSION}", "upgrade Segue")
+            raise _bad(
+                f"its format is {found}, and this Segue reads format {FORMAT_VERSION}", "upgrade Segue"
+            )
         export = msgspec.convert(value, _Export)
         if export.checksum != _checksum(value):
-            raise _bad("its checksum does not fit: it was changed or cut off")
+            raise _bad("its checksum does not match: it was changed or cut off")
         stream = stream_of(export.session)
         pieces = {address: base64.b64decode(body, validate=True) for address, body in export.pieces.items()}
     except (msgspec.MsgspecError, BadName, RecursionError, binascii.Error, UnicodeDecodeError) as fault:
-        raise _bad(f"it does not have the shape of one: {fault}") from fault
+        raise _bad(f"its structure is wrong: {fault}") from fault
     events = [_event(stream, envelope) for envelope in export.events]
     if not events or events[0].kind != ev.Created.KIND:
         raise _bad("its first event does not create a session")
@@ -219,8 +208,8 @@ def unpack(data: bytes) -> Parcel:
     return parcel
 
 
-def _bad(reason: str, hint: str = "export it again, with `segue export`") -> BadImport:
-    return BadImport(f"this is not a whole export of a session: {reason}", hint=hint)
+def _bad(reason: str, hint: str = "export it again with `segue export`") -> BadImport:
+    return BadImport(f"this is not a complete export of a session: {reason}", hint=hint)
 
 
 def _event(stream: str, e: Envelope) -> ev.Event:
@@ -229,41 +218,29 @@ def _event(stream: str, e: Envelope) -> ev.Event:
         body_hash, prev, own = (bytes.fromhex(text) for text in (e.body_hash, e.prev, e.hash))
     except (ValueError, binascii.Error) as fault:
         raise _bad(f"version {e.version}: {fault}") from fault
-    return ev.Event(
-        stream,
-        e.version,
-        e.kind,
-        e.at,
-        e.actor,
-        body,
-        body_hash,
-        prev,
-        own,
-        e.run,
-        e.format,
-        e.left,
-        e.erased,
-    )
+    fields = {name: value for name, value in asdict(e).items() if name != "body64"}
+    fields |= {"body": body, "body_hash": body_hash, "prev": prev, "hash": own}
+    return ev.Event(stream=stream, **fields)
 
 
 def _check_pieces(parcel: Parcel) -> None:
     for address, body in parcel.pieces.items():
         if address_of(body) != address and address not in parcel.erased:
-            raise _bad(f"the piece {address} does not have its address")
+            raise _bad(f"the piece {address} does not match its address")
         if len(address) != 32 or any(c not in "0123456789abcdef" for c in address):
-            raise _bad(f"{address[:40]!r} is no address of a piece")
+            raise _bad(f"{address[:40]!r} is not the address of a piece")
     absent = set(named_pieces(parcel.events)) - parcel.pieces.keys() - set(parcel.missing)
     if absent:
-        raise _bad(f"not in it: {count(len(absent), 'piece')} of agents' states")
+        raise _bad(f"it lacks {count(len(absent), 'piece')} of agents' states")
 
 
-def _pass_the_door(parcel: Parcel) -> None:
-    """An exact import cannot mend a text, so one that the door would change is refused."""
+def _check_texts(parcel: Parcel) -> None:
+    """Raise BadImport for a text that cleaning would change: an exact import cannot repair it."""
     for event in parcel.events:
         value, _ = _value_of(event.body)
         for text in (event.kind, event.actor, event.run, event.at, *_texts(value)):
             if clean_text(text, what=f"text of version {event.version}") != text:
-                raise _bad(f"version {event.version}: a text holds control characters")
+                raise _bad(f"version {event.version}: a text contains control characters")
 
 
 def _texts(value: Any) -> Iterable[str]:
@@ -278,13 +255,10 @@ def _texts(value: Any) -> Iterable[str]:
             yield from _texts(inner)
 
 
-# -- into the journal --------------------------------------------------------------------------
-
-
 def deliver(
     workspace: Workspace, parcel: Parcel, as_id: str = "", *, behind: Sequence[ev.Draft] = ()
 ) -> SessionHandle:
-    """Append what the store does not have of a proven session; ``behind`` it, if anything was missing."""
+    """Append what the store lacks of a verified session and, if it lacked anything, ``behind`` after that."""
     workspace.pause_file.check()
     id = as_id or parcel.session
     added = append_missing(workspace.store, id, parcel, behind)
@@ -296,7 +270,9 @@ def deliver(
 def append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[ev.Draft] = ()) -> int:
     stream = stream_of(id)
     commits = _commits(parcel.events, id if id != parcel.session else "")
-    chain = _sealed(stream, commits)
+    chain: list[ev.Event] = []  # what these commits become in an empty stream
+    for drafts in commits:
+        chain += ev.seal(stream, len(chain), chain[-1].hash if chain else canon.GENESIS, drafts)
     own = [event.hash for event in parcel.events] if id == parcel.session else []
     there = _agreed(journal, stream, [event.hash for event in chain], own)
     commits += [list(behind)] if behind and there < len(chain) else []
@@ -305,7 +281,7 @@ def append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[e
 
 
 def _commits(events: Sequence[ev.Event], as_id: str) -> list[list[ev.Draft]]:
-    """The drafts of a session by the commits in which they were made."""
+    """The drafts of a session's events, grouped by commit."""
     commits: list[list[ev.Draft]] = []
     open_left = 0
     for event in events:
@@ -319,23 +295,15 @@ def _commits(events: Sequence[ev.Event], as_id: str) -> list[list[ev.Draft]]:
     return commits
 
 
-def _sealed(stream: str, commits: Iterable[Sequence[ev.Draft]]) -> list[ev.Event]:
-    """The events that these commits become in an empty stream."""
-    events: list[ev.Event] = []
-    for drafts in commits:
-        events += ev.seal(stream, len(events), events[-1].hash if events else canon.GENESIS, drafts)
-    return events
-
-
 def _agreed(journal: Journal, stream: str, chain: list[bytes], own: list[bytes]) -> int:
-    """How much of a chain the store has already; ConflictError if it has another history."""
+    """How much of a chain the store has already. Raises ConflictError if it has another history."""
     stored = [event.hash for event in journal.read(stream)]
     common = min(len(stored), len(chain))
     if not common or stored[common - 1] in (chain[common - 1], *own[common - 1 : common]):
         return len(stored)
     apart = next(i for i in range(common) if stored[i] not in (chain[i], *own[i : i + 1]))
     raise ConflictError(
-        f"{stream} exists with another history: they part at version {apart + 1}",
+        f"{stream} exists with another history: they differ from version {apart + 1} on",
         hint="import it under another id with `--as`",
     )
 
@@ -356,13 +324,13 @@ def _append(journal: Journal, stream: str, commits: list[list[ev.Draft]], there:
     except StaleVersion as stale:
         if stale.stream != stream or stale.actual != appends[0].expect:
             raise
-        # This store takes one commit of a stream at a time: an import that is cut off goes on here.
+        # This store takes one commit of a stream at a time; an interrupted import continues here.
         for number, append in enumerate(appends):
             journal.append(append, pieces=None if number else pieces)
 
 
 def _pieces_to_add(journal: Journal, parcel: Parcel) -> dict[str, bytes]:
-    """Pieces that the store lacks. Those that a scrub rewrote are put in place, marked, at once."""
+    """The pieces that the store lacks. Those that a scrub rewrote are stored at once, and marked."""
     stored = journal.pieces(parcel.pieces)
     lacking = {address: body for address, body in parcel.pieces.items() if address not in stored}
     erased = {address: lacking.pop(address) for address in parcel.erased if address in lacking}
@@ -400,7 +368,7 @@ def _import_document(workspace: Workspace, data: bytes, as_id: str) -> SessionHa
     if stored:
         if canon.encode(_document(stored)) != canon.encode(root):
             raise ConflictError(
-                f"session {created.id} exists and says something else",
+                f"session {created.id} exists with different content",
                 hint="import it under another id with `--as`",
             )
         return SessionHandle(workspace, created.id)
@@ -416,17 +384,16 @@ def _import_document(workspace: Workspace, data: bytes, as_id: str) -> SessionHa
 def _in_their_words(
     declared: list[session_yaml.DatedBody], root: session_yaml.Document
 ) -> list[session_yaml.DatedBody]:
-    """The same facts, with the form of the document kept in the last of them."""
+    """The same events, the last of which records how the document was written."""
     state = SessionState()
     for number, one in enumerate(declared, 1):
         state = fold_body(state, one.body, version=number, at=one.at, actor="")
     last = declared[-1]
     form = session_yaml.differences(session_yaml.document(state), root)
-    return [*declared[:-1], session_yaml.DatedBody(last.at, msgspec.structs.replace(last.body, form=form))]
+    return [*declared[:-1], session_yaml.DatedBody(last.at, replace(last.body, form=form))]
 
 
 def _cleaned(value: Any, path: str, workspace: Workspace) -> Any:
-    """The value with every text through the door."""
     if isinstance(value, str):
         return clean_text(value, what=path or "document", mask=workspace.repository.mask)
     if isinstance(value, dict):

@@ -1,16 +1,12 @@
-"""A session from a file, whichever kind of file it is: an export, or a bundle with an offer."""
+"""Importing a session from a file of either kind: an export, or a bundle with an offer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...core.base.values import Value
 from ..sessions.repository import stream_of
+from ..workspace.workspace import Workspace
 from .bundle import is_bundle, unpack
 from .export import import_session
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 
 class Imported(Value):
@@ -28,7 +24,7 @@ class Imported(Value):
 
 
 def import_file(workspace: Workspace, body: bytes, *, format: str | None = None, as_id: str = "") -> Imported:
-    """Bring in the session of a file; without a format the content says what it is."""
+    """Import the session in a file; without a format it is recognised by the content."""
     if format is None and is_bundle(body):
         found = unpack(workspace, body, as_id=as_id)
         state = workspace.repository.state(found.session)

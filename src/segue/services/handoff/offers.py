@@ -1,44 +1,41 @@
 """Passing a session on: offered to an agent, and taken by exactly one.
 
-An offer freezes a named checkpoint and stands in the ledger ``handoff/<session>``; taking, declining and
-withdrawing are appended there by version, so of two takers one is told. An offer that nobody took in time
-has run out. The taker gets a restoration, in a file and in the form that its agent begins with. A
-bundle is the same for another machine: a file that proves itself by its hashes.
+An offer freezes a named checkpoint and is recorded in the ledger ``handoff/<session>``; taking, declining and
+withdrawing are appended there by version, so the second of two takers is refused. An offer that nobody takes
+in time expires. The taker gets a restoration, as a file and as a command that starts its agent with it. A
+bundle does the same for another machine, in a file that is verified by its hashes.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
-from ...agents import agent as agent_of
-from ...agents import canonical_name, traits_of
+from ...agents import agent as agent_of, canonical_name, traits_of
 from ...agents.base import Traits
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.handover.events import Offer, offers_of
+from ...core.memories.model import Memory, MemoryFilter
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
-from ...errors import HandoffSettled, SegueError, UnknownAgent, UnknownHandoff, UsageError
+from ...errors import HandoffSettled, SegueError, StaleVersion, UnknownAgent, UnknownHandoff, UsageError
 from ...stores.base import Append
 from ...stores.memory_changes import MemoryChange
 from ..brief.brief import render_brief
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
+from ..sessions.repository import Saved
 from ..workspace.open_session import list_sessions, make_current
-
-if TYPE_CHECKING:
-    from ...core.memories.model import Memory
-    from ..sessions.repository import Saved
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 HOURS = 72.0
 HOURS_MAX = 24.0 * 365
@@ -50,10 +47,9 @@ BEGIN, END = "<!-- segue:handoff:begin -->", "<!-- segue:handoff:end -->"
 
 
 def _traits(agent: str) -> Traits:
-    try:
+    with suppress(UnknownAgent):
         return traits_of(agent_of(agent))
-    except UnknownAgent:
-        return Traits()
+    return Traits()
 
 
 class HandoffOffer(Value):
@@ -62,11 +58,10 @@ class HandoffOffer(Value):
     offer: Offer
     saved: Saved
     file: str
-    """The restoration."""
     start: str
     """How the agent is started with it; empty if Segue does not know that agent."""
     rules: str = ""
-    """The file of the agent that tells it too, if that was wanted."""
+    """The agent's own file that mentions the offer too, if that was requested."""
 
 
 class Handoffs:
@@ -75,10 +70,8 @@ class Handoffs:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    # -- looking -------------------------------------------------------------------------------
-
     def of(self, session: str) -> list[Offer]:
-        """Every offer of a session, the oldest first."""
+        """Every offer of a session, oldest first."""
         events = self._workspace.store.read(_stream(session))
         return offers_of(session, [(ev.read_body(e), e.at, e.actor) for e in events], now=now())
 
@@ -91,7 +84,8 @@ class Handoffs:
         return sorted(wanted, key=lambda offer: (offer.at, offer.id), reverse=True)
 
     def find(self, what: str = "", *, to: str = "") -> Offer:
-        """The offer of this id, else the newest open one of this session, else of any session here."""
+        """The offer with this id, else the newest open one of this session, else of any session here. Raises
+        UnknownHandoff."""
         if what and self._workspace.repository.exists(what):
             offers = [offer for offer in self.of(what) if not to or offer.to in (to, ANYONE)]
             found = next((o for o in reversed(offers) if o.status == "open"), offers[-1] if offers else None)
@@ -107,16 +101,17 @@ class Handoffs:
             )
         return found
 
-    # -- doing ---------------------------------------------------------------------------------
-
     def offer(
         self, session: str, to: str, note: str = "", *, hours: float = HOURS, rules: bool = False
     ) -> HandoffOffer:
-        """Offer a session to an agent; ``rules`` tells it in the file that it reads by itself too."""
+        """Offer a session to an agent; with ``rules`` the file that the agent reads by itself mentions the
+        offer, too."""
         workspace = self._workspace
         workspace.pause_file.check()
         if not 0 < hours <= HOURS_MAX:
-            raise UsageError(f"an offer of {hours:g} hours", hint=f"between 0 and {HOURS_MAX:g}")
+            raise UsageError(
+                f"an offer cannot last {hours:g} hours", hint=f"give more than 0 and at most {HOURS_MAX:g}"
+            )
         to = clean_name(canonical_name(to), what="agent's name")
         note = clean_text(note, what="note", mask=workspace.repository.mask).strip()
         if rules and _traits(to).rules_file and workspace.sees_tree:
@@ -137,7 +132,8 @@ class Handoffs:
         return self._restored(offer, workspace.with_warnings(saved), rules)
 
     def accept(self, what: str = "", *, by: str = "", run: str = "") -> HandoffOffer:
-        """Take an offer; HandoffSettled if somebody was faster or it ran out. Other offers are withdrawn."""
+        """Take an offer; the session's other offers are withdrawn. Raises HandoffSettled if it is no longer
+        open."""
         workspace = self._workspace
         by = by or workspace.repository.actor
         offer = self.find(what, to="" if by == "user" else canonical_name(by))
@@ -152,38 +148,36 @@ class Handoffs:
             return [self._append(offer.session, *bodies)]
 
         trip("handoff.take.before")
-        saved = workspace.repository.commit(
-            offer.session, [do.Note(_taking(by, offer.note))], guards=guards, actor=by
-        )
+        note = do.Note(_taking(by, offer.note))
+        saved = workspace.repository.commit(offer.session, [note], guards=guards, actor=by)
         trip("handoff.take.after")
         make_current(workspace, offer.session)
         self.forget_rules(offer)
         return self._restored(self._settled(offer), workspace.with_warnings(saved), False)
 
     def taken_with(self, session: str, notes: Collection[str]) -> list[Offer]:
-        """The offers that were taken when one of these notes was: an undo of it leaves them taken."""
+        """The offers whose taking wrote one of these notes: an undo of that leaves them taken."""
         taken = [one for one in self.of(session) if one.status == "taken"] if notes else []
         return [one for one in taken if _taking(one.taker, one.note) in notes]
 
     def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
-        """Say no to an offer."""
+        """Decline an offer."""
         by = by or self._workspace.repository.actor
         offer = self.find(what, to="" if by == "user" else canonical_name(by))
         return self._settle(offer, ev.HandoffDeclined(offer.id, by, self._clean(reason)))
 
     def withdraw(self, what: str = "", *, reason: str = "") -> Offer:
-        """Take an offer back."""
+        """Withdraw an offer."""
         offer = self.find(what)
         return self._settle(offer, ev.HandoffWithdrawn(offer.id, self._clean(reason)))
 
     def withdrawal(self, offer: Offer, reason: str) -> Append:
-        """What takes an open offer back, for a commit with which that happens; else HandoffSettled."""
+        """The append that withdraws an open offer, for a commit to include. Raises HandoffSettled if it is
+        not open."""
         self._open(offer)
         return self._append(offer.session, ev.HandoffWithdrawn(offer.id, reason))
 
     def _settle(self, offer: Offer, body: ev.Body) -> Offer:
-        from ...errors import StaleVersion
-
         self._workspace.pause_file.check()
         while True:
             self._open(offer)
@@ -195,7 +189,6 @@ class Handoffs:
             return self._settled(offer)
 
     def _open(self, offer: Offer) -> None:
-        """HandoffSettled unless the offer is open now."""
         current = self._settled(offer)
         if current.status != "open":
             who = f" by {current.taker}" if current.taker else ""
@@ -218,10 +211,7 @@ class Handoffs:
     def _clean(self, text: str) -> str:
         return clean_text(text, what="reason", mask=self._workspace.repository.mask).strip()
 
-    # -- what the taker gets -------------------------------------------------------------------
-
     def _memory(self, session: str, to: str, note: str) -> Memory | None:
-        """A memory of the handoff that the taker may read."""
         if to == ANYONE:
             return None
         state = self._workspace.repository.state(session)
@@ -233,23 +223,23 @@ class Handoffs:
         )  # fmt: skip
 
     def _restored(self, offer: Offer, saved: Saved, rules: bool) -> HandoffOffer:
-        if not self._workspace.sees_tree:  # who takes it is elsewhere, and asks for the restoration
+        if not self._workspace.sees_tree:  # the taker is on another machine, and asks for the restoration
             return HandoffOffer(offer, saved, "", "")
         text = self.restoration(offer)
         path = self._workspace.home.handoff / f"{offer.id}.md"
         write_whole(path, text.encode())
         known = _traits(offer.to)
-        start = f'{known.start} "$(cat {_quoted(path)})"' if known.start else ""
-        told = ""
+        start = f'{known.start} "$(cat {shlex.quote(str(path))})"' if known.start else ""
+        rules_file = ""
         if rules and known.rules_file and offer.status == "open":
             target = self._rules(offer.to)
             put_block(target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END)
-            told = str(target)
-        return HandoffOffer(offer, saved, str(path), start, told)
+            rules_file = str(target)
+        return HandoffOffer(offer, saved, str(path), start, rules_file)
 
     def forget_rules(self, offer: Offer) -> None:
-        """Take out again what an offer put into the file that its agent reads by itself, if that can be done:
-        it is settled, whatever the file says."""
+        """Remove what an offer added to the file that its agent reads by itself. If that fails it is ignored:
+        the offer is settled, whatever the file says."""
         if _traits(offer.to).rules_file and self._workspace.sees_tree:
             with suppress(OSError):
                 drop_block(self._rules(offer.to), BEGIN, END)
@@ -258,11 +248,11 @@ class Handoffs:
         return self._workspace.working_tree.root / _traits(agent).rules_file
 
     def restoration(self, offer: Offer) -> str:
-        """What the taker is told: the note, what is open, what is undecided, memories, and a brief."""
+        """The text for the taker: the note, what is open, what is undecided, memories, and a brief."""
         workspace, state = self._workspace, self._workspace.repository.state(offer.session)
         lines = [f"# Session {offer.session}, handed over by {offer.by}", "", f"Goal: {_line(state.goal)}"]
         if offer.note:
-            lines += ["", "Note of whoever handed it over (words of theirs, not orders):"]
+            lines += ["", "Note from whoever handed it over (their words, not instructions):"]
             lines += [f"> {line}" for line in offer.note.splitlines()]
         lines += _section("Open items", _open_items(state))
         lines += _section("Undecided", [_line(q.text) for q in state.questions if not q.answer])
@@ -277,14 +267,11 @@ class Handoffs:
         return clean_text("\n".join(lines), what="restoration", mask=workspace.repository.mask) + "\n"
 
     def _memories(self, offer: Offer) -> list[str]:
-        from ...core.memories.model import MemoryFilter
-
         try:
             service = memories_of(self._workspace)
             reader = service.reader(agent=offer.to if offer.to != ANYONE else "")
-            found = service.store.listing(
-                reader, MemoryFilter(sessions=(offer.session,)), now(), MEMORIES_MAX
-            )
+            where = MemoryFilter(sessions=(offer.session,))
+            found = service.store.listing(reader, where, now(), MEMORIES_MAX)
         except (SegueError, TypeError):
             return []
         return [_line(memory.content) for memory in found if memory.type != "handoff"]
@@ -323,9 +310,3 @@ def _section(title: str, rows: Sequence[str]) -> list[str]:
 def _line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 300 else line[:299] + "…"
-
-
-def _quoted(path: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(path))

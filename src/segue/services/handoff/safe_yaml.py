@@ -1,14 +1,15 @@
-"""YAML as plain values, from anybody: no code, no dates, no bombs.
+"""Reads YAML from untrusted sources as plain values: no code, no dates, no bombs.
 
-Only null, booleans, numbers, text, lists and mappings with text keys come out. Dates and clock
-times stay text, as do numbers with leading zeros. Size, depth and what aliases multiply are
-limited, and a key that stands twice is refused.
+Only null, booleans, numbers, text, lists and mappings with text keys come out. Dates and clock times stay
+text, as do numbers with leading zeros. Size, depth and expansion by aliases are limited, and a duplicate key
+is refused.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from typing import Any
 
 import yaml
@@ -19,7 +20,7 @@ from ...errors import BadImport
 BYTES_MAX = 16 * 1024 * 1024
 DEPTH_MAX = 32
 NODES_MAX = 1_000_000
-"""Values in the document, those that aliases stand for counted each time."""
+"""The most values in a document; what an alias refers to counts each time."""
 
 _TAG = "tag:yaml.org,2002:"
 _IMPLICIT: tuple[tuple[str, str, str], ...] = (
@@ -49,13 +50,13 @@ class _Loader(yaml.SafeLoader):
         if is_alias:
             weight = self._weights.get(id(node))
             if weight is None:
-                raise _bad("an alias stands for something that holds it")
+                raise _bad("an alias refers to something that contains it")
             self._nodes += weight
         else:
             self._nodes += 1
             self._weights[id(node)] = self._nodes - before
         if self._nodes > NODES_MAX:
-            raise _bad(f"it comes to more than {NODES_MAX:,} values")
+            raise _bad(f"it has more than {NODES_MAX:,} values")
         self._depth -= 1
         return node
 
@@ -67,7 +68,7 @@ for _name, _pattern, _first in _IMPLICIT:
 
 
 def read_yaml(data: bytes) -> Any:
-    """The one document in these bytes; BadImport says what is wrong with it."""
+    """The one document in these bytes. Raises BadImport, which says what is wrong with it."""
     if len(data) > BYTES_MAX:
         raise _bad(f"it has {len(data):,} bytes, and the limit is {BYTES_MAX:,}")
     try:
@@ -99,15 +100,15 @@ def _mapping(node: Any) -> dict[str, Any]:
     for key_node, inner in node.value:
         name = _value(key_node)
         if not isinstance(name, str) or name == "<<":
-            raise _bad(f"{_where(key_node)}: a key must be a text, and no merge")
+            raise _bad(f"{_where(key_node)}: a key must be a text, and merge keys are not allowed")
         if name in values:
-            raise _bad(f"{_where(key_node)}: the key {name!r} stands twice")
+            raise _bad(f"{_where(key_node)}: the key {name!r} occurs twice")
         values[name] = _value(inner)
     return values
 
 
 def _scalar(node: Any, kind: str) -> Any:
-    try:
+    with suppress(ValueError, KeyError):
         if kind == "str":
             return str(node.value)
         if kind == "null":
@@ -118,8 +119,6 @@ def _scalar(node: Any, kind: str) -> Any:
             return number
         if kind == "float" and math.isfinite(value := float(node.value)):
             return value
-    except (ValueError, KeyError):
-        pass
     raise _bad(f"{_where(node)}: {node.value[:40]!r} is not allowed as {node.tag}")
 
 

@@ -1,34 +1,32 @@
-"""Taking the last command back, with all that came of it, or saying why it stays.
+"""Undoing the last command with all of its consequences, or saying why it cannot be undone.
 
-What Segue saw (a check that ran, a text that was erased) is nobody's command: it is passed over, and stays.
-What was declared of features, spent or counted is a command that stays: an undo says so instead of taking
-something else back. A memory that the command left counts no more, and an offer that nobody took is
-withdrawn, both in the commit of the undo. An offer that was taken stays taken.
+What Segue itself recorded (a check that ran, a text that was erased) is not a command: it is skipped, and
+stays. Declaring features, spending and counting cannot be undone: an undo says so instead of undoing
+something else. A memory that the command created is deprecated, and an offer that nobody took is withdrawn,
+both in the commit of the undo. An offer that was taken stays taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from ...core import event_kinds as ev
 from ...core.event_words import event_words
+from ...core.handover.events import Offer
+from ...core.memories.model import MemoryFilter
 from ...core.sessions import commands as do
 from ...core.sessions.rewind import STAYS
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import NothingToUndo
+from ...stores.memory_changes import MemoryChange, StoredMemory
 from ..memories.service import memories_of
-from ..sessions.repository import fold_all
+from ..sessions.repository import Saved, fold_all
+from ..workspace.session_handle import SessionHandle
 from .offers import Handoffs
-
-if TYPE_CHECKING:
-    from ...core.handover.events import Offer
-    from ...stores.memory_changes import MemoryChange
-    from ..sessions.repository import Saved
-    from ..workspace.session_handle import SessionHandle
 
 REASON = "taken back by an undo"
 _SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckReported, ev.EvidenceVoided}
@@ -40,16 +38,16 @@ _WORDS: dict[type[ev.Body], tuple[Callable[[Any], str], str]] = {
     ev.FeatureRemoved: (lambda b: f"feature {b.id} was removed", _FEATURES),
     ev.FeatureMoved: (lambda b: f"feature {b.id} is {b.status}", _FEATURES),
     ev.StepAttested: (lambda b: f"{b.who} attested a step of feature {b.feature}", _FEATURES),
-    ev.BudgetSpent: (lambda b: "something was spent", "`segue budget` shows what, and of what"),
+    ev.BudgetSpent: (lambda b: "something was spent", "`segue budget` shows what was spent, and the limits"),
 }
 
 
 def undo(session: SessionHandle) -> Saved:
-    """Take the last command back; NothingToUndo if there is none, or if it is one that stays."""
+    """Undo the last command. Raises NothingToUndo if there is none, or if it is one that cannot be undone."""
     events = session.log()
     first, last = _last_command(events)
     if not first:
-        raise NothingToUndo(f"nothing in {session.id} can be taken back", hint="see `segue log`")
+        raise NothingToUndo(f"nothing in {session.id} can be undone", hint="see `segue log`")
     taken = events[first - 1 : last]
     bodies = [ev.read_body(event) for event in taken]
     if {event.kind for event in taken} <= STAYS:
@@ -66,13 +64,8 @@ def undo(session: SessionHandle) -> Saved:
     return saved
 
 
-def still_taken(session: SessionHandle, notes: Collection[str]) -> list[Offer]:
-    """Offers that were taken with what an undo took back: who has one has it."""
-    return Handoffs(session.workspace).taken_with(session.id, notes)
-
-
 def _last_command(events: Sequence[ev.Event]) -> tuple[int, int]:
-    """The versions of the newest command that was not taken back yet; (0, 0) if there is none."""
+    """The first and last version of the newest command that has not been undone; (0, 0) if there is none."""
     version = len(events)
     while version > 0:
         body = ev.read_body(events[version - 1])
@@ -96,25 +89,25 @@ def _stays(bodies: Sequence[ev.Body | None]) -> NothingToUndo:
     what, hint = "something was counted", "see `segue log`"
     for body in bodies:
         if body is not None and type(body) in _WORDS:
-            tell, hint = _WORDS[type(body)]
-            what = tell(body)
+            describe, hint = _WORDS[type(body)]
+            what = describe(body)
             break
     return NothingToUndo(
-        f"the last command cannot be taken back: {what}",
+        f"the last command cannot be undone: {what}",
         hint=f"{hint}; `segue rewind NAME` goes back to a named checkpoint",
     )
 
 
 def _offer(session: SessionHandle, bodies: Sequence[ev.Body | None]) -> Offer | None:
-    """The open offer that these events made; NothingToUndo if somebody took it."""
+    """The open offer that these events made. Raises NothingToUndo if somebody took it."""
     marks = {body.name for body in bodies if isinstance(body, ev.Marked)}
     if not marks or not any(isinstance(body, ev.Handed) for body in bodies):
         return None
     offer = next((one for one in Handoffs(session.workspace).of(session.id) if one.mark in marks), None)
     if offer is not None and offer.status == "taken":
         raise NothingToUndo(
-            f"the last command cannot be taken back: {offer.taker} took what was offered",
-            hint="`segue handoff --to NAME` offers the session anew",
+            f"the last command cannot be undone: {offer.taker} took the offer",
+            hint="`segue handoff --to NAME` offers the session again",
         )
     return offer if offer is not None and offer.status == "open" else None
 
@@ -122,40 +115,36 @@ def _offer(session: SessionHandle, bodies: Sequence[ev.Body | None]) -> Offer | 
 def _forgotten(
     session: SessionHandle, bodies: Sequence[ev.Body | None], then: SessionState, offer: Offer | None
 ) -> MemoryChange | None:
-    """That memories which came of it count no more, unless the same had been learnt before as well."""
+    """The change that deprecates memories which the command created, unless the same had been learnt
+    before."""
     before = {finding.text for finding in then.findings}
     texts = {body.text for body in bodies if isinstance(body, ev.Learnt)} - before
     shared = offer.memories if offer is not None else ()
     if not (texts or shared) or session.workspace.repository.learnt is None:
         return None
-    from ...core.memories.model import MemoryFilter
-    from ...stores.memory_changes import MemoryChange, StoredMemory
 
     service, at = memories_of(session.workspace), now()
     reader = service.reader(session=session.id)
     where = MemoryFilter(types=("learnt",), sessions=(session.id,))
     found = [one for one in service.store.listing(reader, where, at) if one.content in texts] if texts else []
     found += [one for one in service.store.get(shared, reader) if one.live]
-    puts = [
-        replace(one, deprecated=at, reason=REASON, updated=at, revision=one.revision + 1) for one in found
-    ]
+    puts = [replace(m, deprecated=at, reason=REASON, updated=at, revision=m.revision + 1) for m in found]
     trail = [service.trace(one, "deprecate", REASON) for one in puts]
     return MemoryChange(puts=[StoredMemory(one) for one in puts], trail=trail) if puts else None
 
 
 def undone_of(session: SessionHandle, saved: Saved) -> dict[str, list[str]]:
-    """The facts that an undo took back, and those of the same command that stay, in words."""
-
+    """What an undo reverted, and what stays of the same command, in words."""
     found = session.log(after=saved.version - 1, limit=1) if saved.events else []
     body = ev.read_body(found[0]) if found else None
-    told: dict[str, list[str]] = {"undone": [], "stays": []}
+    result: dict[str, list[str]] = {"undone": [], "stays": []}
     notes: set[str] = set()
     for event in session.log(after=body.to) if isinstance(body, ev.Rewound) else []:
-        told["stays" if event.kind in STAYS else "undone"].append(event_words(event))
+        result["stays" if event.kind in STAYS else "undone"].append(event_words(event))
         noted = ev.read_body(event)
         notes |= {noted.text} if isinstance(noted, ev.Noted) else set()
         if not event.left:
             break
-    for one in still_taken(session, notes):
-        told["stays"].append(f"{one.taker} took offer {one.id}; `segue handoff --to NAME` offers anew")
-    return told
+    for one in Handoffs(session.workspace).taken_with(session.id, notes):  # a taken offer stays taken
+        result["stays"].append(f"{one.taker} took offer {one.id}; `segue handoff --to NAME` makes a new one")
+    return result

@@ -1,7 +1,7 @@
-"""Telling Codex that its user trusts our hooks: through Codex itself, never by guessing its hashes.
+"""Telling Codex that its user trusts our hooks: by asking Codex itself, never by guessing its hashes.
 
-Only the hooks that we wrote are trusted. Codex writes its own configuration; what it wrote is part of
-what `segue uninit` takes back.
+Only the hooks that we wrote are trusted. Codex writes its own configuration; `segue uninit` removes that,
+too.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ import subprocess
 import time
 from typing import Any
 
-from ...agents.codex.install import folder
+from ...agents.codex.install import INSTALLER
 from ...agents.install import InstallTarget
 from ...errors import AgentError
 from ..workspace.data_folder import DataFolder
 from .install import adopt
 
 ANSWER_SECONDS = 20.0
+_HINT = "look at the hooks with /hooks in codex"
 
 
 def trust_hooks(home: DataFolder, where: InstallTarget) -> int:
-    """Let Codex trust every hook of ours; how many there are. AgentError if Codex does not answer."""
-    return adopt(home, folder(where) / "config.toml", "codex", where, lambda: _trusted(where))
+    """Make Codex trust all of our hooks, and return how many there are. Raises AgentError if Codex does not
+    answer."""
+    return adopt(home, INSTALLER.folder(where) / "config.toml", "codex", where, lambda: _trusted(where))
 
 
 def _trusted(where: InstallTarget) -> int:
     program = shutil.which("codex", path=where.env.get("PATH"))
     if program is None:
-        raise AgentError("codex was not found on PATH", hint="look at the hooks with /hooks in codex")
+        raise AgentError("codex was not found on PATH", hint=_HINT)
     process = subprocess.Popen(
         [program, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         cwd=where.root, env=dict(where.env),
@@ -54,7 +56,6 @@ def _trusted(where: InstallTarget) -> int:
 
 
 def _hooks(listed: Any) -> list[dict[str, Any]]:
-    """The hooks in an answer, wherever they stand in it."""
     if isinstance(listed, dict):
         if isinstance(listed.get("key"), str) and isinstance(listed.get("currentHash"), str):
             return [listed]
@@ -63,7 +64,7 @@ def _hooks(listed: Any) -> list[dict[str, Any]]:
 
 
 class _Talk:
-    """JSON-RPC, a message a line."""
+    """A JSON-RPC connection with one message per line."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -76,7 +77,7 @@ class _Talk:
             self._process.stdin.write(json.dumps({"method": method, **more}).encode() + b"\n")
             self._process.stdin.flush()
         except OSError as fault:
-            raise AgentError("codex did not listen", hint="look at the hooks with /hooks in codex") from fault
+            raise AgentError("codex does not accept requests", hint=_HINT) from fault
 
     def ask(self, method: str, params: Any) -> Any:
         self._number += 1
@@ -85,14 +86,14 @@ class _Talk:
         while time.monotonic() < deadline:
             for line in self._lines(deadline):
                 try:
-                    told = json.loads(line)
+                    reply = json.loads(line)
                 except ValueError:
                     continue
-                if told.get("id") == self._number and "method" not in told:
-                    if "error" in told:
-                        raise AgentError(f"codex refused {method}: {told['error'].get('message', '')}")
-                    return told.get("result")
-        raise AgentError(f"codex did not answer {method}", hint="look at the hooks with /hooks in codex")
+                if reply.get("id") == self._number and "method" not in reply:
+                    if "error" in reply:
+                        raise AgentError(f"codex refused {method}: {reply['error'].get('message', '')}")
+                    return reply.get("result")
+        raise AgentError(f"codex did not answer {method}", hint=_HINT)
 
     def _lines(self, deadline: float) -> list[bytes]:
         out = self._process.stdout
@@ -101,6 +102,6 @@ class _Talk:
             return []
         piece = os.read(out.fileno(), 65536)
         if not piece:
-            raise AgentError("codex ended before it answered", hint="look at the hooks with /hooks in codex")
+            raise AgentError("codex ended before it answered", hint=_HINT)
         *lines, self._read = (self._read + piece).split(b"\n")
         return lines

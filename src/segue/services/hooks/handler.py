@@ -1,9 +1,9 @@
-"""What Segue does when an agent calls: the hot path, behind ``segue hook``.
+"""What Segue does when an agent calls a hook: the code behind ``segue hook``, which must be fast.
 
-Nothing here may break or slow the agent. The store is asked with a short patience; what it does not take
-goes to the spool, and what it cannot say is left out of the answer. Hooks never hold a session. The same
-event from two installs acts once. A stop is refused only where a run claims to be done (or under ``segue
-run``), only by verdicts that are known, and only so many times.
+Nothing here may break or slow down the agent. The store gets only a short time; what it does not take goes to
+the spool, and what it does not tell is left out of the reply. Hooks never hold a session. The same event from
+two installations takes effect once. A run is kept from stopping only if it claims to be done (or under
+``segue run``), only because of verdicts that are known, and only a limited number of times.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from ...agents import agent as agent_of
-from ...agents import hooks as wire
-from ...agents import traits_of
+from ...agents import agent as agent_of, hooks as wire, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev
+from ...core.runs.model import RunDigest
 from ...core.runs.window_pressure import BEFORE_EXIT, WINDOW_FULL, Marks, Pressure, marks_of, triggered
 from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
@@ -32,40 +31,42 @@ from ...effects.files.spool import SpoolRecord, checksum
 from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
-from ..brief.for_hooks import FRESH_STARTS, STEER, HookBrief, brief_for_hook, own_run, session_state
+from ..brief.for_hooks import FRESH_STARTS, STEER, brief_for_hook, own_run, session_state
 from ..resume.window_pressure import pressure_of_digest, remember_window
 from ..runs.observed import runs_of
+from ..runs.read_transcript import final
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import is_off
 from ..workspace.open_session import find_session
-from .spool_drain import GIVEN, drain, spool_of
-
-if TYPE_CHECKING:
-    from ...core.runs.model import RunDigest
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
+from ..workspace.open_workspace import open_workspace, without_store
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
+from .spool_drain import GIVEN, drain, session_of_run, spool_of, store
 
 PATIENCE_MS = 60
-"""How long a hook waits for a busy store, each time; after the first time it asks no more."""
+"""How long a hook waits for a busy store; after the first time it does not try again."""
 PATIENCE_REMOTE_MS = 250
-"""For a server, which is further away; the first time that it does not answer is the last."""
+"""The same for a server, which is further away."""
 ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
+LOOKS_MAX = 256
+"""For how many runs it is remembered when they were last looked at."""
 SUPERVISED = "SEGUE_SUPERVISED"
 """Set by ``segue run`` for the agents that it launches."""
 
 
 def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str]) -> bytes:
-    """What the agent is told; never raises. What could not be stored is in the spool."""
+    """The reply to the agent; never raises. What could not be stored is in the spool."""
     folder = Path(home)
     try:
         event = wire.read(agent, name, payload)
         if event is None:
             _spool(folder, agent, name, payload)
-            log(folder, f"hook {agent} {name}: {len(payload)} bytes that are no event")
+            log(folder, f"hook {agent} {name}: {len(payload)} bytes that are not an event")
             return b""
-        if event.side or not _wanted(folder, event) or not _first(folder, event, name, payload):
+        off = is_off(DataFolder(folder), Path(event.cwd or "/"))
+        if event.side or off or not _first(folder, event, name, payload):
             return b""
         event = replace(event, pid=event.pid or _pid(agent, environment))
         answer = Handler(folder, event, name, payload, environment).answer()
@@ -79,20 +80,16 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
 
 
 def _pid(agent: str, environment: Mapping[str, str]) -> int:
-    told = environment.get(traits_of(agent_of(agent)).pid_variable, "")
-    return int(told) if told.isdecimal() else 0
+    pid = environment.get(traits_of(agent_of(agent)).pid_variable, "")
+    return int(pid) if pid.isdecimal() else 0
 
 
 def _store(environment: Mapping[str, str]) -> str:
-    """The store that is set; empty if the settings cannot be read, which opening it will say."""
-    try:
+    """The configured store; empty if the settings cannot be read, which is reported when the store is
+    opened."""
+    with suppress(SegueError):
         return store_of(environment)
-    except SegueError:
-        return ""
-
-
-def _wanted(home: Path, event: HookEvent) -> bool:
-    return not is_off(DataFolder(home), Path(event.cwd or "/"))
+    return ""
 
 
 def _spool(home: Path, agent: str, name: str, payload: bytes) -> None:
@@ -103,7 +100,7 @@ def _spool(home: Path, agent: str, name: str, payload: bytes) -> None:
 
 
 def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
-    """Whether no other install has answered this event a moment ago."""
+    """Whether no other installation has answered this event a moment ago."""
     if event.kind not in ("start", "prompt", "compact", "stop"):
         return True
     size = 0
@@ -128,9 +125,7 @@ def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
 
 def _forget_old(folder: Path) -> None:
     names = os.listdir(folder)
-    if len(names) < 64:
-        return
-    for name in names:
+    for name in names if len(names) >= 64 else ():
         with suppress(OSError):
             if time.time() - os.stat(folder / name).st_mtime > 60:
                 os.unlink(folder / name)
@@ -148,13 +143,17 @@ class Handler:
             **environment, "SEGUE_HOME": str(home), "SEGUE_BUSY_TIMEOUT_MS": str(patience_ms),
             "SEGUE_BACKUP_EVENTS": "1000000000", "SEGUE_BACKUP_HOURS": "1000000",
         }  # fmt: skip
+        cwd = Path(event.cwd)
+        self.folder = cwd if event.cwd and cwd.is_dir() else Path.cwd()
         self.writes = True
-        """Until the store, or a PAUSE file, says otherwise."""
+        """False as soon as the store refuses a write or a PAUSE file is found."""
 
     def answer(self) -> HookReply:
-        """Do what the event asks for."""
+        """Handle the event and return the reply."""
         try:
-            workspace = self._open()
+            workspace = open_workspace(
+                folder=self.folder, environment=self.environment, actor=self.event.agent
+            )
         except SegueError as fault:
             return self._without_store(fault)
         with workspace:
@@ -170,50 +169,35 @@ class Handler:
         session = self._session(workspace)
         if session is not None and is_off(workspace.home, workspace.folder, session.id):
             return HookReply()
-        match self.event.kind:
-            case "start":
-                return self._start(workspace)
-            case "prompt":
-                return self._prompt(workspace)
-            case "compact":
-                return self._compact(workspace)
-            case "stop":
-                return self._stop(workspace, session)
-            case "end" | "failure":
-                return self._end(workspace)
-            case "tool" | "status":
-                return self._look(workspace)
-        return HookReply()
-
-    def _open(self) -> Workspace:
-        from ..workspace.open_workspace import open_workspace
-
-        folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
-        return open_workspace(folder=folder, environment=self.environment, actor=self.event.agent)
+        if self.event.kind == "stop":
+            return self._stop(workspace, session)
+        answers = {
+            "start": self._start, "prompt": self._prompt, "compact": self._compact, "end": self._end,
+            "failure": self._end, "tool": self._look, "status": self._look,
+        }  # fmt: skip
+        answer = answers.get(self.event.kind)
+        return answer(workspace) if answer is not None else HookReply()
 
     def _without_store(self, fault: SegueError) -> HookReply:
-        """The event is spooled; a run that starts still gets what transcripts alone say."""
+        """Spool the event; a run that starts still gets a brief from transcripts alone."""
         log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault.message}")
         if not isinstance(fault, Paused):
             _spool(self.home, self.event.agent, self.name, self.payload)
         if self.event.kind not in ("start", "compact"):
             return HookReply()
         from ..workspace.last_seen import last_here
-        from ..workspace.open_workspace import without_store
 
-        folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
         self.writes = False
         last = None
         with suppress(SegueError):
-            last = last_here(DataFolder(self.home).for_store(_store(self.environment)), folder)
-        with without_store(folder, self.environment, last) as workspace:
-            told = brief_for_hook(workspace, self.event, budget=self._budget(workspace))
-        return self._given(
-            workspace, told, "steer" if self.event.kind == "compact" else "brief", stored=False
-        )
+            last = last_here(DataFolder(self.home).for_store(_store(self.environment)), self.folder)
+        with without_store(self.folder, self.environment, last) as workspace:
+            return self._tell(
+                workspace, self.event, "steer" if self.event.kind == "compact" else "brief", stored=False
+            )
 
     def _try(self, write: Callable[[], object]) -> bool:
-        """Write if the store takes it; after the first refusal nothing more is tried."""
+        """Whether a write succeeded; after the first failure no other write is tried."""
         if not self.writes:
             return False
         try:
@@ -225,88 +209,66 @@ class Handler:
             return False
 
     def _session(self, workspace: Workspace) -> SessionHandle | None:
-        """The session of the run, or the one that is current here."""
-        from .spool_drain import session_of_run
-
         id = session_of_run(workspace, self.event.agent, self.event.native)
-        try:
+        with suppress(SegueError):
             return find_session(workspace, id)
-        except SegueError:
-            return None
-
-    # -- start ---------------------------------------------------------------------------------
-
-    def _budget(self, workspace: Workspace) -> int:
-        return max(256, int(workspace.settings.number("hook_brief_bytes")))
+        return None
 
     def _start(self, workspace: Workspace) -> HookReply:
         if self.environment.get(SUPERVISED) and self.event.source in FRESH_STARTS:
             return HookReply()  # its prompt holds the brief
-        return self._given(
-            workspace, brief_for_hook(workspace, self.event, budget=self._budget(workspace)), "brief"
-        )
+        return self._tell(workspace, self.event)
 
-    def _given(self, workspace: Workspace, told: HookBrief, kind: str, *, stored: bool = True) -> HookReply:
-        """Hand a brief over, once, and keep that it was."""
-        if not told.text:
+    def _tell(
+        self, workspace: Workspace, about: HookEvent, kind: str = "brief", *, stored: bool = True
+    ) -> HookReply:
+        """Reply with the brief for an event, unless it was given already, and record that it was given."""
+        budget, event = max(256, int(workspace.settings.number("hook_brief_bytes"))), self.event
+        brief = brief_for_hook(workspace, about, budget=budget)
+        if not brief.text:
             return HookReply()
-        event = self.event
         stream = delivered.stream_of_run(event.agent, event.native)
         before = [body for body in self._bodies(workspace, stream) if isinstance(body, ev.BriefGiven)]
-        text = told.text
+        text = brief.text
         if event.source == "compact" and kind == "brief":
             count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
             text = f"{text}\n(after compaction {count} of this run)"  # the same text would not be sent twice
         if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
             return HookReply()
         body = delivered.brief_body(
-            workspace, text, kind=kind, source=event.source, session=told.session, declared=told.declared
+            workspace, text, kind=kind, source=event.source, session=brief.session, declared=brief.declared
         )
-        kept = stored and self._try(
-            lambda: delivered.append(workspace.store, stream, [body], actor=event.agent)
-        )
+        write = partial(delivered.append, workspace.store, stream, [body], actor=event.agent)
+        kept = stored and self._try(write)
         if not kept and not workspace.pause_file.in_force():
-            told_as = {"native": event.native, "body": msgspec.to_builtins(body)}
-            _spool(self.home, event.agent, GIVEN, msgspec.json.encode(told_as))
+            delivery = {"native": event.native, "body": msgspec.to_builtins(body)}
+            _spool(self.home, event.agent, GIVEN, msgspec.json.encode(delivery))
         return HookReply(context=text if kind == "brief" else f"{STEER}\n{text}")
 
     def _bodies(self, workspace: Workspace, stream: str) -> list[ev.Body]:
         found = (ev.read_body(event) for event in workspace.store.read(stream))
         return [body for body in found if body is not None]
 
-    # -- looking -------------------------------------------------------------------------------
-
     def _prompt(self, workspace: Workspace) -> HookReply:
         self._keep_event(workspace)
-        if traits_of(agent_of(self.event.agent)).start_is_first_prompt and not self._was_told(workspace):
-            event = replace(self.event, kind="start", source="startup")
-            return self._given(
-                workspace, brief_for_hook(workspace, event, budget=self._budget(workspace)), "brief"
-            )
+        event = self.event
+        begins = traits_of(agent_of(event.agent)).start_is_first_prompt
+        if begins and not delivered.delivered_to(workspace, event.agent, event.native):
+            return self._tell(workspace, replace(event, kind="start", source="startup"))
         return self._look(workspace)
 
-    def _was_told(self, workspace: Workspace) -> bool:
-        return bool(delivered.delivered_to(workspace, self.event.agent, self.event.native))
-
     def _keep_event(self, workspace: Workspace) -> bool:
-        """Store what happened, or spool it; says whether it is stored."""
-        if self._try(lambda: self._record(workspace)):
+        id, at, pid = os.urandom(8).hex(), time.time_ns(), os.getppid()
+        record = SpoolRecord(self.event.agent, self.name, self.payload, id, at, pid)
+        if self._try(lambda: store(workspace, [record])):
             return True
         if not workspace.pause_file.in_force():
             _spool(self.home, self.event.agent, self.name, self.payload)
         return False
 
-    def _record(self, workspace: Workspace) -> None:
-        from .spool_drain import store
-
-        at = time.time_ns()
-        store(
-            workspace,
-            [SpoolRecord(self.event.agent, self.name, self.payload, os.urandom(8).hex(), at, os.getppid())],
-        )
-
     def _look(self, workspace: Workspace) -> HookReply:
-        """Take in what is new, see how full the window is, prepare if a trigger fired."""
+        """Read what is new in the transcript, check how full the window is, and prepare if a trigger
+        fired."""
         event = self.event
         if event.window and event.model:
             remember_window(workspace.home, event.model, event.window)
@@ -316,8 +278,7 @@ class Handler:
         found, digest = taken
         pressure = pressure_of_digest(
             digest, workspace.settings, workspace.home, run=event.native, agent=event.agent,
-            used=event.context,
-            window=event.window,
+            used=event.context, window=event.window,
         )  # fmt: skip
         reasons = self._prepare(workspace, found, digest, pressure)
         if event.kind == "status":
@@ -327,9 +288,6 @@ class Handler:
         return HookReply()
 
     def _take_in(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
-        """The run as it is now, kept with its digest."""
-        from ...agents import agent as agent_of
-        from ..runs.read_transcript import final
         from ..runs.sync import sync
 
         finder = runs_of(workspace).finder()
@@ -342,24 +300,20 @@ class Handler:
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
     ) -> tuple[str, ...]:
-        """Prepare the recovery if there is a reason; the reasons."""
+        """Prepare the recovery if there is a reason to, and return the reasons."""
         word = self.home / "hook" / "looks" / self.event.native
         before = _marks(word)
         features = self._proven(workspace)
-        marks = marks_of(
-            digest, now=time.time(), full=pressure.should_prepare, before=before, features=features
-        )
+        full = pressure.should_prepare
+        marks = marks_of(digest, now=time.time(), full=full, before=before, features=features)
         reasons = ((reason,) if reason else ()) + triggered(before, marks)
         if reasons and self.writes:
             from ..resume.prepare import prepare
 
-            self._try(
-                lambda: prepare(
-                    workspace, None, reason=reasons[0],
-                    transcript=found.path if Path(found.path).is_file() else None, run=found.native,
-                    agent=found.agent, seconds=0.25,
-                )
-            )  # fmt: skip
+            path = found.path if Path(found.path).is_file() else None
+            run, agent = found.native, found.agent
+            write = partial(prepare, workspace, reason=reasons[0], transcript=path, run=run, agent=agent)
+            self._try(partial(write, seconds=0.25))
         if self.writes and not {"/", "\0"} & set(self.event.native):
             per_step = found.size / max(1, digest.steps)
             due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
@@ -377,18 +331,17 @@ class Handler:
 
         return tuple(one.id for one in Features(session).verdicts() if one.passes)
 
-    # -- compaction, stop, end -----------------------------------------------------------------
-
     def _compact(self, workspace: Workspace) -> HookReply:
+        return self._tell(workspace, self.event, "steer") if self._leave(workspace) else HookReply()
+
+    def _leave(self, workspace: Workspace) -> bool:
+        """Prepare the recovery of a run that ends, or whose window is emptied; False if it is not found."""
         taken = self._take_in(workspace)
-        if taken is None:
-            return HookReply()
-        found, digest = taken
-        pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
-        self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
-        return self._given(
-            workspace, brief_for_hook(workspace, self.event, budget=self._budget(workspace)), "steer"
-        )
+        if taken is not None:
+            found, digest = taken
+            pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
+            self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
+        return taken is not None
 
     def _stop(self, workspace: Workspace, session: SessionHandle | None) -> HookReply:
         self._look(workspace)
@@ -408,7 +361,7 @@ class Handler:
         stream = delivered.stream_of_run(self.event.agent, self.event.native)
         body = ev.StopRefused(self.event.turn, gate.text, session.id)
         if not self._try(lambda: delivered.append(workspace.store, stream, [body], actor=self.event.agent)):
-            return HookReply()  # what cannot be counted could go on for ever
+            return HookReply()  # if refusals cannot be counted, they could go on for ever
         return HookReply(refuse=gate.text)
 
     def _featured(self, workspace: Workspace, session: SessionHandle | None) -> SessionHandle | None:
@@ -421,8 +374,8 @@ class Handler:
         return None
 
     def _refused(self, workspace: Workspace) -> int:
-        """How often this run was kept from stopping since the user spoke last; our own words, which some
-        agents give back as a prompt, are not the user's."""
+        """How often this run was kept from stopping since the user's last prompt. Our own text, which some
+        agents return as a prompt, does not count as the user's."""
         count, reason = 0, ""
         for body in self._bodies(workspace, delivered.stream_of_run(self.event.agent, self.event.native)):
             if isinstance(body, ev.RunHooked) and body.kind == "prompt":
@@ -433,28 +386,21 @@ class Handler:
         return count
 
     def _end(self, workspace: Workspace) -> HookReply:
-        if not self._keep_event(workspace):
-            return HookReply()
-        taken = self._take_in(workspace)
-        if taken is not None:
-            found, digest = taken
-            pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
-            self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
+        if self._keep_event(workspace):
+            self._leave(workspace)
         return HookReply()
 
 
 def _marks(word: Path) -> Marks | None:
-    try:
+    with suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode(word.read_bytes().partition(b"\n")[2], type=Marks)
-    except (OSError, msgspec.DecodeError):
-        return None
+    return None
 
 
-def _forget_words(folder: Path, most: int = 256) -> None:
+def _forget_words(folder: Path) -> None:
     names = os.listdir(folder)
-    if len(names) > most:
-        aged = sorted(names, key=lambda name: os.stat(folder / name).st_mtime)
-        for name in aged[: len(names) - most]:
+    if len(names) > LOOKS_MAX:
+        for name in sorted(names, key=lambda name: -os.stat(folder / name).st_mtime)[LOOKS_MAX:]:
             with suppress(OSError):
                 os.unlink(folder / name)
 

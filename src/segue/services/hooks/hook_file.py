@@ -1,4 +1,4 @@
-"""The recording hook as it is installed: built from its source, beside the paths that it loads Segue from.
+"""The installed hook file: built from its source, next to a list of the paths that it loads Segue from.
 
 The file's place never changes, so that the command that agents know (and the trust that a user gave to
 it) outlives upgrades. What changes with an upgrade stands in ``paths``.
@@ -7,7 +7,6 @@ it) outlives upgrades. What changes with an upgrade stands in ``paths``.
 from __future__ import annotations
 
 import ast
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,11 +15,11 @@ from ..workspace.data_folder import DataFolder
 
 SOURCE = Path(__file__).parents[2] / "surfaces" / "hook" / "installed_file.py"
 NEEDED = ("segue", "msgspec", "apsw", "re2", "_re2", "yaml", "backports.zstd")
-"""What is imported to answer; each may lie in a place of its own."""
+"""The packages that a reply needs; each may be installed in a different place."""
 
 
 class _Bare(ast.NodeTransformer):
-    """Without docstrings and annotations: they are compiled at every start."""
+    """Removes docstrings and annotations, which would be compiled at every start."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
@@ -33,7 +32,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def built() -> bytes:
-    """The file that agents run."""
+    """The content of the file that agents run."""
     tree = ast.parse(SOURCE.read_bytes())
     tree.body = tree.body[1:]
     bare = ast.unparse(ast.fix_missing_locations(_Bare().visit(tree)))
@@ -41,7 +40,7 @@ def built() -> bytes:
 
 
 def paths() -> bytes:
-    """Where Segue and what it needs is loaded from, a path a line."""
+    """The paths that Segue and its dependencies are loaded from, one per line."""
     roots: dict[str, None] = {}
     for name in NEEDED:
         try:
@@ -56,18 +55,13 @@ def paths() -> bytes:
     return "\n".join(roots).encode("utf-8", "surrogateescape")
 
 
-def interpreter() -> str:
-    """The Python that runs us, by its absolute path."""
-    return sys.executable
-
-
 def file_of(home: DataFolder) -> Path:
     """Where the installed file is."""
     return home.path / "hook" / "hook.py"
 
 
 def put(home: DataFolder) -> list[Path]:
-    """Write what is not there as it should be; gives what was written."""
+    """Write the files that are missing or outdated, and return their paths."""
     wanted = {file_of(home): built(), home.path / "hook" / "paths": paths()}
     written = []
     for path, body in wanted.items():

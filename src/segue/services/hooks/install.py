@@ -1,10 +1,10 @@
-"""`segue init` and `uninit`: into the files of agents and out again, to the byte.
+"""`segue init` and `segue uninit`: writing to the files of agents, and restoring them byte for byte.
 
-Everything that will be written is known, and can be shown, before anything is. A file that cannot be
-read, understood or written stops it before the first write. Before a file is changed for the first time
-its bytes are kept; if nobody changed it since, taking out means putting those bytes back, else only what
-is ours goes. What was done is written down first (``installed.json``), so that a death in the middle is
-taken back by the next `uninit`. Links are followed: the file behind them is changed.
+Everything that will be written is known, and can be shown, before anything is written. A file that cannot be
+read, parsed or written stops an installation before its first write. Before a file is changed for the first
+time its bytes are kept; if nobody has changed it since, `uninit` puts those bytes back, otherwise it removes
+only what is ours. What is about to be done is recorded first (``installed.json``), so that the next `uninit`
+can revert an installation that was killed. Symbolic links are followed: the file behind them is changed.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import hashlib
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ..._failpoints import trip
 from ...agents import install as texts
-from ...agents.install import CannotEdit, Edit, Installer
-from ...agents.install import InstallTarget as InstallTarget
-from ...agents.install import Scope as Scope
+from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
 from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
 from ...errors import NotWritable, UsageError
@@ -34,18 +35,19 @@ from . import hook_file
 
 NAME = "installed.json"
 KEPT = "before-init"
+Names = Sequence[str]
 
 
 class PlannedWrite(Value):
-    """A file, as it is and as it will be."""
+    """A file before and after a change."""
 
     path: str
     agent: str
     about: str
     before: bytes | None
-    """None: there is no such file."""
+    """None if there is no such file."""
     after: bytes | None
-    """None: it goes."""
+    """None if the file is removed."""
     mode: int = 0o644
 
     @property
@@ -53,7 +55,7 @@ class PlannedWrite(Value):
         return self.before != self.after
 
     def diff(self) -> str:
-        """What changes, as people read it."""
+        """The change as a unified diff."""
         old = (self.before or b"").decode("utf-8", "replace").splitlines(keepends=True)
         new = (self.after or b"").decode("utf-8", "replace").splitlines(keepends=True)
         begins = "/dev/null" if self.before is None else self.path
@@ -63,19 +65,19 @@ class PlannedWrite(Value):
 
 
 class InstalledFile(Value):
-    """A file that was changed, and how to take it back."""
+    """A file that was changed, and how to restore it."""
 
     path: str
     agent: str
     scope: str
     roots: tuple[str, ...]
-    """The working trees for which it was; empty: all of the user's."""
+    """The working trees that it was changed for; empty means all of the user's."""
     before: str
-    """The name of the kept bytes; empty: there was no such file."""
+    """The name of the kept bytes; empty if there was no such file."""
     after: str
-    """The hash of what was written; empty: others changed the file too, so that only what is ours goes."""
+    """The hash of what was written; empty if others changed the file, too, so that only what is ours is
+    removed."""
     made: tuple[str, ...] = ()
-    """Folders that did not exist."""
 
 
 class Installed(Value):
@@ -92,19 +94,15 @@ class InstallReport(Value):
     scope: str
     changes: list[PlannedWrite]
     notes: list[str]
-    """What is left for the user."""
+    """What is left for the user to do."""
     dry: bool = False
 
 
-# -- what is known ---------------------------------------------------------------------------------
-
-
 def read(home: DataFolder) -> Installed:
-    """What is installed; nothing if that was never written down."""
-    try:
+    """What is installed; empty if nothing was ever recorded."""
+    with suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
-    except (OSError, msgspec.DecodeError):
-        return Installed()
+    return Installed()
 
 
 def found_agents(where: InstallTarget) -> list[Installer]:
@@ -114,8 +112,8 @@ def found_agents(where: InstallTarget) -> list[Installer]:
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
-def chosen(names: Sequence[str], where: InstallTarget) -> list[Installer]:
-    """The agents that were named, else all that are here."""
+def chosen(names: Names, where: InstallTarget) -> list[Installer]:
+    """The agents that were named, else all that are on this machine. Raises UsageError."""
     if not names:
         return found_agents(where)
     unknown = [name for name in names if name not in texts.installers()]
@@ -127,7 +125,7 @@ def chosen(names: Sequence[str], where: InstallTarget) -> list[Installer]:
 
 
 def can_serve() -> bool:
-    """Whether the MCP server can start here: it is an extra of the package."""
+    """Whether the MCP server can run here: the SDK is an optional dependency."""
     return find_spec("mcp") is not None
 
 
@@ -144,27 +142,15 @@ def where_of(
     home: DataFolder, root: Path, environment: Mapping[str, str], scope: Scope, *, mcp: bool,
     live: bool = False, status_line: bool = False,
 ) -> InstallTarget:  # fmt: skip
-    """Who installs what for whom, on this machine."""
-    server = (hook_file.interpreter(), "-m", "segue", "mcp") if mcp else ()
+    """The target of an installation on this machine."""
+    python, hook = sys.executable, hook_file.file_of(home)
+    server = (python, "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
-    return InstallTarget(
-        scope,
-        user,
-        root,
-        environment,
-        hook_file.interpreter(),
-        hook_file.file_of(home),
-        server,
-        live,
-        status_line,
-    )
-
-
-# -- in --------------------------------------------------------------------------------------------
+    return InstallTarget(scope, user, root, environment, python, hook, server, live, status_line)
 
 
 def planned(installers: Iterable[Installer], where: InstallTarget) -> list[PlannedWrite]:
-    """What will be written. NotWritable if a file cannot be understood or written; nothing is touched."""
+    """What would be written; nothing is changed. Raises NotWritable if a file cannot be parsed or written."""
     changes = []
     for one in installers:
         for edit in one.edits(where):
@@ -173,6 +159,19 @@ def planned(installers: Iterable[Installer], where: InstallTarget) -> list[Plann
                 _check_writable(Path(change.path))
                 changes.append(change)
     return changes
+
+
+def _full(where: InstallTarget, **more: Any) -> InstallTarget:
+    """The same target with everything that is optional."""
+    server = where.mcp or (where.python, "-m", "segue", "mcp")
+    return replace(where, live=True, status_line=True, mcp=server, **more)
+
+
+def _mark(home: DataFolder, agent: str, where: InstallTarget) -> Path:
+    """The marker file that says that an agent's hooks are meant for this project, or for all of the
+    user's."""
+    top = roots_folder(home, agent)
+    return top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
 
 
 def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> PlannedWrite:
@@ -197,7 +196,7 @@ def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> Planned
 
 def _cannot(path: Path, why: str) -> NotWritable:
     return NotWritable(
-        f"{path} was left alone: {why}", hint="mend the file, or leave this agent out with --agent"
+        f"{path} was left alone: {why}", hint="correct the file, or leave this agent out with --agent"
     )
 
 
@@ -209,11 +208,9 @@ def _check_writable(path: Path) -> None:
 
 
 def install(
-    home: DataFolder,
-    installers: Sequence[Installer],
-    where: InstallTarget,
+    home: DataFolder, installers: Sequence[Installer], where: InstallTarget,
     changes: Sequence[PlannedWrite] | None = None,
-) -> InstallReport:
+) -> InstallReport:  # fmt: skip
     """Write what is planned."""
     changes = planned(installers, where) if changes is None else changes
     if where.scope != "shared" and any(one.name != "agents-md" for one in installers):
@@ -223,7 +220,7 @@ def install(
     roots = () if where.scope == "user" else (str(where.root),)
     for change in changes:
         known[change.path] = _entry(home, change, where.scope, roots, known.get(change.path))
-    for one in installers:  # files that are right already may be meant for one more place
+    for one in installers:  # files that need no change may be needed by one more working tree
         for edit in one.edits(where):
             path = os.path.realpath(edit.path)
             if path in known:
@@ -232,12 +229,13 @@ def install(
         _keep(home, known.values())
     for change in changes:
         trip("install.before_write")
-        assert change.after is not None
-        _put(Path(change.path), change.after, change.mode)
+        _put(change)
         trip("install.after_write")
     for one in installers:
         if one.rooted(where):
-            _mark(home, one.name, where)
+            mark = _mark(home, one.name, where)
+            private_folder(mark.parent)
+            mark.touch(mode=0o600)
     notes = [note for one in installers for note in one.after(where)]
     return InstallReport([one.name for one in installers], where.scope, list(changes), notes)
 
@@ -249,7 +247,7 @@ def _entry(
     after = hashlib.sha256(change.after).hexdigest()
     if old is not None:
         after = after if _is_as_we_left_it(home, old, change.before) else ""
-        return msgspec.structs.replace(_meant_for(old, scope, roots), after=after)
+        return replace(_meant_for(old, scope, roots), after=after)
     kept = ""
     if change.before is not None:
         kept = hashlib.sha256(os.fsencode(change.path)).hexdigest()[:24]
@@ -259,7 +257,7 @@ def _entry(
 
 
 def _is_as_we_left_it(home: DataFolder, entry: InstalledFile, now: bytes | None) -> bool:
-    """Whether nobody changed the file since it was written, or since before that: then its old bytes hold."""
+    """Whether the file is as we wrote it or as it was before, so that nobody else has changed it."""
     if now is None:
         return not entry.before
     return hashlib.sha256(now).hexdigest() == entry.after or now == _kept(home, entry)
@@ -267,18 +265,15 @@ def _is_as_we_left_it(home: DataFolder, entry: InstalledFile, now: bytes | None)
 
 def _kept(home: DataFolder, entry: InstalledFile) -> bytes | None:
     """The bytes that the file had before the first init; None if there was no file, or they are lost."""
-    if not entry.before:
-        return None
-    try:
-        return (home.path / KEPT / entry.before).read_bytes()
-    except OSError:
-        return None
+    with suppress(OSError):
+        return (home.path / KEPT / entry.before).read_bytes() if entry.before else None
+    return None
 
 
 def _meant_for(entry: InstalledFile, scope: str, roots: tuple[str, ...]) -> InstalledFile:
     wide = scope == "user" or (entry.scope == "user" and not entry.roots)
     both = () if wide else tuple(dict.fromkeys((*entry.roots, *roots)))
-    return msgspec.structs.replace(entry, scope="user" if wide else entry.scope, roots=both)
+    return replace(entry, scope="user" if wide else entry.scope, roots=both)
 
 
 def _keep(home: DataFolder, entries: Iterable[InstalledFile]) -> None:
@@ -286,16 +281,20 @@ def _keep(home: DataFolder, entries: Iterable[InstalledFile]) -> None:
     write_whole(home.path / NAME, msgspec.json.format(msgspec.json.encode(Installed(tuple(entries)))))
 
 
-def _put(path: Path, body: bytes, mode: int) -> None:
-    """Whole or not at all, with the mode that the file has; folders get the user's usual mode."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, body, mode=mode)
-    with suppress(OSError):
-        os.chmod(path, mode)
+def _put(change: PlannedWrite) -> None:
+    """Write a file atomically with its present mode; new folders get the user's default mode."""
+    path = Path(change.path)
+    if change.after is None:
+        path.unlink(missing_ok=True)
+    elif change.is_one:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, change.after, mode=change.mode)
+        with suppress(OSError):
+            os.chmod(path, change.mode)
 
 
 def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write: Callable[[], int]) -> int:
-    """Let an agent change its own file because of us, so that it is taken back with the rest."""
+    """Let an agent change its own file for us, recorded so that `uninit` reverts that as well."""
     real = Path(os.path.realpath(path))
     known = {entry.path: entry for entry in read(home).entries}
     before = real.read_bytes() if real.exists() else None
@@ -306,35 +305,20 @@ def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write:
     result = write()
     after = hashlib.sha256(real.read_bytes() if real.exists() else b"").hexdigest()
     after = after if known[str(real)].after else ""
-    known[str(real)] = msgspec.structs.replace(known[str(real)], after=after)
+    known[str(real)] = replace(known[str(real)], after=after)
     _keep(home, known.values())
     return result
 
 
 def roots_folder(home: DataFolder, agent: str) -> Path:
-    """InstallTarget it is marked for which projects an agent's hooks are meant."""
+    """The folder of the markers that say for which projects an agent's hooks are meant."""
     return home.path / "hook" / "roots" / agent
 
 
-def _mark(home: DataFolder, agent: str, where: InstallTarget) -> None:
-    top = roots_folder(home, agent)
-    mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
-    private_folder(mark.parent)
-    mark.touch(mode=0o600)
-
-
-# -- out -------------------------------------------------------------------------------------------
-
-
 def take_out(
-    home: DataFolder,
-    where: InstallTarget,
-    names: Sequence[str] = (),
-    *,
-    everywhere: bool = False,
-    dry: bool = False,
+    home: DataFolder, where: InstallTarget, names: Names = (), *, everywhere: bool = False, dry: bool = False
 ) -> InstallReport:
-    """Take back what was written: for this project, for the user, or everything."""
+    """Remove what was written: for this project, for the user, or everything."""
     left: list[InstalledFile] = []
     changes: list[PlannedWrite] = []
     made: list[str] = []
@@ -361,10 +345,7 @@ def take_out(
             _check_writable(Path(change.path))
     for change in changes:
         trip("uninstall.before_write")
-        if change.after is None:
-            Path(change.path).unlink(missing_ok=True)
-        elif change.is_one:
-            _put(Path(change.path), change.after, change.mode)
+        _put(change)
         trip("uninstall.after_write")
     for folder in sorted(made, key=len, reverse=True):
         with suppress(OSError):
@@ -376,8 +357,9 @@ def take_out(
 def _lessened(
     home: DataFolder, entry: InstalledFile, where: InstallTarget, others: tuple[str, ...]
 ) -> tuple[PlannedWrite | None, InstalledFile]:
-    """A file that others need, without what was for this working tree alone; and what is known of it."""
-    entry = msgspec.structs.replace(entry, roots=others)
+    """The change that removes what only this working tree needs from a shared file, and the new entry for the
+    file."""
+    entry = replace(entry, roots=others)
     if where.scope != "project":
         return None, entry
     theirs = _all_edits(where, [entry.agent], others, ["project"])
@@ -387,17 +369,18 @@ def _lessened(
         alone = tuple(one for one in edit.entries if one.path not in needed)
         if not alone or os.path.realpath(edit.path) != entry.path or not os.path.exists(entry.path):
             continue
-        change = _change(entry.agent, msgspec.structs.replace(edit, entries=alone), texts.taken_out)
+        change = _change(entry.agent, replace(edit, entries=alone), texts.taken_out)
         if change.is_one:
             ours = _is_as_we_left_it(home, entry, change.before)
             after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
-            change = msgspec.structs.replace(change, about="without what is for this project")
-            return change, msgspec.structs.replace(entry, after=after)
+            change = replace(change, about="without what is for this project")
+            return change, replace(entry, after=after)
     return None, entry
 
 
 def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> PlannedWrite:
-    """The file of before if nobody changed it, else the file of now without what is ours."""
+    """The change back to the old content if nobody else changed the file, else the removal of what is
+    ours."""
     path = Path(entry.path)
     try:
         now: bytes | None = path.read_bytes()
@@ -417,11 +400,10 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
 
 
 def _same_json(one: bytes, other: bytes) -> bool:
-    """Whether both say the same: then the older text, with its layout, is the right one."""
-    try:
+    """Whether both are the same JSON; the older text, with its layout, is then preferred."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
         return bool(msgspec.json.decode(one) == msgspec.json.decode(other))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
+    return False
 
 
 def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
@@ -435,7 +417,7 @@ def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
 
 
 def _all_edits(
-    where: InstallTarget, names: Sequence[str], roots: Iterable[str],
+    where: InstallTarget, names: Names, roots: Iterable[str],
     scopes: Sequence[Scope] = ("project", "user", "shared"),
 ) -> list[Edit]:  # fmt: skip
     """Every edit that any init could have made, with everything in it that is optional."""
@@ -443,22 +425,15 @@ def _all_edits(
     for name in names or texts.installers():
         for scope in scopes:
             for root in dict.fromkeys(roots):
-                full = msgspec.structs.replace(
-                    where, scope=scope, root=Path(root), live=True, status_line=True,
-                    mcp=where.mcp or (where.python, "-m", "segue", "mcp"),
-                )  # fmt: skip
-                found += texts.installer(name).edits(full)
+                found += texts.installer(name).edits(_full(where, scope=scope, root=Path(root)))
     return found
 
 
-def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list[PlannedWrite]:
-    """What is ours in files of this scope although nothing says so: the data folder was lost."""
+def _strays(where: InstallTarget, names: Names, known: set[str]) -> list[PlannedWrite]:
+    """Removals of what is ours in files of this scope without a record, as after the data folder was lost."""
     changes = []
     for name in names or texts.installers():
-        full = msgspec.structs.replace(
-            where, live=True, status_line=True, mcp=where.mcp or (where.python, "-m", "segue", "mcp")
-        )
-        for edit in texts.installer(name).edits(full):
+        for edit in texts.installer(name).edits(_full(where)):
             path = os.path.realpath(edit.path)
             if path in known or not os.path.exists(path):
                 continue
@@ -466,27 +441,20 @@ def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list
                 change = _change(name, edit, texts.taken_out)
                 if change.is_one:
                     empty = (change.after or b"").strip() in (b"", b"{}")
-                    changes.append(msgspec.structs.replace(change, after=None if empty else change.after))
+                    changes.append(replace(change, after=None if empty else change.after))
                     known.add(path)
     return changes
 
 
 def _tidy(
-    home: DataFolder,
-    left: list[InstalledFile],
-    where: InstallTarget,
-    names: Sequence[str],
-    *,
-    everywhere: bool,
+    home: DataFolder, left: list[InstalledFile], where: InstallTarget, names: Names, *, everywhere: bool
 ) -> None:
-    """What init put into the data folder goes with the last thing that needed it."""
+    """Remove what init put into the data folder once nothing needs it any more."""
     for name in names or texts.installers():
-        top = roots_folder(home, name)
-        mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
         with suppress(OSError):
-            mark.unlink()
+            _mark(home, name, where).unlink()
         if everywhere or not any(entry.agent == name for entry in left):
-            shutil.rmtree(top, ignore_errors=True)
+            shutil.rmtree(roots_folder(home, name), ignore_errors=True)
     used = {entry.before for entry in left}
     with suppress(OSError):
         for name in os.listdir(home.path / KEPT):

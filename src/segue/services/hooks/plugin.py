@@ -1,6 +1,6 @@
 """The plugin for Claude Code and Codex: a tree in the package, rendered for this machine.
 
-Both accept the same tree. Which of them runs a hook is told by a variable that only Codex sets.
+Both accept the same tree. A variable that only Codex sets says which of them runs a hook.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _HOOK = regex(r'"@hook (\w+) (\w+)@"')
 
 
 def render_plugin(folder: Path, where: InstallTarget, home: DataFolder, version: str) -> list[Path]:
-    """Write the tree into a folder, and the recording hook into its place; the files."""
+    """Write the tree into a folder and the hook file into the data folder, and return the files of the
+    tree."""
     sources = sorted(path for path in TREE.rglob("*") if path.is_file())
     for source in sources:
         check_writable(folder / source.relative_to(TREE))

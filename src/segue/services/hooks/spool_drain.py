@@ -1,16 +1,16 @@
 """Draining the spool: what recording hooks saw goes into the streams of their runs, exactly once.
 
-One drain at a time. A file is taken away from the writers, stored in one commit and removed; if the
-process dies in between, the next drain meets the same records again and knows them by their ids. The same
-event from two installs (user, project, plugin) is told by its content and its moment, and stored once.
-What belongs to a place or a session where Segue is off is dropped.
+Only one drain runs at a time. A file is renamed away from the writers, stored in one commit and removed; if
+the process dies in between, the next drain finds the same records again and recognises them by their ids. The
+same event from two installations (user, project, plugin) is recognised by its content and time, and stored
+once. What belongs to a folder or a session where Segue is off is dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,22 +20,20 @@ from ...core.base.text import clean_text
 from ...core.base.values import iso, seconds_of
 from ...core.journal.event import Draft
 from ...effects.files.atomic import file_lock
-from ...effects.files.spool import Spool, SpoolRecord
+from ...effects.files.spool import Spool, SpoolRecord, checksum
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
 from ..brief.delivered import stream_of_run
 from ..runs.observed import runs_of
 from ..workspace.on_off import is_off
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 UNREADABLE = "ledger/hooks"
 SAME_SECONDS = 5.0
 TEXT_CHARS = 2_000
 OBSERVER = "segue"
 GIVEN = "segue-given"
-"""A brief that was given to a run and could not be stored then."""
+"""The event name of a record about a brief that was given to a run and could not be stored then."""
 
 
 def spool_of(home: Path) -> Spool:
@@ -44,8 +42,8 @@ def spool_of(home: Path) -> Spool:
 
 
 def drain(workspace: Workspace, *, commands: bool = True) -> int:
-    """Store everything that waits; how many records were new. StoreError if the store does not take it.
-    Without ``commands`` only what hooks saw: a hook has no time for more."""
+    """Store everything that waits, and return how many records were new. Raises StoreError. Without
+    ``commands`` only the records of hooks are stored, because a hook has no time for more."""
     if commands:
         workspace.drain_offline()
     spool = spool_of(workspace.home.path)
@@ -61,7 +59,7 @@ def drain(workspace: Workspace, *, commands: bool = True) -> int:
             return stored
     except StoreBusy as busy:
         if "draining" in busy.message:
-            return 0  # somebody else is at it
+            return 0  # another process is draining
         raise
 
 
@@ -92,7 +90,6 @@ def store(workspace: Workspace, records: Sequence[SpoolRecord]) -> int:
 def _unknown(
     workspace: Workspace, stream: str, wanted: Iterable[tuple[SpoolRecord, ev.Body]]
 ) -> tuple[int, list[Draft]]:
-    """(version of the stream, what is not in it yet)."""
     events = workspace.store.read(stream)
     ids: set[str] = set()
     moments: dict[tuple[str, str], str] = {}
@@ -111,7 +108,7 @@ def _unknown(
                 hashes.add(new.hash)
             continue
         before = moments.get((new.event, new.sum), "")
-        if new.id in ids or (before and _seconds_between(before, at) < SAME_SECONDS):
+        if new.id in ids or (before and abs(seconds_of(before) - seconds_of(at)) < SAME_SECONDS):
             continue
         ids.add(new.id)
         moments[(new.event, new.sum)] = at
@@ -119,14 +116,8 @@ def _unknown(
     return len(events), drafts
 
 
-def _seconds_between(one: str, other: str) -> float:
-    return abs(seconds_of(one) - seconds_of(other))
-
-
 def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | None]:
-    """Where a record goes and what is kept of it; None if nothing is."""
-    from ...effects.files.spool import checksum
-
+    """The stream for a record, and the body to store there; None if nothing is stored."""
     total = f"{checksum(b'', record.payload):016x}"
     if record.event == GIVEN:
         return _given(record)
@@ -136,8 +127,8 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
     except (SegueError, ValueError):
         event, stream = None, UNREADABLE
     if event is None:
-        told = f"{len(record.payload)} bytes that could not be read" if record.payload else "nothing"
-        return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=told, pid=record.pid)
+        text = f"{len(record.payload)} bytes that could not be read" if record.payload else "nothing"
+        return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=text, pid=record.pid)
     folder = Path(event.cwd or "/")
     if event.side or is_off(workspace.home, folder, session_of_run(workspace, event.agent, event.native)):
         return stream, None
@@ -149,13 +140,11 @@ def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | Non
 
 
 def _given(record: SpoolRecord) -> tuple[str, ev.Body | None]:
-    """A brief that was given, as the hook that gave it spooled it."""
-    try:
-        told = msgspec.json.decode(record.payload)
-        body = msgspec.convert(told["body"], ev.BriefGiven)
-        return stream_of_run(record.agent, str(told["native"])), body
-    except (msgspec.MsgspecError, SegueError, KeyError, TypeError):
-        return UNREADABLE, None
+    with suppress(msgspec.MsgspecError, SegueError, KeyError, TypeError):
+        delivery = msgspec.json.decode(record.payload)
+        body = msgspec.convert(delivery["body"], ev.BriefGiven)
+        return stream_of_run(record.agent, str(delivery["native"])), body
+    return UNREADABLE, None
 
 
 def session_of_run(workspace: Workspace, agent: str, native: str) -> str:

@@ -15,10 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ...core.base.lazy import regex
-from ...core.base.values import Value, count, texts
+from ...core.base.values import Progress, Value, count, texts
 from ...core.features.checks import PERSON
-from ...core.memories import curation
-from ...core.memories import model as mem
+from ...core.memories import curation, model as mem
 from ...core.memories.curation import Junk, Pair
 from ...core.memories.dates import moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance
@@ -40,7 +39,6 @@ _FIELDS = (
 )  # fmt: skip
 _PROVENANCE = ("actor", "run", "file", "commit", "source")
 _ID = regex(r"m[0-9a-f]{1,32}")
-Progress = Callable[[int, int, str], None]
 
 
 class Pruned(Value):
@@ -62,9 +60,8 @@ def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) 
     if "metadata" in values:
         values["metadata"] = service._cleaned(mem.metadata_of(values["metadata"]))
     if "shared_with" in values:
-        values["shared_with"] = tuple(
-            service._text(name, "agent", 256) for name in texts(values["shared_with"])
-        )
+        names = texts(values["shared_with"])
+        values["shared_with"] = tuple(service._text(name, "agent", 256) for name in names)
     for name, limit in (("session", 256), ("error_pattern", 4_096), ("correct_approach", 16_384)):
         if name in values:
             values[name] = service._text(values[name], name.replace("_", " "), limit)
@@ -79,8 +76,7 @@ def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) 
 
 
 def _trust(service: MemoryService, memory: Memory, values: Mapping[str, Any]) -> str:
-    """The trust of a changed memory: an agent cannot raise it, and a text that an agent rewords is the
-    agent's."""
+    """The trust of a changed memory: an agent cannot raise it, and what it rewords is the agent's."""
     wanted = values.get("trust", memory.trust)
     if wanted not in mem.TRUSTS or service.who == PERSON:
         return str(wanted)
@@ -99,9 +95,8 @@ def updated(
         changed = _changed(service, memory, fields)
         if changed is memory:
             return memory
-        change = MemoryChange(
-            puts=service.stored([changed]), trail=[service.trace(changed, "update", reason)]
-        )
+        trail = [service.trace(changed, "update", reason)]
+        change = MemoryChange(puts=service.stored([changed]), trail=trail)
         try:
             service.store.write(change)
             return changed
@@ -140,9 +135,7 @@ def delta(service: MemoryService, operations: Sequence[Mapping[str, Any]], **ide
         puts[memory.id] = _operated(service, memory, kind, operation, reason)
         results.append((memory.id, -1))
         trail.append(service.trace(memory, kind, reason))
-    changed = [
-        replace(memory, revision=service.get(id, **identity).revision + 1) for id, memory in puts.items()
-    ]
+    changed = [replace(one, revision=service.get(id, **identity).revision + 1) for id, one in puts.items()]
     ids = service.store.write(MemoryChange(service.stored(adds), service.stored(changed), trail=trail))
     return [id or ids[index] for id, index in results]
 
@@ -163,8 +156,9 @@ def _operated(
 ) -> Memory:
     if kind == "deprecate":
         by = str(operation.get("superseded_by") or "")
+        at = now()
         return replace(
-            memory, deprecated=memory.deprecated or now(), superseded_by=by, reason=reason, updated=now()
+            memory, deprecated=memory.deprecated or at, superseded_by=by, reason=reason, updated=at
         )
     fields = {name: operation[name] for name in _FIELDS if name in operation and name != "type"}
     if operation.get("memory_type"):
@@ -181,9 +175,8 @@ def forget(service: MemoryService, id: str, reason: str, **identity: str) -> Mem
     if memory.forgotten:
         return memory
     stone = mem.tombstone(memory, now(), service._text(reason, "reason", 4_096))
-    service.store.write(
-        MemoryChange(puts=[StoredMemory(stone)], trail=[service.trace(stone, "forget", stone.reason)])
-    )
+    trail = [service.trace(stone, "forget", stone.reason)]
+    service.store.write(MemoryChange(puts=[StoredMemory(stone)], trail=trail))
     service.store.compact()
     return stone
 
@@ -256,8 +249,7 @@ def _superseded(memory: Memory, by: str, reason: str) -> Memory:
 def decay(
     service: MemoryService, *, threshold: float = DECAY_THRESHOLD, dry_run: bool = False, **identity: str
 ) -> list[str]:
-    """Deprecate memories whose worth, by age, votes and use, is below a threshold. What the user declared
-    stays. Returns their ids."""
+    """Deprecate memories of little worth, by age, votes and use, but not the user's. Returns their ids."""
     if not dry_run:
         service.pause_file.check()
     at = now()
@@ -304,15 +296,12 @@ def consolidate(service: MemoryService, *, dry_run: bool = True, **identity: str
     for pair in duplicates:
         if pair.one in gone or pair.other in gone:
             continue
-        newer, older = sorted(
-            (live[pair.one], live[pair.other]), key=lambda m: (m.created, m.id), reverse=True
-        )
+        both = (live[pair.one], live[pair.other])
+        newer, older = sorted(both, key=lambda m: (m.created, m.id), reverse=True)
         gone.add(older.id)
         puts.append(_superseded(older, newer.id, "says nearly the same"))
     if puts and not dry_run:
-        trail = [
-            service.trace(memory, "deprecate", f"consolidated into {memory.superseded_by}") for memory in puts
-        ]
+        trail = [service.trace(m, "deprecate", f"consolidated into {m.superseded_by}") for m in puts]
         service.store.write(MemoryChange(puts=service.stored(puts), trail=trail))
     return duplicates
 
@@ -330,14 +319,16 @@ def reembed(
     return visible
 
 
-# -- export and import -----------------------------------------------------------------------------
-
-
 def export(service: MemoryService, **identity: str) -> bytes:
     """The memories that the reader may see as JSON lines, after a header line that names the format."""
     memories = service.store.listing(service.reader(**identity), MemoryFilter(dead=True), now())
+    return as_lines(memories) + b"\n"
+
+
+def as_lines(memories: Sequence[Memory]) -> bytes:
+    """Memories, given the newest first, as the lines of an export."""
     head = msgspec.json.encode({"format": FORMAT, "version": 1, "memories": len(memories)})
-    return b"\n".join([head, *(msgspec.json.encode(memory) for memory in reversed(memories))]) + b"\n"
+    return b"\n".join([head, *map(msgspec.json.encode, reversed(memories))])
 
 
 def import_(

@@ -5,12 +5,8 @@ code."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...core.memories.model import MemoryReader
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 
 def current_session(workspace: Workspace) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,19 +18,9 @@ from msgspec.structs import replace
 from ...core.base.text import Mask, clean_text
 from ...core.base.values import Value, texts
 from ...core.features.checks import PERSON
-from ...core.memories import model as mem
+from ...core.memories import model as mem, ranking
 from ...core.memories.dates import days_asked, days_of, moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance, Vote
-from ...core.memories.ranking import (
-    LENDERS_MAX,
-    LENT,
-    ScoredMemory,
-    Texts,
-    by_session,
-    rank,
-    with_neighbours,
-    with_priors,
-)
 from ...core.memories.words import exact_words, query_words, words
 from ...effects.clock import days_between, moment, now
 from ...effects.pause_file import PauseFile
@@ -135,8 +126,6 @@ class MemoryService:
         best = "user" if self.who == agent == PERSON else "agent"
         return best if wanted in ("", "user") else wanted
 
-    # -- remembering ---------------------------------------------------------------------------
-
     def remember(self, content: str, **about: Any) -> Remembered:
         """Keep one memory; ``about`` takes the arguments of ``draft``."""
         return self.remember_many([{"content": content, **about}])[0]
@@ -161,8 +150,7 @@ class MemoryService:
         error_pattern: str = "", correct_approach: str = "", file: str = "", commit: str = "",
         run: str = "", source: str = "", created: str = "",
     ) -> Memory:  # fmt: skip
-        """A memory as it would be stored: cleaned, checked, and with every default filled in. Raises
-        UsageError."""
+        """A memory as it would be stored: cleaned, checked, every default filled in. Raises UsageError."""
         reader = self.reader(agent=agent, user=user, namespace=namespace)
         begun = moment_of(created, "created") or now()
         if ttl_seconds is not None and not 0 < ttl_seconds < TTL_SECONDS_MAX:
@@ -243,19 +231,9 @@ class MemoryService:
                     hint="`segue memories audit` shows which ones could go",
                 )
 
-    def reflect(
-        self, content: str, *, error_pattern: str = "", correct_approach: str = "", **about: Any
-    ) -> Remembered:
-        """Keep a reflection: what was learnt from how something went."""
-        return self.remember(
-            content,
-            type="reflection",
-            error_pattern=error_pattern,
-            correct_approach=correct_approach,
-            **about,
-        )
-
-    # -- recalling -----------------------------------------------------------------------------
+    def reflect(self, content: str, **about: Any) -> Remembered:
+        """Keep what was learnt from how something went: its ``error_pattern``, its ``correct_approach``."""
+        return self.remember(content, type="reflection", **about)
 
     def recall(
         self, query: str, *, top_k: int = 10, types: Names = None, scopes: Names = None, agents: Names = None,
@@ -288,14 +266,9 @@ class MemoryService:
                 hint=f"it must be between 1 and {mem.TOP_K_MAX:,}",
             )
         reader = self.reader(agent=agent, session=session, user=user, namespace=namespace)
+        begin, end = moment_of(since, "since"), moment_of(until, "until", late=True)
         where = MemoryFilter(
-            texts(types),
-            texts(scopes),
-            texts(agents),
-            texts(sessions),
-            mem.metadata_of(metadata),
-            moment_of(since, "since"),
-            moment_of(until, "until", late=True),
+            texts(types), texts(scopes), texts(agents), texts(sessions), mem.metadata_of(metadata), begin, end
         )
         if query.strip() in ("", EVERYTHING):
             listed = self.store.listing(reader, where, now(), top_k)
@@ -313,7 +286,7 @@ class MemoryService:
             for scored in part:
                 memory = memories.get(scored.no)
                 if memory is not None and mem.fits(where, memory, at):
-                    score = with_priors(scored.score, memory, days_between(memory.created, at))
+                    score = ranking.with_priors(scored.score, memory, days_between(memory.created, at))
                     results.append(Recalled(memory, round(score, 6), not mem.may_restore(memory)))
             if len(results) >= top_k:
                 break
@@ -322,7 +295,7 @@ class MemoryService:
 
     def _ranked(
         self, reader: MemoryReader, query: str, where: MemoryFilter, limit: int
-    ) -> tuple[list[ScoredMemory], Texts]:
+    ) -> tuple[list[ranking.ScoredMemory], ranking.Texts]:
         text = clean_text(query[:WORDS_CHARS_MAX], what="query")
         wanted = [*days_asked(text, now()), *query_words(text)]
         matches = self.store.match(reader, wanted, where, limit)
@@ -332,21 +305,20 @@ class MemoryService:
             vector = packed(embedder.embed([text[:EMBED_CHARS_MAX]])[0])
             self._catch_up()
             near = dict(self.store.near(reader, embedder.name, vector, where, limit))
-        ranked = rank(wanted, matches, near, semantic=embedder.semantic, embedded=bool(near))
+        ranked = ranking.rank(wanted, matches, near, semantic=embedder.semantic, embedded=bool(near))
         if exact_words(text):  # a query for a name wants memories with that name, not their neighbours
             return ranked, matches
-        best = [scored.no for scored in ranked[:LENDERS_MAX] if scored.score > 0]
+        best = [scored.no for scored in ranked[: ranking.LENDERS_MAX] if scored.score > 0]
         least = min(near.values()) if embedder.semantic and len(near) >= limit else 0.0
-        return with_neighbours(ranked, self.store.places(best, reader, len(LENT)), least), matches
+        places = self.store.places(best, reader, len(ranking.LENT))
+        return ranking.with_neighbours(ranked, places, least), matches
 
     def _catch_up(self) -> None:
         """Give vectors to a few memories that have none, now that the model is loaded. Never raises."""
         if self.pause_file.in_force() or self.embedder.name.startswith("endpoint:"):
             return
-        try:
+        with suppress(StoreError, AccessError, OSError):
             self.embed_some(CATCH_UP_MEMORIES, CATCH_UP_NEWEST)
-        except (StoreError, AccessError, OSError):
-            pass
 
     def embed_some(self, limit: int, within: int = 0) -> list[Memory]:
         """Give vectors of this embedder to at most ``limit`` memories that have none, the newest first, and
@@ -362,7 +334,7 @@ class MemoryService:
         ranked, matches = self._ranked(reader, query, MemoryFilter(), mem.TOP_K_MAX)
         numbers = list(dict.fromkeys([scored.no for scored in ranked] + [hit.no for hit in matches.hits]))
         sessions = {no: place.session for no, place in self.store.places(numbers, reader).items()}
-        return by_session(ranked, sessions, matches, top_k)
+        return ranking.by_session(ranked, sessions, matches, top_k)
 
     def playbook(
         self,
@@ -377,11 +349,7 @@ class MemoryService:
         recalled = self.recall(
             query, top_k=min(mem.TOP_K_MAX, max(50, 4 * top_k)), types=types or mem.PLAYBOOK_TYPES, **identity
         )
-        best = [
-            result
-            for result in recalled
-            if result.memory.effectiveness >= min_effectiveness and not result.quoted
-        ]
+        best = [one for one in recalled if one.memory.effectiveness >= min_effectiveness and not one.quoted]
         best.sort(key=lambda result: -(result.score * (1 + 0.5 * result.memory.effectiveness)))
         return best[:top_k]
 
@@ -393,17 +361,12 @@ class MemoryService:
             self.flush()
 
     def flush(self) -> None:
-        """Write down how often memories were recalled. A failure is ignored: the counts are not worth an
-        error."""
+        """Write down how often memories were recalled; a failure is ignored, it is not worth an error."""
         waiting, self._recalls = self._recalls, {}
         if waiting and not self.pause_file.in_force():
-            try:
+            with suppress(StoreError, AccessError, OSError):
                 recalls = list(waiting.items())  # copied, because another thread may still be adding
                 self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in recalls]))
-            except (StoreError, AccessError, OSError):
-                pass
-
-    # -- one memory ----------------------------------------------------------------------------
 
     def get(self, id: str, **identity: str) -> Memory:
         """A memory by its id or the beginning of it. Raises UnknownMemory if the reader can see none, and

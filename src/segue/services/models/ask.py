@@ -8,22 +8,19 @@ a model. Nothing is asked in the background, and nothing is sent that ``requests
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.base.values import Value
-from ...core.models import answer as answers
-from ...core.models import prompt, spending
+from ...core.models import answer as answers, prompt, spending
 from ...core.models.grounding import ClaimSource, Grounded, ObservedFacts, ground
 from ...core.models.prompt import ModelQuestion
 from ...effects import models as effect
 from ...effects.models import ModelAnswer, ModelFault
 from ...effects.redaction.redact import redact
 from ...errors import ModelFailed, OverBudget
+from ..workspace.workspace import Workspace
 from . import ledger
 from .config import ModelChoice, ModelConfig, load_required
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 Announce = Callable[[str], None]
 
@@ -135,9 +132,8 @@ def _ask_model(
         value = answers.value_of(answer.text)
         outcome = "answered" if value is not None else "unreadable"
         if value is None:
-            raise ModelFault(
-                "there is no JSON in its answer" if answer.text.strip() else "its answer is empty"
-            )
+            said = bool(answer.text.strip())
+            raise ModelFault("there is no JSON in its answer" if said else "its answer is empty")
     except ModelFault as fault:
         if outcome == "cancelled":
             cost, outcome = (ceiling if fault.sent else 0.0), "failed"

@@ -1,28 +1,26 @@
-"""Which models are asked: set, taken out, and tried."""
+"""Choosing which models are asked, removing some, and testing them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...core.base.values import Value
 from ...core.models.spending import Caps
 from ...errors import ModelFailed, OverBudget
-from . import ask as models
-from . import config
+from ..workspace.workspace import Workspace
+from . import ask as models, config
+from .ask import Announce, ModelReply
 from .config import ModelChoice, ModelConfig
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
-    from .ask import Announce, ModelReply
 
 
 class Trial(Value):
-    """A model that was asked for a word."""
+    """The result of testing a model."""
 
     name: str
     reply: ModelReply | None = None
-    """What it answered, and at what cost; None if it did not."""
+    """Its answer and what that cost; None if it did not answer."""
     why: str = ""
 
 
@@ -30,20 +28,18 @@ def choose(
     workspace: Workspace, chosen: Sequence[ModelChoice], *, add: bool = False, call: float | None = None,
     session: float | None = None, day: float | None = None,
 ) -> ModelConfig:  # fmt: skip
-    """Ask these models from now on, beside those of before if ``add``; caps that are not given stay."""
+    """Ask these models from now on, with ``add`` in addition to those that are set; caps that are not given
+    stay."""
     before = config.load(workspace)
-    caps = Caps(
-        before.caps.call if call is None else call,
-        before.caps.session if session is None else session,
-        before.caps.day if day is None else day,
-    )
+    given = {"call": call, "session": session, "day": day}
+    caps = replace(before.caps, **{name: cap for name, cap in given.items() if cap is not None})
     made = config.model_config([*(before.models if add else ()), *chosen], caps)
     config.save(workspace, made)
     return made
 
 
 def take_out(workspace: Workspace, names: Collection[str]) -> ModelConfig:
-    """Ask these models no more; without names, none at all."""
+    """Stop asking these models or, without names, any model."""
     before = config.load(workspace)
     left = [choice for choice in before.models if names and choice.name not in names]
     made = config.model_config(left, before.caps)
@@ -52,7 +48,7 @@ def take_out(workspace: Workspace, names: Collection[str]) -> ModelConfig:
 
 
 def try_each(workspace: Workspace, *, say: Announce | None = None) -> Iterator[Trial]:
-    """Ask one model after the other for a word, within the caps; NoModel if none is set."""
+    """Test one model after the other, within the caps. Raises NoModel if none is set."""
     found = config.load_required(workspace)
     for choice in found.models:
         yield _tried(workspace, choice, found.caps, say)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -21,9 +20,7 @@ from ...core.models.spending import Caps, Price
 from ...effects.files.atomic import write_whole
 from ...effects.models import ModelEndpoint, check_url, key_from_keyring
 from ...errors import BadSettings, NoModel, UsageError
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 FILE = "models.json"
 WINDOW_DEFAULT, WINDOW_MIN = 8_192, 2_048
@@ -67,8 +64,7 @@ LISTED: dict[str, tuple[float, float, int]] = {
     "openai/gpt-5-nano": (0.05, 0.40, 400_000),
     "openai/gpt-5-mini": (0.25, 2.00, 400_000),
 }
-"""Dollars for a million tokens in and out, and the window, as published when this was written; ``--price``
-and ``--window`` override them."""
+"""Dollars for a million tokens in and out, and the window, as published; options override them."""
 
 
 class ModelChoice(Value, omit_defaults=True):
@@ -113,8 +109,7 @@ def model_choice(
     name: str, *, url: str = "", price: Price | None = None, window: int = 0, seconds: float = 0.0,
     key: str = "", keyring: bool = False,
 ) -> ModelChoice:  # fmt: skip
-    """A model by its name, as in ``openrouter/MODEL``; what is not given has the provider's defaults. Raises
-    UsageError."""
+    """A model by its name, as in ``openrouter/MODEL``, with the provider's defaults. Raises UsageError."""
     start, _, model = name.partition("/")
     provider = PROVIDERS.get(start)
     if provider is None or not _MODEL.fullmatch(model):

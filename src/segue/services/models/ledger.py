@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
@@ -20,9 +18,8 @@ from ...core.models.spending import Caps, DayLedger, ModelCall
 from ...effects.clock import now
 from ...errors import OverBudget, StaleVersion, UsageError
 from ...stores.base import Append
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..sessions.repository import append_last
+from ..workspace.workspace import Workspace
 
 PREFIX = "spend/"
 
@@ -104,13 +101,9 @@ def settle(
     """Record what a call used, in place of its ceiling."""
     day, id = call
     body = ev.SpendSettled(id, round(cost, 9), input, output, round(seconds, 3), outcome)
-    draft = ev.draft(body, at=now(), actor=workspace.repository.actor, run=workspace.repository.run)
     trip("spend.before_settle")
-    while True:
-        version = workspace.store.head(PREFIX + day).version
-        with suppress(StaleVersion):
-            workspace.store.append(Append(PREFIX + day, version, [draft]))
-            return
+    by = workspace.repository
+    append_last(workspace.store, PREFIX + day, body, actor=by.actor, run=by.run)
 
 
 def report(workspace: Workspace, caps: Caps, *, session: str = "", days: int = 30) -> SpendingReport:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -27,15 +27,14 @@ from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
 from ..brief.gather import summary_of_session
 from ..features.features import Features, as_check, feature_id
+from ..memories.reader import current_session
 from ..memories.service import memories_of
 from ..workspace.open_session import find_session, start_session
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import ask as models
 from .ask import Announce, ModelReply, RequestPreview
 from .config import load_required
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 STRATEGIES_MAX = 5
 COMMANDS_MAX = 12
@@ -80,7 +79,7 @@ def propose(
         return plain
     question = _question(workspace, text, repository, strategies)
     try:
-        asked = models.ask(workspace, question, session=_session(workspace), say=say)
+        asked = models.ask(workspace, question, session=current_session(workspace), say=say)
     except (ModelFailed, OverBudget) as fault:
         return msgspec.structs.replace(plain, fell_back=fault.message)
     draft, dropped = plan_proposal.proposed(asked.value, text, repository)
@@ -95,7 +94,7 @@ def sent_for(workspace: Workspace, task: str) -> list[RequestPreview]:
     """What would be sent to each model for a plan. Nothing is sent."""
     text = _task(workspace, task)
     question = _question(workspace, text, project_facts(workspace), _strategies(workspace, text))
-    return models.requests(workspace, question, session=_session(workspace))
+    return models.requests(workspace, question, session=current_session(workspace))
 
 
 def _question(
@@ -113,11 +112,6 @@ def _task(workspace: Workspace, task: str) -> str:
     return text
 
 
-def _session(workspace: Workspace) -> str:
-    """The current session, to whose cap the cost counts."""
-    return workspace.named_session or workspace.working_tree.tree().current
-
-
 def _strategies(workspace: Workspace, task: str) -> list[str]:
     with suppress(SegueError, OSError):
         recalled = memories_of(workspace).playbook(task, top_k=STRATEGIES_MAX)
@@ -126,27 +120,20 @@ def _strategies(workspace: Workspace, task: str) -> list[str]:
     return []
 
 
-# -- the repository
-
-
 def project_facts(workspace: Workspace) -> ProjectFacts:
     """The files of the repository, and commands that check them: from build files and from the newest run."""
     root = workspace.working_tree.root
     repository = workspace.working_tree.repository
     files = git.tracked(repository)[:FILES_MAX] if repository is not None else []
-    commands = [*_makefile(root), *_package(root), *_languages(root, files), *_commands_run(workspace)]
+    made = [f"make {name}" for name in _TARGET.findall(_text(root / "Makefile")) if _CHECKS.search(name)]
+    commands = [*made, *_package(root), *_languages(root, files), *_commands_run(workspace)]
     return ProjectFacts(tuple(files), tuple(dict.fromkeys(commands))[:COMMANDS_MAX])
 
 
 def _text(path: Path) -> str:
-    try:
+    with suppress(OSError):
         return path.read_text(encoding="utf-8", errors="replace")[:200_000]
-    except OSError:
-        return ""
-
-
-def _makefile(root: Path) -> list[str]:
-    return [f"make {name}" for name in _TARGET.findall(_text(root / "Makefile")) if _CHECKS.search(name)]
+    return ""
 
 
 def _package(root: Path) -> list[str]:
@@ -169,16 +156,12 @@ def _languages(root: Path, files: Sequence[str]) -> list[str]:
 
 
 def _commands_run(workspace: Workspace) -> list[str]:
-    """Successful commands of the newest run that test, check or build."""
     return [
         short
         for digest in summary_of_session(workspace, None).digests[:1]
         for short, use in digest.commands.items()
         if use.kind in ("test", "check", "build") and use.ok
     ]
-
-
-# -- as a file
 
 
 def written(proposal: Proposal) -> str:

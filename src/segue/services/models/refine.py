@@ -12,11 +12,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from ...agents import agent as agent_of
+from ...agents.base import Found
 from ...core.base.values import Value
 from ...core.brief.facts import Claim
 from ...core.models import prompt
 from ...core.models.grounding import ClaimSource, ObservedFacts, gives_orders, observed
 from ...core.models.prompt import Excerpts, ModelQuestion
+from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
@@ -27,16 +32,14 @@ from ..resume.scenes import state_of
 from ..runs.observed import runs_of
 from ..runs.read_transcript import read
 from ..runs.select import find_run, newest_other_run
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import ask as models
 from .ask import Announce, Refined, RequestPreview
 from .config import load_required
 
 if TYPE_CHECKING:
-    from ...agents.base import Found
     from ...core.memories.model import Memory
-    from ...core.sessions.state import SessionState
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 
 class Refinement(Value):
@@ -71,29 +74,21 @@ class RunMaterial(Value):
 
 
 def material_of(
-    workspace: Workspace,
-    state: SessionState | None,
-    runs: RunsSummary,
-    path: Path | None,
-    purpose: str = "brief",
+    workspace: Workspace, state: SessionState | None, runs: RunsSummary, path: Path | None, purpose: str
 ) -> RunMaterial:
-    """The facts and excerpts of the newest run, as many as fit the smallest window of the configured
-    models."""
+    """The facts and excerpts of the newest run, as many as fit the smallest window of the models."""
     known = gather(workspace, state, runs, memories=(), covers=False)
     room = prompt.room_for(load_required(workspace).window, purpose)
     about = redact(prompt.facts_of(known, room // 4))
     excerpts = _excerpts(runs, path)
     files = prompt.files_of(known) if room > 4_000 else []
     chosen = [*excerpts.chosen(room - len(about.encode()) - 60), *files]
-    return RunMaterial(
-        runs.run, tuple(models.masked(chosen)), observed(known), about, excerpts.steps, known.chars
-    )
+    sources = tuple(models.masked(chosen))
+    return RunMaterial(runs.run, sources, observed(known), about, excerpts.steps, known.chars)
 
 
 def _excerpts(runs: RunsSummary, path: Path | None) -> Excerpts:
     """Excerpts of the whole transcript or, if that cannot be read, of its digest."""
-    from ...agents import agent as agent_of
-
     excerpts = Excerpts()
     if path is not None and runs.agent:
         try:
@@ -127,7 +122,7 @@ def _prepared_question(
 ) -> tuple[SessionState | None, RunsSummary, ModelQuestion, RunMaterial]:
     state = state_of(workspace, session or None)
     runs = summary_of_session(workspace, state, transcript=transcript, agent=agent)
-    material = material_of(workspace, state, runs, _path(workspace, runs, transcript))
+    material = material_of(workspace, state, runs, _path(workspace, runs, transcript), "brief")
     return state, runs, models.claims_question(workspace, "brief", material.sources, material.about), material
 
 
@@ -135,8 +130,7 @@ def refine(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
     transcript: Path | None = None, agent: str = "", here: bool = False, say: Announce | None = None,
 ) -> Refinement:  # fmt: skip
-    """Prepare without a model, ask one, ground its claims, and prepare again with those that hold. Raises
-    NoModel."""
+    """Prepare, ask a model, and prepare again with those of its claims that hold. Raises NoModel."""
     start = time.monotonic()
     load_required(workspace)
     options: dict[str, Any] = {"reason": reason, "transcript": transcript, "agent": agent, "here": here}
@@ -164,12 +158,7 @@ def refine(
 
 def masked(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Claims without secrets."""
-    return tuple(
-        Claim(claim.kind, redact(claim.text), claim.evidence, claim.trust, claim.at) for claim in claims
-    )
-
-
-# -- other uses
+    return tuple(replace(claim, text=redact(claim.text)) for claim in claims)
 
 
 def summary(workspace: Workspace, session: SessionHandle, *, say: Announce | None = None) -> Refined:
@@ -195,11 +184,7 @@ def summary_text(refined: Refined) -> str:
 
 
 def condensed(
-    workspace: Workspace,
-    texts: Sequence[tuple[str, str, str]],
-    *,
-    session: str = "",
-    say: Announce | None = None,
+    workspace: Workspace, texts: Sequence[tuple[str, str, str]], session: str, say: Announce | None
 ) -> Refined:
     """Ask a model what will still matter of texts that are put away; each is an id, a voice and a text."""
     room = prompt.room_for(load_required(workspace).window, "history")
@@ -218,38 +203,34 @@ def condensed_memories(
     """What a model condensed memories to, a line for each claim with the memories that support it."""
     voices = {"user": "user", "agent": "agent"}
     texts = [(memory.id, voices.get(memory.trust, "tool"), memory.content) for memory in group]
-    claims = masked(condensed(workspace, texts, session=session, say=say).grounded.kept)
+    claims = masked(condensed(workspace, texts, session, say).grounded.kept)
     return "\n".join(f"- by a model, of {', '.join(claim.evidence)}: {claim.text}" for claim in claims)
 
 
 def condensed_notes(workspace: Workspace, notes: Mapping[str, str], *, say: Announce | None = None) -> str:
-    """The same for notes by name, paragraph by paragraph; paragraphs that instruct their reader are left
-    out."""
+    """The same for notes by name, without paragraphs that instruct their reader."""
     texts = [
         (f"{name}#{number}", "agent", part)
         for name, text in notes.items()
         for number, part in enumerate(_prose(text).split("\n\n"), 1)
         if part.strip() and not gives_orders(part)
     ]
-    claims = masked(condensed(workspace, texts, say=say).grounded.kept)
+    claims = masked(condensed(workspace, texts, "", say).grounded.kept)
     return "\n".join(f"- {claim.text} ({', '.join(claim.evidence)})" for claim in claims)
 
 
 def _prose(text: str) -> str:
-    """A note without its comments and headings."""
     return "\n".join(line for line in text.split("\n") if not line.startswith(("<!--", "#")))
 
 
 def reflections(workspace: Workspace, run: str = "", *, say: Announce | None = None) -> tuple[str, Refined]:
-    """Ask a model for lessons from the failures in a run, by default the newest. Returns the run's id,
-    too."""
+    """A run's id, by default of the newest, and lessons that a model draws from its failures."""
     finder = runs_of(workspace).finder()
     found = find_run(finder, run) if run else newest_other_run(finder)
     runs = summary_of_run(workspace, finder, found)
     material = material_of(workspace, None, runs, Path(found.path), "reflection")
     if not material.sources:
         return found.native, Refined(fell_back="there is nothing to quote from that run")
-    refined = models.claims(
-        workspace, "reflection", material.sources, material.facts, about=material.about, say=say
-    )
+    sources, facts = material.sources, material.facts
+    refined = models.claims(workspace, "reflection", sources, facts, about=material.about, say=say)
     return found.native, refined

@@ -1,2 +1,1 @@
-"""Leaving work and coming back to it: prepare, bootstrap, since, restore, interruptions, autosave,
-emergencies."""
+"""Leaving work and coming back to it: prepare, bootstrap, since, restore, interruptions, emergencies."""

@@ -12,21 +12,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
 from ...core.base.values import Value, count
 from ...core.features.verdict import had_passed
-from ...core.runs import window_pressure
+from ...core.runs import window_pressure as core
 from ...core.sessions import commands as do
 from ...effects.clock import now
 from ...effects.git import scene as effect
 from ...errors import SegueError, UsageError
+from ..workspace.session_handle import SessionHandle
 from . import prepare
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
 
 EVERY_SECONDS, LOOK_SECONDS, NOTICE_SECONDS = 900.0, 60.0, 3600.0
 CHANGES_MAX = 50
@@ -34,10 +32,10 @@ FIVE_MINUTES = "5 minutes"
 FIVE_MINUTES_SECONDS = 300.0
 TRIGGERS: Mapping[str, str] = {
     FIVE_MINUTES: "five minutes with changes since the last time",
-    window_pressure.FILE_MODIFIED: window_pressure.TRIGGERS[window_pressure.FILE_MODIFIED],
-    window_pressure.TEST_PASSED: window_pressure.TRIGGERS[window_pressure.TEST_PASSED],
-    window_pressure.FEATURE_COMPLETE: window_pressure.TRIGGERS[window_pressure.FEATURE_COMPLETE],
-    window_pressure.ERROR_RECOVERED: window_pressure.TRIGGERS[window_pressure.ERROR_RECOVERED],
+    **{
+        name: core.TRIGGERS[name]
+        for name in (core.FILE_MODIFIED, core.TEST_PASSED, core.FEATURE_COMPLETE, core.ERROR_RECOVERED)
+    },
 }
 """What may make it save, in addition to time and number of changes."""
 
@@ -91,10 +89,7 @@ class Checkpointer:
         self._seen: Any = None
         self._version = 0
         self.number = 0
-        """How many checkpoints were saved."""
         self.last: Checkpointed | None = None
-
-    # -- for the program -----------------------------------------------------------------------
 
     def start(self) -> Checkpointer:
         """Start the thread; calling this again has no effect."""
@@ -108,8 +103,7 @@ class Checkpointer:
         return self
 
     def change(self, text: str = "") -> None:
-        """Note a change. A text is saved as what was just done. The change number ``changes_max`` saves at
-        once."""
+        """Note a change; a text is saved as what was just done. At ``changes_max`` all are saved at once."""
         with self._lock:
             self._pending.append(text)
             full = len(self._pending) >= self._changes_max
@@ -128,7 +122,7 @@ class Checkpointer:
         self._fired = name
         self._wake.set()
 
-    def force(self, reason: str = window_pressure.USER_REQUEST) -> Checkpointed:
+    def force(self, reason: str = core.USER_REQUEST) -> Checkpointed:
         """Save now. A failure is a status of the result, not an exception."""
         return self._save(reason, always=True)
 
@@ -141,15 +135,13 @@ class Checkpointer:
         self._wake.set()
         if thread is not threading.current_thread():
             thread.join(self._look + 30)
-        return self._save(window_pressure.BEFORE_EXIT, always=True)
+        return self._save(core.BEFORE_EXIT, always=True)
 
     def __enter__(self) -> Checkpointer:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    # -- the thread ----------------------------------------------------------------------------
 
     def _run(self) -> None:
         while not self._over.is_set():
@@ -165,7 +157,6 @@ class Checkpointer:
                 _log.exception("checking for changes failed")
 
     def _due(self) -> str:
-        """The reason to save now; empty if there is none."""
         fired, self._fired = self._fired, ""
         if fired:
             return fired
@@ -174,18 +165,17 @@ class Checkpointer:
             return count(self._changes_max, "change")
         if self._pending and waited >= self._every:
             default = self._every == EVERY_SECONDS
-            return window_pressure.QUARTER_HOUR if default else f"{self._every:g} seconds"
+            return core.QUARTER_HOUR if default else f"{self._every:g} seconds"
         if self._pending and FIVE_MINUTES in self.triggers and waited >= FIVE_MINUTES_SECONDS:
             return FIVE_MINUTES
         return self._fired_trigger()
 
     def _fired_trigger(self) -> str:
-        """A chosen trigger that fired since the last check; empty if none did."""
-        if window_pressure.FILE_MODIFIED in self.triggers:
+        if core.FILE_MODIFIED in self.triggers:
             seen, self._seen = self._seen, self._files()
             if seen != self._seen:
-                return window_pressure.FILE_MODIFIED
-        if self.triggers - {FIVE_MINUTES, window_pressure.FILE_MODIFIED}:
+                return core.FILE_MODIFIED
+        if self.triggers - {FIVE_MINUTES, core.FILE_MODIFIED}:
             return self._fired_by_events()
         return ""
 
@@ -199,22 +189,18 @@ class Checkpointer:
         for event in events:
             body = ev.read_body(event)
             if isinstance(body, ev.ErrorSolved):
-                fired.add(window_pressure.ERROR_RECOVERED)
+                fired.add(core.ERROR_RECOVERED)
             elif isinstance(body, ev.CheckRan) and body.exit_code == 0 and not body.timed_out:
-                fired.add(window_pressure.TEST_PASSED)
+                fired.add(core.TEST_PASSED)
                 feature = self._session.state.features.get(body.feature)
                 if feature is not None and had_passed(feature):
-                    fired.add(window_pressure.FEATURE_COMPLETE)
-        order = (
-            window_pressure.FEATURE_COMPLETE,
-            window_pressure.ERROR_RECOVERED,
-            window_pressure.TEST_PASSED,
-        )
+                    fired.add(core.FEATURE_COMPLETE)
+        order = (core.FEATURE_COMPLETE, core.ERROR_RECOVERED, core.TEST_PASSED)
         return next((name for name in order if name in fired & self.triggers), "")
 
     def _files(self) -> Any:
         """A value that changes when files of the working tree change."""
-        if window_pressure.FILE_MODIFIED not in self.triggers:
+        if core.FILE_MODIFIED not in self.triggers:
             return None
         workspace = self._session.workspace
         scene = effect.look(workspace.working_tree.root, seconds=5.0, skip=(workspace.home.path,))

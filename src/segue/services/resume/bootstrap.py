@@ -12,8 +12,9 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.base.text import clean_text
 from ...core.base.values import Value, count, iso, seconds_of
@@ -22,7 +23,7 @@ from ...core.sessions.state import SessionState
 from ...core.sessions.status import hints_of, progress_of
 from ...effects import surroundings
 from ...effects.git import repository as git
-from ...effects.git import scene as effect
+from ...effects.git.queries import output_of
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError, UsageError
@@ -31,10 +32,8 @@ from ..features.features import Features
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
 from ..workspace.open_session import find_session
+from ..workspace.workspace import Workspace
 from . import prepare, scenes
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 SECONDS_MAX = 30.0
 MARGIN_SECONDS = 2.0
@@ -79,16 +78,8 @@ class Boot(Value):
     seconds: float
 
 
-class _Results:
-    """What the thread has found out so far."""
-
-    def __init__(self) -> None:
-        self.about: dict[str, Any] = {
-            "project": "", "session": "", "goal": "", "phase": "", "environment": "", "done": 0, "pending": 0,
-            "next_action": "", "instructions": (), "source": "", "prepared": "", "reason": "",
-        }  # fmt: skip
-        self.findings: list[Readiness] = []
-        self.fault: BaseException | None = None
+_Finding = tuple[bool | None, str] | tuple[bool | None, str, str] | None
+"""Whether it is as it was, what is said of it, how to mend it; None if there is nothing to compare with."""
 
 
 def bootstrap(
@@ -103,22 +94,21 @@ def bootstrap(
             hint=f"it must be between 1 and {SECONDS_MAX:g}",
         )
     start = time.monotonic()
-    results = _Results()
     deadline = start + max(0.5, seconds - MARGIN_SECONDS)
-    inspection = _Inspection(workspace, results, deadline, path, session, checks)
+    inspection = _Inspection(workspace, deadline, path, session, checks)
     worker = threading.Thread(target=inspection.run, name="segue bootstrap", daemon=True)
     worker.start()
     worker.join(max(0.0, deadline + MARGIN_SECONDS / 2 - time.monotonic()))
     inspection.stop()
-    if results.fault is not None and not results.findings:
-        raise results.fault
-    findings = list(results.findings)
+    if inspection.fault is not None and not inspection.findings:
+        raise inspection.fault
+    findings = list(inspection.findings)
     reached = {finding.name for finding in findings}
     late = [name for name in FINDINGS if name not in reached and (checks or name != "checks")]
     findings += [Readiness(name, None, "not checked: the time is up") for name in late]
     differs = sum(finding.ok is False for finding in findings)
     return Boot(
-        **results.about, ready=not differs and not late, differs=differs, findings=tuple(findings),
+        **inspection.found, ready=not differs and not late, differs=differs, findings=tuple(findings),
         seconds=round(time.monotonic() - start, 3),
     )  # fmt: skip
 
@@ -127,17 +117,16 @@ class _Inspection:
     """The work of a bootstrap, done in a thread of its own."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        results: _Results,
-        deadline: float,
-        path: Path | None,
-        session: str,
-        checks: bool,
+        self, workspace: Workspace, deadline: float, path: Path | None, session: str, checks: bool
     ) -> None:
         self.workspace = workspace
-        self.results = results
         self.deadline = deadline
+        self.found: dict[str, Any] = {
+            "project": "", "session": "", "goal": "", "phase": "", "environment": "", "done": 0, "pending": 0,
+            "next_action": "", "instructions": (), "source": "", "prepared": "", "reason": "",
+        }  # fmt: skip
+        self.findings: list[Readiness] = []
+        self.fault: BaseException | None = None
         self.path = path
         self.wanted = session
         self.checks = checks
@@ -164,26 +153,18 @@ class _Inspection:
     def run(self) -> None:
         try:
             self._load()
-            steps: list[tuple[str, Callable[[], Readiness | None]]] = [
-                ("folder", self._folder), ("branch", self._branch), ("head", self._head),
-                ("changes", self._changes), ("tools", self._tools), ("interpreter", self._interpreter),
-                ("dependencies", self._dependencies),
-            ]  # fmt: skip
-            if self.checks:
-                steps.append(("checks", self._checks))
-            for name, step in steps:
-                self._report(name, step)
+            steps: tuple[Callable[[], _Finding], ...] = (
+                self._folder, self._branch, self._head, self._changes, self._tools, self._interpreter,
+                self._dependencies, *([self._checks] if self.checks else []),
+            )  # fmt: skip
+            for name, step in zip(FINDINGS, steps, strict=False):
+                try:
+                    finding = step() or (None, "nothing to compare with")
+                except (SegueError, OSError, ValueError) as fault:
+                    finding = (None, f"could not be checked: {fault}")
+                self.findings.append(Readiness(name, *finding))
         except BaseException as fault:  # raised by the thread that waits
-            self.results.fault = fault
-
-    def _report(self, name: str, step: Callable[[], Readiness | None]) -> None:
-        try:
-            finding = step()
-        except (SegueError, OSError, ValueError) as fault:
-            finding = Readiness(name, None, f"could not be checked: {fault}")
-        self.results.findings.append(finding or Readiness(name, None, "nothing to compare with"))
-
-    # -- the manifest --------------------------------------------------------------------------
+            self.fault = fault
 
     def _load(self) -> None:
         source = self.path or newest_file(self.workspace)
@@ -200,7 +181,6 @@ class _Inspection:
         self._describe(source)
 
     def _is_outdated(self, source: Path | None) -> bool:
-        """Whether work continued after the manifest was written."""
         assert source is not None
         written = source.stat().st_mtime
         slack = 60.0
@@ -217,7 +197,7 @@ class _Inspection:
         return read(body) or Manifest()
 
     def _describe(self, source: Path | None) -> None:
-        manifest, state, about = self.manifest, self.state, self.results.about
+        manifest, state, tree = self.manifest, self.state, self.workspace.working_tree
         meta = manifest.session_metadata
         done, pending = len(manifest.completed_tasks), len(manifest.pending_tasks)
         phase, steps = meta.phase, [*manifest.critical_context.next_steps]
@@ -229,11 +209,8 @@ class _Inspection:
             done, pending = progress.done, progress.total - progress.done
             phase = f"{state.status}, {done} of {progress.total} done" if progress.total else state.status
             steps = [*hints_of(state).next_actions, *steps]
-        about.update(
-            project=meta.project
-            or self.workspace.working_tree.project_name(
-                self.workspace.working_tree.project_key(self.workspace.settings)[0]
-            ),
+        self.found.update(
+            project=meta.project or tree.project_name(tree.project_key(self.workspace.settings)[0]),
             session=state.id if state else "",
             goal=state.goal if state else meta.goal,
             phase=phase or "unknown",
@@ -259,126 +236,96 @@ class _Inspection:
             parts.append(f"Python {version} ({place})")
         return ", ".join(parts)
 
-    # -- the environment -----------------------------------------------------------------------
-
-    def _folder(self) -> Readiness | None:
+    def _folder(self) -> _Finding:
         then = self.about.folder
         if not self.root.is_dir():
-            return Readiness("folder", False, f"{self.root} does not exist")
+            return (False, f"{self.root} does not exist")
         if not then:
-            return Readiness("folder", None, f"{self.root}; the manifest names none")
+            return (None, f"{self.root}; the manifest names none")
         if Path(then) == self.root:
-            return Readiness("folder", True, str(self.root))
+            return (True, str(self.root))
         if Path(then).is_dir() and self.about.host in ("", host_name()):
-            return Readiness(
-                "folder", False, f"this is {self.root}, but the work was left in {then}", f"go to {then}"
-            )
-        return Readiness(
-            "folder", True, f"{self.root}; it was {then} on {self.about.host or 'another machine'}"
-        )
+            return (False, f"this is {self.root}, but the work was left in {then}", f"go to {then}")
+        return (True, f"{self.root}; it was {then} on {self.about.host or 'another machine'}")
 
-    def _branch(self) -> Readiness | None:
+    def _branch(self) -> _Finding:
         then = self.manifest.memory_pointers.git_branch
         repository = git.find(self.root)
         if repository is None:
-            return Readiness("branch", False if then else None, "this is not a git repository")
+            return (False if then else None, "this is not a git repository")
         _, branch = git.head(repository)
         present = branch or "a detached head"
         if not then:
-            return Readiness("branch", None, f"{present}; the manifest names none")
+            return (None, f"{present}; the manifest names none")
         if then == branch:
-            return Readiness("branch", True, present)
+            return (True, present)
         from ...core.resume.changes import is_plain
 
         if git.ref(repository, f"refs/heads/{then}"):
             command = f"`git switch {then}`" if is_plain(then) else "switch back to it"
-            return Readiness("branch", False, f"{present}, but it was {then}", command)
-        return Readiness("branch", False, f"{present}; {then} is gone", "see what happened: `segue since`")
+            return (False, f"{present}, but it was {then}", command)
+        return (False, f"{present}; {then} is gone", "see what happened: `segue since`")
 
-    def _head(self) -> Readiness | None:
+    def _head(self) -> _Finding:
         then = self.about.head
         repository = git.find(self.root)
         if not then or repository is None:
             return None
         head, _ = git.head(repository)
         if head.startswith(then):
-            return Readiness("head", True, then[:9])
+            return (True, then[:9])
         if not all(sign in "0123456789abcdef" for sign in then):
-            return Readiness("head", None, "the manifest names no commit")
-        ahead = effect.run(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
-        base = effect.run(self.root, "merge-base", "--is-ancestor", then, head, seconds=min(3.0, self.left))
+            return (None, "the manifest names no commit")
+        ahead = output_of(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
+        base = output_of(self.root, "merge-base", "--is-ancestor", then, head, seconds=min(3.0, self.left))
         if ahead is None:
-            return Readiness(
-                "head",
-                False,
-                f"{head[:9]}; {then[:9]} is not in this repository",
-                "fetch it, or see `segue since`",
-            )
+            says = f"{head[:9]}; {then[:9]} is not in this repository"
+            return (False, says, "fetch it, or see `segue since`")
         if base is None:
-            return Readiness(
-                "head", False, f"{head[:9]} does not include {then[:9]}", "see what happened: `segue since`"
-            )
-        return Readiness(
-            "head",
-            True,
-            f"{head[:9]}, {count(int(ahead), 'commit')} after {then[:9]}: see `segue since`",
-        )
+            return (False, f"{head[:9]} does not include {then[:9]}", "see what happened: `segue since`")
+        return (True, f"{head[:9]}, {count(int(ahead), 'commit')} after {then[:9]}: see `segue since`")
 
-    def _changes(self) -> Readiness | None:
-        """Whether the uncommitted changes of then are still there."""
+    def _changes(self) -> _Finding:
         from .since import since
 
         session = self.state.id if self.state else ""
         stored = scenes.stored_scene(self.workspace, session)
         if stored is None or not stored.dirty or stored.folder != str(self.root):
-            return Readiness("changes", None, "there were no uncommitted changes") if stored else None
+            return (None, "there were no uncommitted changes") if stored else None
         delta = since(self.workspace, session, seconds=min(5.0, self.left))
         lost = [change.path for change in delta.uncommitted if change.now in ("gone", "discarded")]
         if lost:
             where = "they may be in a stash: `git stash list`" if delta.stashed else "see `segue since`"
-            return Readiness("changes", False, f"gone: {', '.join(lost[:4])}", where)
+            return (False, f"gone: {', '.join(lost[:4])}", where)
         altered = sum(change.now in ("altered", "replaced") for change in delta.uncommitted)
-        return Readiness(
-            "changes", True, f"{len(delta.uncommitted)} uncommitted then, {altered} altered since"
-        )
+        return (True, f"{len(delta.uncommitted)} uncommitted then, {altered} altered since")
 
-    def _tools(self) -> Readiness | None:
+    def _tools(self) -> _Finding:
         names = self.about.tools
         if not names:
             return None
         path = self.workspace.environment.get("PATH")
         missing = [name for name in names if not shutil.which(name, path=path)]
         if not missing:
-            return Readiness("tools", True, ", ".join(names))
-        return Readiness(
-            "tools", False, f"not on the PATH: {', '.join(missing)}", "install them, or set PATH as before"
-        )
+            return (True, ", ".join(names))
+        return (False, f"not on the PATH: {', '.join(missing)}", "install them, or set PATH as before")
 
-    def _interpreter(self) -> Readiness | None:
+    def _interpreter(self) -> _Finding:
         then, environment = self.about.interpreter, self.workspace.environment
         place = surroundings.environment_folder(self.root, environment)
         if place is None:
             if not then:
                 return None
-            return Readiness(
-                "interpreter", False, f"{then} does not exist", "`python3 -m venv .venv`, then install"
-            )
+            return (False, f"{then} does not exist", "`python3 -m venv .venv`, then install")
         version = surroundings.asked_version(place, min(5.0, self.left))
         if not version:
-            return Readiness(
-                "interpreter", False, f"{place} does not run", "make it again: `python3 -m venv .venv`"
-            )
+            return (False, f"{place} does not run", "make it again: `python3 -m venv .venv`")
         was = then.rpartition(" ")[2]
         if was and was != "?" and was != version:
-            return Readiness(
-                "interpreter",
-                False,
-                f"Python {version}, but it was {was}",
-                "make the environment with that version",
-            )
-        return Readiness("interpreter", True, f"Python {version} in {place}")
+            return (False, f"Python {version}, but it was {was}", "make the environment with that version")
+        return (True, f"Python {version} in {place}")
 
-    def _dependencies(self) -> Readiness | None:
+    def _dependencies(self) -> _Finding:
         found = surroundings.dependencies(self.root, self.workspace.environment)
         wrong = [lock for lock in found if not lock.ok]
         now = surroundings.locks(self.root)
@@ -386,25 +333,23 @@ class _Inspection:
         after = f"; changed since: {', '.join(moved)}" if moved else ""
         if wrong:
             says = "; ".join(f"{lock.lock}: {lock.detail}" for lock in wrong)
-            return Readiness("dependencies", False, says + after, f"`{wrong[0].install_command}`")
+            return (False, says + after, f"`{wrong[0].install_command}`")
         if not found:
             says = f"no lock file can be compared with what is installed{after}"
-            return Readiness("dependencies", None, says) if now or moved else None
-        return Readiness("dependencies", True, f"{', '.join(lock.lock for lock in found)} in sync{after}")
+            return (None, says) if now or moved else None
+        return (True, f"{', '.join(lock.lock for lock in found)} in sync{after}")
 
-    # -- checks --------------------------------------------------------------------------------
-
-    def _checks(self) -> Readiness | None:
+    def _checks(self) -> _Finding:
         from ..features.recheck import recheck
 
         if self.state is None:
             names = self.about.checks
-            return Readiness("checks", None, f"no session has {', '.join(names)}") if names else None
+            return (None, f"no session has {', '.join(names)}") if names else None
         until = min(self.deadline, time.monotonic() + CHECKS_SECONDS)
         features = Features(find_session(self.workspace, self.state.id))
         outcome = recheck(features, self.state, until, self)
         if not (outcome.passed or outcome.failed or outcome.late or outcome.untrusted):
-            return Readiness("checks", None, "no check had passed before")
+            return (None, "no check had passed before")
         says = [f"{len(outcome.passed)} still passing"] if outcome.passed else []
         says += [f"{name} fails now: {reason}" for name, reason in outcome.failed]
         says += [f"not run in time: {', '.join(outcome.late)}"] if outcome.late else []
@@ -412,16 +357,13 @@ class _Inspection:
         failed = " --feature ".join(name for name, _ in outcome.failed)
         mend = f"`segue verify --feature {failed}`" if failed else ""
         ok = False if outcome.failed else True if outcome.passed else None
-        return Readiness("checks", ok, "; ".join(says), mend)
+        return (ok, "; ".join(says), mend)
 
 
 def newest_file(workspace: Workspace) -> Path | None:
     """The manifest of this project that was written last, in the data folder or in the project itself."""
-    places = [
-        scenes.folder_of(workspace) / prepare.LATEST,
-        workspace.working_tree.root / prepare.HERE,
-        workspace.folder / prepare.HERE,
-    ]
+    here = (workspace.working_tree.root / prepare.HERE, workspace.folder / prepare.HERE)
+    places = [scenes.folder_of(workspace) / prepare.LATEST, *here]
     found = [path for path in dict.fromkeys(places) if path.is_file()]
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
 
@@ -439,7 +381,6 @@ def _read(path: Path) -> Manifest | None:
 
 
 def _state(workspace: Workspace, session: str) -> SessionState | None:
-    try:
+    with suppress(SegueError):
         return scenes.state_of(workspace, session or None)
-    except SegueError:
-        return None
+    return None

@@ -15,18 +15,17 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any, Union
 
 import msgspec
 
 from ...core.base import canonical
 from ...core.base.values import Value, count
 from ...core.journal import pieces
-from ...core.sessions import commands as do
-from ...core.sessions import snapshot
+from ...core.sessions import commands as do, snapshot
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
@@ -34,10 +33,8 @@ from ...effects.files.atomic import write_whole
 from ...effects.processes.identity import start_of
 from ...errors import ConflictError, RefusedError, SegueError, StoreError, UsageError
 from ..workspace.open_session import find_session
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 _COMMANDS: tuple[type[Command], ...] = tuple(
@@ -63,7 +60,6 @@ class Emergency(Value, forbid_unknown_fields=True):
     state: str
     """The whole state as a snapshot, base64."""
     unsaved: list[Any] = []
-    """Commands that the store did not take."""
     agents: dict[str, str] = {}
     """The states of agents: MessagePack, base64."""
     segue_emergency: int = 1
@@ -117,17 +113,15 @@ def pending(folder: Path, session: str = "") -> list[Path]:
 
 
 def _being_merged(path: Path) -> bool:
-    """Whether a living process has claimed the file."""
     pid = path.name.rpartition(".json.")[2]
     return path.suffix != ".json" and pid.isdecimal() and int(pid) != os.getpid() and bool(start_of(int(pid)))
 
 
 def state_in(emergency: Emergency) -> SessionState | None:
     """The session's state in a file; None if it cannot be decoded."""
-    try:
+    with contextlib.suppress(ValueError, msgspec.MsgspecError):
         return snapshot.decode(base64.b64decode(emergency.state))
-    except (ValueError, msgspec.MsgspecError):
-        return None
+    return None
 
 
 def merge(workspace: Workspace, path: Path) -> list[str]:
@@ -158,12 +152,11 @@ def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
     commands: list[Command] = []
     for raw in unsaved:
         with contextlib.suppress(msgspec.ValidationError):
-            commands.append(msgspec.convert(raw, do_union()))
+            commands.append(msgspec.convert(raw, Union[_COMMANDS]))  # noqa: UP007
     if not commands:
         return []
     try:
-        saved = session.apply(*commands)
-        done = saved.events
+        done = session.apply(*commands).events
     except (UsageError, ConflictError, RefusedError):
         done = 0
         for command in commands:
@@ -172,12 +165,22 @@ def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
     return [count(done, "unsaved change")] if done else []
 
 
-def do_union() -> Any:
-    """The commands that a file may hold, as a tagged union."""
-    union: Any = _COMMANDS[0]
-    for kind in _COMMANDS[1:]:
-        union = union | kind
-    return union
+Handler = Callable[[int, FrameType | None], None]
+
+
+def watch_signals(names: Iterable[str], handler: Handler) -> dict[int, Any]:
+    """Install a handler for these signals, if called in the main thread. Returns the previous handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    return {number: signal.signal(number, handler) for number in numbers}
+
+
+def unwatch_signals(before: Mapping[int, Any], handler: Handler) -> None:
+    """Restore the previous handlers, unless other code has taken over the signals."""
+    for number, other in before.items():
+        if signal.getsignal(number) == handler:
+            signal.signal(number, other)
 
 
 class Guard:
@@ -195,17 +198,11 @@ class Guard:
     def __enter__(self) -> Guard:
         self._active = True
         self._session.keeper = self
-        if threading.current_thread() is threading.main_thread():
-            for name in SIGNALS:
-                number = getattr(signal, name, None)
-                if number is not None:
-                    self._before[number] = signal.signal(number, self._on_signal)
+        self._before = watch_signals(SIGNALS, self._on_signal)
         atexit.register(self._at_exit)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
         if fault is not None:
             self.save(f"{type(fault).__name__}: {fault}"[:500])
         elif self._unsaved:
@@ -218,9 +215,7 @@ class Guard:
         self._active = False
         self._session.keeper = None
         atexit.unregister(self._at_exit)
-        for number, handler in self._before.items():
-            if signal.getsignal(number) == self._on_signal:
-                signal.signal(number, handler)
+        unwatch_signals(self._before, self._on_signal)
         self._before = {}
 
     def keep_unsaved(self, commands: Sequence[Command], fault: BaseException) -> None:
@@ -242,15 +237,14 @@ class Guard:
         return self._path
 
     def _content(self, reason: str) -> Emergency:
-        state = self._session.workspace.repository.cached(self._session.id) or SessionState(
-            id=self._session.id
-        )
+        id = self._session.id
+        state = self._session.workspace.repository.cached(id) or SessionState(id=id)
         agents: dict[str, str] = {}
         for name, state_of in self._agents.items():
             with contextlib.suppress(Exception):
                 agents[name] = base64.b64encode(pieces.encode(state_of())).decode()
         return Emergency(
-            session_id=self._session.id,
+            session_id=id,
             organization=state.organization,
             project=state.project,
             time=now(),

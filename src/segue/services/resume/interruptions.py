@@ -7,12 +7,14 @@ the background, a timeout is noticed by the next process that resumes the sessio
 
 from __future__ import annotations
 
+import os
 import signal
-import threading
 import time
 from contextlib import suppress
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import Any
+
+from msgspec.structs import asdict, replace
 
 from ..._failpoints import trip
 from ...core.base.values import Value, iso, seconds_of
@@ -27,12 +29,10 @@ from ...effects.processes import identity
 from ...errors import SegueError, StoreError, UsageError
 from ..runs.observed import runs_of
 from ..sessions.repository import Saved
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import prepare, scenes
-from .emergency import Guard
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
+from .emergency import Guard, unwatch_signals, watch_signals
 
 STOP_SECONDS = 3.0
 """How long the process of an agent may take to end."""
@@ -95,27 +95,31 @@ def interrupt(session: SessionHandle, cause: str, reason: str = "", **facts: Any
     agents = stop_agents(session) if local else {}
     manifest = _try_prepare(session, reason=reason or cause, seen=seen) if local else ""
     state = session.state
+    return _interruption(
+        replace(saved, version=state.version), state.status, cause, reason, at=state.paused or now(),
+        summary=summary_of(state), manifest=manifest, agents=agents, **facts,
+    )  # fmt: skip
+
+
+def _interruption(saved: Saved, status: str, cause: str, reason: str, **facts: Any) -> Interruption:
+    session = saved.session
     return Interruption(
-        session=session.id, version=state.version, events=saved.events, warnings=saved.warnings,
-        status=state.status, session_id=session.id, cause=cause, reason=reason,
-        resume_command=f"segue resume {session.id}", at=state.paused or now(), summary=summary_of(state),
-        manifest=manifest, agents=agents, **facts,
+        **asdict(saved), status=status, session_id=session, cause=cause, reason=reason,
+        resume_command=f"segue resume {session}", **facts,
     )  # fmt: skip
 
 
 def _emergency(
     session: SessionHandle, cause: str, reason: str, fault: BaseException, facts: dict[str, Any]
 ) -> Interruption:
-    """Write an emergency file, because the store failed."""
     guard = session.keeper or Guard(session, {})
     guard.keep_unsaved([do.Pause(reason, cause)], fault)
     path = guard.save(f"{cause}: {reason}" if reason else cause)
     cached = session.workspace.repository.cached(session.id)
-    return Interruption(
-        session=session.id, version=cached.version if cached else 0, events=0,
-        status="emergency" if path else "not saved", session_id=session.id, cause=cause, reason=reason,
-        resume_command=f"segue resume {session.id}", at=now(), manifest=str(path or ""),
-        summary=summary_of(cached) if cached else Summary(), **{"error": str(fault), **facts},
+    return _interruption(
+        Saved(session.id, cached.version if cached else 0, 0), "emergency" if path else "not saved", cause,
+        reason, at=now(), manifest=str(path or ""), summary=summary_of(cached) if cached else Summary(),
+        **{"error": str(fault), **facts},
     )  # fmt: skip
 
 
@@ -148,24 +152,18 @@ def _seen(session: SessionHandle) -> Scene | None:
 
 
 def _changes(seen: Scene) -> tuple[tuple[str, str], ...]:
-    """The uncommitted changes as a session records them."""
     kinds = {"renamed": "modified", "conflict": "modified"}
     return tuple((change.path, kinds.get(change.kind, change.kind)) for change in seen.dirty)
 
 
 def _try_prepare(session: SessionHandle, *, reason: str, seen: Scene | None) -> str:
-    """Write scene and manifest, and return the manifest's path; empty if that fails, since the pause is
-    saved."""
+    """Write scene and manifest; the manifest's path, or empty if that fails, since the pause is saved."""
     workspace = session.workspace
     if not workspace.home.path.is_dir():
         return ""  # nothing is stored on this machine
-    try:
+    with suppress(SegueError, OSError):
         return prepare.prepare(workspace, session, reason=reason, seconds=LEAVE_SECONDS, seen=seen).path
-    except (SegueError, OSError):
-        return ""
-
-
-# -- processes of agents ---------------------------------------------------------------------------
+    return ""
 
 
 def stop_agents(session: SessionHandle) -> dict[str, str]:
@@ -174,7 +172,7 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
     Only processes on this machine whose start time matches the recorded one are stopped. This process and its
     ancestors are left alone, so that an agent that pauses its own session can say so."""
     outcomes: dict[str, str] = {}
-    own = set(identity.ancestors(identity.own_pid()))
+    own = set(identity.ancestors(os.getpid()))
     for name, agent in session.state.agents.items():
         if not agent.active or agent.pid <= 0:
             continue
@@ -190,14 +188,11 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
     return outcomes
 
 
-# -- budget ----------------------------------------------------------------------------------------
-
-
-def budget_of(session: SessionHandle, state: SessionState | None = None) -> Standing:
+def budget_of(session: SessionHandle) -> Standing:
     """What was spent, compared with the session's limits or else those of the settings."""
     settings = session.workspace.settings
     return standing(
-        state or session.state, limit_cost=settings.number("budget_usd"),
+        session.state, limit_cost=settings.number("budget_usd"),
         limit_tokens=int(settings.number("budget_tokens")),
     )  # fmt: skip
 
@@ -224,20 +219,14 @@ def _excess(budget: Standing) -> str:
 
 
 def set_budget(
-    session: SessionHandle,
-    *,
-    cost: float | None = None,
-    tokens: int | None = None,
+    session: SessionHandle, *, cost: float | None = None, tokens: int | None = None,
     limited: bool | None = None,
-) -> Standing:
+) -> Standing:  # fmt: skip
     """Set limits (0 for none), or let the session continue in limited mode."""
     if limited is None and (cost is not None or tokens is not None) and session.state.budget.limited:
         limited = False  # a new limit applies again
     session.apply(SetBudget(cost, tokens, limited))
     return budget_of(session)
-
-
-# -- timeout ---------------------------------------------------------------------------------------
 
 
 def pause_if_idle(session: SessionHandle) -> Interruption | None:
@@ -253,16 +242,13 @@ def pause_if_idle(session: SessionHandle) -> Interruption | None:
         return None
     reason = f"inactive for {silent / 60:.0f} minutes, since {iso(last)[:16].replace('T', ' ')} UTC"
     saved = session.apply(do.Pause(reason, "timeout"))
-    return Interruption(
-        session=session.id, version=saved.version, events=saved.events, warnings=saved.warnings,
-        status=session.state.status, session_id=session.id, cause="timeout", reason=reason,
-        resume_command=f"segue resume {session.id}", at=now(), summary=summary_of(state),
+    return _interruption(
+        saved, session.state.status, "timeout", reason, at=now(), summary=summary_of(state),
         inactive_seconds=round(silent, 1), last_activity=iso(last),
     )  # fmt: skip
 
 
 def _last_run(workspace: Workspace, session: str) -> float:
-    """When a run of the session was last active."""
     finder = runs_of(workspace).finder()
     newest = max((row.last for row in runs_of(workspace).runs.rows(session=session)), default=0.0)
     for found in finder.found():
@@ -272,9 +258,6 @@ def _last_run(workspace: Workspace, session: str) -> float:
         if found.changed <= newest:
             break
     return newest
-
-
-# -- errors and signals ----------------------------------------------------------------------------
 
 
 class SystemInterrupt(SystemExit):
@@ -293,22 +276,14 @@ class Watch:
         self.interruption: Interruption | None = None
 
     def __enter__(self) -> Watch:
-        if threading.current_thread() is threading.main_thread():
-            for name in self.SIGNALS:
-                number = getattr(signal, name, None)
-                if number is not None:
-                    self._before[number] = signal.signal(number, self._on_signal)
+        self._before = watch_signals(self.SIGNALS, self._on_signal)
         return self
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         raise SystemInterrupt(128 + number)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            if signal.getsignal(number) == self._on_signal:
-                signal.signal(number, handler)
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
+        unwatch_signals(self._before, self._on_signal)
         if fault is None or (isinstance(fault, SystemExit) and fault.code in (None, 0)):
             return
         cause, reason = cause_of(fault)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
 from ...core.base.values import Value
@@ -19,19 +18,17 @@ from ...core.brief.facts import Probe
 from ...core.brief.manifest import TOKEN_BYTES, Preparation, prepared
 from ...core.features.verdict import had_passed
 from ...core.resume.scene import Scene
+from ...core.runs.model import RunDigest
 from ...core.sessions.state import SessionState
 from ...effects import surroundings
 from ...effects.files.atomic import check_writable, write_whole
+from ...effects.git.scene import SceneQuery
 from ...effects.redaction.redact import redact_bytes
 from ..brief.gather import RunsSummary, command_for_more, gather, summary_of_session
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import scenes
 from .scenes import state_of
-
-if TYPE_CHECKING:
-    from ...core.runs.model import RunDigest
-    from ...effects.git.scene import SceneQuery
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 LATEST = "latest.json"
 HERE = "session_recovery_latest.json"
@@ -118,12 +115,8 @@ def _preparation(
     checks = [id for id, feature in state.features.items() if had_passed(feature)] if state else []
     names = [word for digest in digests for word in programs(digest)]
     if state is not None:
-        names += [
-            check.command[0]
-            for feature in state.features.values()
-            for check in feature.checks
-            if check.command
-        ]
+        declared = [check for feature in state.features.values() for check in feature.checks]
+        names += [check.command[0] for check in declared if check.command]
     root = workspace.working_tree.root
     return Preparation(
         reason=reason, session=scene.session, key=key, host=scene.host, folder=scene.folder,

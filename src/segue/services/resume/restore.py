@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...core import event_kinds as ev
 from ...core.base.token_estimate import Counter, estimate
 from ...core.brief.compose import compose
 from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.passages import Passage, passages
+from ...core.features.events import CheckRan
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration, pieces_of
 from ...core.runs.model import RunDigest
-from ...core.runs.words import words
+from ...core.runs.sentences import words
+from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...effects.git import repository
 from ...effects.git.probe import start_probe
@@ -39,12 +43,14 @@ from ..brief.gather import (
 from ..brief.relevant_memories import as_line, memory_service, query_of, relevant_memories
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
+from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
+from ..workspace.workspace import Workspace
+from .scenes import state_of
 
 if TYPE_CHECKING:
     from ...effects.git.hunks import Changes, HunkQuery
     from ...effects.notes import Library, ProjectNote
-    from ..workspace.workspace import Workspace
 
 BRIEF_BYTES = (600, 1_024, 2_048)
 DECISIONS_MAX, DECISION_DAYS = 5, 30
@@ -133,7 +139,7 @@ def restore(
     ``notes`` names wanted notes by id, title or path. ``since`` is a report of what changed in the meantime.
     ``record`` notes in the session what was loaded. ``count`` counts tokens as the reading model does."""
     level, tokens = core.budget_of(budget)
-    state = _state(workspace, session)
+    state = state_of(workspace, session or None)
     sources = RestorationSources(workspace, state)
     recalled = _recalled(workspace, sources)
     known = sources.facts([as_line(text) for _, text, _ in recalled[:4]])
@@ -155,9 +161,6 @@ def _record(
     workspace: Workspace, state: SessionState, restored: Restoration, candidates: Sequence[Candidate],
     library: Library,
 ) -> None:  # fmt: skip
-    """Record in the session what was loaded: ids, paths and hashes."""
-    from ...core.sessions import commands as do
-
     notes = library.all()
     kinds = {candidate.note: candidate.kind for candidate in candidates if candidate.note}
     used = [id for id in restored.notes_restored if kinds.get(id) != "index notes"]
@@ -177,12 +180,6 @@ def _record(
         paths = {id: notes[id].path for id in used if id in notes}
         commands.append(do.LoadNotes(tuple(used), 0, paths))
     find_session(workspace, state.id).apply(*commands)
-
-
-def _state(workspace: Workspace, session: str) -> SessionState | None:
-    from .scenes import state_of
-
-    return state_of(workspace, session or None)
 
 
 def _candidates(
@@ -227,11 +224,7 @@ def _candidate(
     return Candidate(id, kind, priority, title, pieces_of(redact(text)), trust, value, note)
 
 
-# -- work under way
-
-
 def _changes(sources: RestorationSources) -> Iterator[Candidate]:
-    """Uncommitted changes, those of this work first."""
     if repository.find(sources.root) is None:
         return
     changes = sources.changes()
@@ -261,18 +254,13 @@ def _edited(sources: RestorationSources) -> dict[str, int]:
 
 def _relative(path: str, cwd: str, root: Path) -> str:
     full = Path(path) if path.startswith("/") else Path(cwd or root) / path
-    try:
+    with suppress(ValueError):
         return full.relative_to(root).as_posix()
-    except ValueError:
-        return path
+    return path
 
 
 def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
-    """Failing checks with their output."""
-    from ...core import event_kinds as ev
-    from ...core.features.events import CheckRan
     from ...effects.files.check_outputs import Outputs
-    from ..sessions.repository import stream_of
 
     outputs = Outputs(workspace.home.evidence)
     for id, feature in state.features.items():
@@ -292,12 +280,10 @@ def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
 
 
 def _end(text: str) -> str:
-    """The end of an output, where it says what failed."""
     return text if len(text) <= OUTPUT_CHARS else text[-OUTPUT_CHARS:].partition("\n")[2]
 
 
 def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
-    """The newest decisions of the last ``DECISION_DAYS``."""
     since = (datetime.now(UTC) - timedelta(days=DECISION_DAYS)).isoformat().replace("+00:00", "Z")
     recent = [d for d in reversed(list(state.decisions)) if not d.at or d.at >= since][:limit]
     for index, decision in enumerate(recent):
@@ -306,9 +292,6 @@ def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
         title = f"decided {decision.at[:10]} by {decision.actor or 'user'}"
         id = f"decision/{hashlib.sha256(decision.text.encode()).hexdigest()[:8]}"
         yield _candidate(id, "decisions", "essential", title, text, trust, 1 / (1 + index / 20))
-
-
-# -- notes
 
 
 def _notes(sources: RestorationSources, wanted: tuple[str, ...]) -> Iterator[Candidate]:
@@ -327,7 +310,8 @@ def _notes(sources: RestorationSources, wanted: tuple[str, ...]) -> Iterator[Can
             seen.add(note.id)
             kind = "playbooks" if "playbook" in note.path.lower() else "related notes"
             yield _note(library, note, kind, "recommended", 0.8 / (1 + index / 10))
-    for id in _loaded_before(sources.state):
+    before = sources.state.notes if sources.state else {}
+    for id in sorted(before, key=lambda id: (-before[id].count, id)):
         yield from _note_by_id(library, id, "notes loaded before", "expanded", 1.0, seen)
 
 
@@ -345,10 +329,6 @@ def _recommended(state: SessionState | None) -> list[tuple[str, float]]:
     for index, (id, _) in enumerate(used):
         values.setdefault(id, 0.9 / (1 + index / 20))
     return list(values.items())
-
-
-def _loaded_before(state: SessionState | None) -> list[str]:
-    return sorted(state.notes, key=lambda id: (-state.notes[id].count, id)) if state else []
 
 
 def _note_by_id(
@@ -378,9 +358,6 @@ def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: 
     return _candidate(f"note/{note.id}", kind, priority, title, body_of(text), "data", value, note.id)
 
 
-# -- memories
-
-
 def _recalled(workspace: Workspace, sources: RestorationSources) -> list[tuple[str, str, str]]:
     """Id, text and trust of the memories about the work; by full-text search unless an embedder is set."""
     state, digests = sources.state, sources.digests
@@ -405,12 +382,8 @@ def _strategies(workspace: Workspace, sources: RestorationSources, seen: set[str
     for strategy in strategies:
         if strategy.id not in seen and not strategy.quoted:
             id, title, trust = strategy.id, f"playbook {strategy.id}", _trust(strategy.memory.trust)
-            yield _candidate(
-                f"playbook/{id}", "playbooks", "recommended", title, strategy.content, trust, 0.85
-            )
-
-
-# -- related code
+            text = strategy.content
+            yield _candidate(f"playbook/{id}", "playbooks", "recommended", title, text, trust, 0.85)
 
 
 def _related(sources: RestorationSources) -> Iterator[Candidate]:
@@ -429,6 +402,5 @@ def _related(sources: RestorationSources) -> Iterator[Candidate]:
         text = outline(sources.root, path)
         if text:
             title = f"{path}, which {referrer} refers to: what it declares"
-            yield _candidate(
-                f"file/{path}", "related files", "expanded", title, text, "data", 1 / (1 + index / 10)
-            )
+            value = 1 / (1 + index / 10)
+            yield _candidate(f"file/{path}", "related files", "expanded", title, text, "data", value)

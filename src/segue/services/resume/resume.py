@@ -1,7 +1,7 @@
-"""Going on with a session, and switching to another one.
+"""Resuming a session, and switching to another one.
 
-What changed meanwhile is looked up before the session is touched: resuming it moves the moment with which now
-is compared. A session that is over stays over, and nothing is changed then.
+What changed in the meantime is looked up before the session is touched, because resuming it sets a new time
+to compare with. A session that is over stays over, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -28,71 +28,69 @@ from .working_state import Working, working
 OVER = ("completed", "abandoned")
 
 
-class Resumed(Value):
-    """A session that was resumed, with what its next run needs to know."""
+class TakenUp(Value):
+    """A session on which work continues, unless it is over."""
 
     saved: Saved
     status: str
-    brief: str = ""
-    """Empty where a context was restored instead, and where the session is over."""
     since: Delta | None = None
     restoration: Restoration | None = None
-    timeout: Interruption | None = None
-    working: Working | None = None
 
     @property
     def is_over(self) -> bool:
         return self.status in OVER
 
 
-class Switched(Value):
-    """A session that was taken up instead of another one."""
+class Resumed(TakenUp):
+    """A session that was resumed, with what its next run needs to know."""
 
-    saved: Saved
-    status: str
+    brief: str = ""
+    """Empty if a context was restored instead, or if the session is over."""
+    timeout: Interruption | None = None
+    working: Working | None = None
+
+
+class Switched(TakenUp):
+    """A session that was switched to from another one."""
+
     before: str = ""
     """The session that was current until now; empty if there was none."""
     paused: str = ""
     """The same, if it is paused now."""
-    since: Delta | None = None
-    restoration: Restoration | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.status in OVER
 
 
 def resume(
     session: SessionHandle, *, budget: str | None = None, notes: Sequence[str] = (), look: bool = True
 ) -> Resumed:
-    """Go on with a session and make it the current one here.
+    """Resume a session and make it the current one here.
 
-    With a ``budget`` its context is restored, with these ``notes``; without one there is the brief. ``look``
-    says whether the working state is wanted: focus, changes, agents and their processes."""
+    With a ``budget`` its context is restored, with these ``notes``; without one the result has the brief.
+    ``look`` says whether to include the working state: focus, changes, agents and their processes."""
     workspace = session.workspace
     with runs_of(workspace).search_once():
         if budget is not None:
-            budget_of(budget)  # a bad one is refused before anything is changed
+            budget_of(budget)  # an invalid budget is refused before anything is changed
         state = session.state
         if state.status in OVER:
             return Resumed(Saved(session.id, state.version, 0), state.status)
         delta = _changes_since(session)
-        if delta is not None and _went_on(session, delta.left):
-            delta = None
+        if (
+            delta is not None
+            and state.status == "active"
+            and seconds_of(state.resumed) > seconds_of(delta.left)
+        ):
+            delta = None  # it was resumed after the time that is compared with
         timeout = pause_if_idle(session)
         found = working(session) if look else None
         saved = session.commit_trusted((do.Resume(),))
         make_current(workspace, session.id)
         restored = _restored(session, budget, notes, delta) if budget is not None else None
-        return Resumed(
-            saved, session.state.status, brief=brief_of_session(workspace,
-            session.id) if restored is None else "",
-            since=delta, restoration=restored, timeout=timeout, working=found,
-        )  # fmt: skip
+        brief = brief_of_session(workspace, session.id) if restored is None else ""
+        return Resumed(saved, session.state.status, delta, restored, brief, timeout, found)
 
 
 def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> Switched:
-    """Pause the current session and take up another one, with its context."""
+    """Pause the current session and resume another one, with its context."""
     workspace = target.workspace
     with runs_of(workspace).search_once():
         budget_of(budget)
@@ -112,7 +110,7 @@ def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> 
 
 
 def take_up(target: SessionHandle) -> SessionHandle | None:
-    """Make a session active and current here, after pausing the one that was; that one, if there was one."""
+    """Make a session active and current here, after pausing the previous one; returns that, if any."""
     workspace = target.workspace
     current = workspace.working_tree.tree(fresh=True).current
     is_other = current and current != target.id and workspace.repository.exists(current)
@@ -126,19 +124,12 @@ def take_up(target: SessionHandle) -> SessionHandle | None:
 
 
 def _changes_since(session: SessionHandle) -> Delta | None:
-    """What changed since the session was left; None if that cannot be delta."""
     workspace = session.workspace
     try:
         with SceneQuery(workspace.working_tree.root) as begun:
             return since(workspace, session.id, begun=begun)
     except (SegueError, OSError):
         return None
-
-
-def _went_on(session: SessionHandle, left: str) -> bool:
-    """Whether the session was resumed after the moment with which now is compared, and is still active."""
-    state = session.state
-    return state.status == "active" and seconds_of(state.resumed) > seconds_of(left)
 
 
 def _restored(session: SessionHandle, budget: str, notes: Sequence[str], delta: Delta | None) -> Restoration:

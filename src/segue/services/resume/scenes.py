@@ -23,19 +23,18 @@ from ...effects.git import scene as effect
 from ...errors import UnknownSession
 from ..features.features import stream_of_tree
 from ..workspace.open_session import find_session
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...core.runs.model import RunDigest
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 TOUCHED_MAX = 400
 OWNER = "project"
 
 
 def folder_of(workspace: Workspace) -> Path:
-    """The folder of this project's manifests: named after the project, and after its key if that name is
-    taken."""
+    """The folder of this project's manifests, named after the project, or its key if that name is taken."""
     import hashlib
 
     key, _ = workspace.working_tree.project_key(workspace.settings)
@@ -93,18 +92,9 @@ def notes_outside(workspace: Workspace) -> dict[str, str]:
 
 def look(workspace: Workspace, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:
     """The bare scene of the working tree, ignoring the data folder."""
-    return effect.look(
-        workspace.working_tree.root,
-        seconds=seconds,
-        cache=cache_of(workspace),
-        skip=(workspace.home.path,),
-        begun=begun,
-    )
-
-
-def cache_of(workspace: Workspace) -> Path:
-    """The cache of hashes for a tree without git, which features use as well."""
-    return workspace.home.evidence / "trees" / f"{stream_of_tree(workspace.working_tree.root)}.tree"
+    root, home = workspace.working_tree.root, workspace.home
+    cache = home.evidence / "trees" / f"{stream_of_tree(root)}.tree"  # which features use as well
+    return effect.look(root, seconds=seconds, cache=cache, skip=(home.path,), begun=begun)
 
 
 def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]) -> tuple[str, ...]:
@@ -136,10 +126,9 @@ def store_scene(workspace: Workspace, scene: Scene) -> Path:
 
 def stored_scene(workspace: Workspace, session: str) -> Scene | None:
     """The stored scene of a session, or of the working tree; None if there is none that can be read."""
-    try:
+    with suppress(OSError):
         return decode(path_of(workspace, session).read_bytes())
-    except OSError:
-        return None
+    return None
 
 
 def state_of(workspace: Workspace, session: SessionHandle | str | None) -> SessionState | None:

@@ -11,64 +11,44 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.lazy import regex
 from ...core.base.values import iso
 from ...core.features.checks import glob_regex, is_literal
 from ...core.features.model import Feature
 from ...core.features.verdict import definition_of, had_passed
-from ...core.resume.changes import (
-    Beside,
-    Delta,
-    FeatureDelta,
-    Files,
-    LockChange,
-    Mention,
-    changes,
-    delta,
-    files_of,
-)
+from ...core.resume import changes as core
 from ...core.resume.lock_files import bumps, is_lock, packages
 from ...core.resume.scene import Scene
 from ...core.sessions.state import SessionState
-from ...effects.git import history, trees
-from ...effects.git import repository as git
-from ...effects.git import scene as effect
+from ...effects.git import history, repository as git, scene as effect, trees
 from ...effects.git.history import HistoryQuery
+from ...effects.git.queries import output_of
 from ...effects.processes.identity import host_name
 from ...errors import SegueError, UnknownRun, UnknownSession, UsageError
 from ..brief.gather import digest_of
 from ..features.features import Features, patterns_of
 from ..memories.reader import reader_of
+from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import run_in
 from ..runs.select import newest_run, runs_meant
 from ..workspace.open_session import find_session
+from ..workspace.workspace import Workspace
 from . import scenes
 from .notes import library_of
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ..runs.discovery import RunFinder
-    from ..workspace.workspace import Workspace
 
 SLACK_SECONDS = 60.0
 """An agent may write its last lines a little after its hook reported the end of the run."""
 RUNS_MAX, EVENTS_MAX, MEMORIES_MAX = 20, 50, 50
-_UNMENTIONED = (
-    "session.paused",
-    "session.resumed",
-    "session.started",
-    "metrics.counted",
-    "changes.seen",
-    "focus.set",
-)
+_UNMENTIONED = "session.paused session.resumed session.started metrics.counted changes.seen focus.set".split()
 _AGO = regex(r"(\d+(?:\.\d+)?)\s*(m|min|h|d|w)")
 _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -76,23 +56,25 @@ _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 def since(
     workspace: Workspace, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS,
     begun: effect.SceneQuery | None = None,
-) -> Delta:  # fmt: skip
+) -> core.Delta:  # fmt: skip
     """What changed since the session was left, or since ``start``: a time, an age such as 2h, or a commit.
     Raises UnknownSession if there is nothing to compare with."""
     state = scenes.state_of(workspace, session or None)
     finder = runs_of(workspace).finder()
     then = _scene_at(workspace, state, start) if start else _scene_when_left(workspace, state, finder)
     way = HistoryQuery(then, workspace.working_tree.root, seconds=seconds)
-    runs = list(_runs(workspace, finder, then))
+    runs = list(_runs(finder, then))
     events = _events(workspace, state, then)
     memories = _memories(workspace, then)
     now = scenes.look(workspace, seconds, begun)
     then = _with_uncommitted(then, now)
     commits = way.history()
     present = _present(then, now)
-    kinds = changes(then, now, commits, present)
-    changed = _paths(files_of(kinds))
-    beside = Beside(
+    kinds = core.changes(then, now, commits, present)
+    files = core.files_of(kinds)
+    renamed = [path for pair in files.renamed for path in pair]
+    changed = [*files.created, *files.modified, *files.deleted, *renamed]
+    beside = core.Beside(
         events=events,
         features=_features(workspace, state, then, changed) if state else (),
         memories=memories,
@@ -102,10 +84,7 @@ def since(
         outside=tuple(_outside(then.notes, scenes.notes_outside(workspace))),
         present=present,
     )
-    return delta(then, now, commits, beside, kinds)
-
-
-# -- the scene to compare with ---------------------------------------------------------------------
+    return core.delta(then, now, commits, beside, kinds)
 
 
 def _scene_when_left(workspace: Workspace, state: SessionState | None, finder: RunFinder) -> Scene:
@@ -119,9 +98,8 @@ def _scene_when_left(workspace: Workspace, state: SessionState | None, finder: R
     if state is not None:
         moment = datetime.fromisoformat(state.paused or state.updated or state.created).timestamp()
         touched = scenes.touched(workspace.working_tree.root, state, ())
-        return _derived_scene(
-            workspace, state, moment, "the session's journal and git's reflog", touched=touched
-        )
+        source = "the session's journal and git's reflog"
+        return _derived_scene(workspace, state, moment, source, touched=touched)
     raise UnknownSession(
         "there is no session, run or scene in this project to compare with",
         hint="`segue prepare` stores a scene to compare with later",
@@ -151,7 +129,6 @@ def _derived_scene(
     workspace: Workspace, state: SessionState | None, moment: float, source: str, *, head: str = "",
     touched: Sequence[str] = (),
 ) -> Scene:  # fmt: skip
-    """The scene of a moment at which none was stored."""
     root = workspace.working_tree.root
     repository = git.find(root)
     scene = Scene(
@@ -163,7 +140,7 @@ def _derived_scene(
     now, branch_now = git.head(repository)
     then, branch_then = history.head_at(root, moment)
     if not then and now:  # before the reflog begins: judge by the dates of commits
-        listed = effect.run(root, "rev-list", "-1", f"--before={int(moment)}", "HEAD", seconds=5.0)
+        listed = output_of(root, "rev-list", "-1", f"--before={int(moment)}", "HEAD", seconds=5.0)
         then = now if listed is None else listed.decode().strip()
     return replace(
         scene, git=True, head=head or then, branch=branch_then or branch_now,
@@ -172,7 +149,6 @@ def _derived_scene(
 
 
 def _version_at(workspace: Workspace, state: SessionState | None, moment: float) -> int:
-    """The version that a session had at a moment."""
     if state is None:
         return 0
     at = iso(moment + 1)
@@ -180,19 +156,16 @@ def _version_at(workspace: Workspace, state: SessionState | None, moment: float)
 
 
 def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> Scene:
-    """The scene at a time, an age or a commit. Raises UsageError if ``start`` is none of them."""
     stored = scenes.stored_scene(workspace, state.id if state else "")
     touched = stored.touched if stored else scenes.touched(workspace.working_tree.root, state, ())
     age = _AGO.fullmatch(start.strip())
     if age:
         moment = max(1.0, time.time() - float(age[1]) * _UNITS[age[2]])  # not before 1970
         return _derived_scene(workspace, state, moment, f"git's reflog, {start} ago", touched=touched)
-    try:
+    with suppress(ValueError):
         moment = datetime.fromisoformat(start).timestamp()
         return _derived_scene(workspace, state, moment, f"git's reflog at {start}", touched=touched)
-    except ValueError:
-        pass
-    logged = effect.run(
+    logged = output_of(
         workspace.working_tree.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0
     )
     if not logged:
@@ -212,13 +185,9 @@ def _with_uncommitted(then: Scene, now: Scene) -> Scene:
 
 
 def _changed_at(path: Path) -> float:
-    try:
+    with suppress(OSError):
         return os.lstat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
-# -- what else changed -----------------------------------------------------------------------------
+    return 0.0
 
 
 def _present(then: Scene, now: Scene) -> dict[str, str]:
@@ -237,13 +206,7 @@ def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[
             yield path, "created" if path not in then else "deleted" if path not in now else "modified"
 
 
-def _paths(files: Files) -> list[str]:
-    renamed = [path for pair in files.renamed for path in pair]
-    return [*files.created, *files.modified, *files.deleted, *renamed]
-
-
-def _runs(workspace: Workspace, finder: RunFinder, then: Scene) -> Iterable[Mention]:
-    """Runs that were active since, except the caller's own and sub-agents."""
+def _runs(finder: RunFinder, then: Scene) -> Iterable[core.Mention]:
     seen: set[str] = set()
     for found in runs_meant(finder, but=finder.is_caller):
         if found.changed <= then.at + SLACK_SECONDS or len(seen) >= RUNS_MAX:
@@ -253,11 +216,10 @@ def _runs(workspace: Workspace, finder: RunFinder, then: Scene) -> Iterable[Ment
         seen.add(found.native)
         row = finder.row(found)
         run = run_in(row) if row is not None else None
-        yield Mention(found.native, run.goal if run else "", found.agent, iso(found.changed))
+        yield core.Mention(found.native, run.goal if run else "", found.agent, iso(found.changed))
 
 
-def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tuple[Mention, ...]:
-    """Events of the session since."""
+def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tuple[core.Mention, ...]:
     if state is None or state.version <= then.version:
         return ()
     mentions = []
@@ -266,64 +228,58 @@ def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tu
         if body is None or event.kind in _UNMENTIONED:
             continue
         text = next((v for f in body.__struct_fields__ if isinstance(v := getattr(body, f), str) and v), "")
-        mentions.append(Mention(event.kind, text[:200], event.actor, event.at))
+        mentions.append(core.Mention(event.kind, text[:200], event.actor, event.at))
     return tuple(mentions[-EVENTS_MAX:])
 
 
-def _memories(workspace: Workspace, then: Scene) -> tuple[Mention, ...]:
-    """Memories that the reader may see and that are new or changed since."""
+def _memories(workspace: Workspace, then: Scene) -> tuple[core.Mention, ...]:
     store = workspace.store.memories
-    try:
+    with suppress(SegueError, OSError):
         reader, start = reader_of(workspace), iso(then.at)
-        mentions: dict[str, Mention] = {}
+        mentions: dict[str, core.Mention] = {}
         for trace in store.trail(reader, limit=200):
             if trace.at <= start:
                 break
             if trace.act != "vote" and len(mentions) < MEMORIES_MAX:
-                mentions.setdefault(trace.memory, Mention(trace.memory, trace.act, trace.actor, trace.at))
+                mention = core.Mention(trace.memory, trace.act, trace.actor, trace.at)
+                mentions.setdefault(trace.memory, mention)
         contents = {memory.id: memory.content for memory in store.get(list(mentions), reader)}
         return tuple(
             replace(mention, text=f"{mention.text}: {contents.get(id, '')[:200]}")
             for id, mention in mentions.items()
         )
-    except (SegueError, OSError):
-        return ()
+    return ()
 
 
 def _features(
     workspace: Workspace, state: SessionState, then: Scene, changed: Sequence[str]
-) -> tuple[FeatureDelta, ...]:
-    """Features whose definition or verdict changed."""
+) -> tuple[core.FeatureDelta, ...]:
     before: Mapping[str, Feature] = {}
     if then.version:
         before = workspace.repository.state_at(state.id, then.version).features
     if not before and not state.features:
         return ()
-    deltas: list[FeatureDelta] = []
+    deltas: list[core.FeatureDelta] = []
     listed = Features(find_session(workspace, state.id)).verdicts(state)
     verdicts = {verdict.id: verdict for verdict in listed}
     for id, feature in state.features.items():
         old, verdict = before.get(id), verdicts[id]
         if old is None:
-            deltas.append(FeatureDelta(id, "added", feature.description))
+            deltas.append(core.FeatureDelta(id, "added", feature.description))
         elif definition_of(old) != definition_of(feature):
-            deltas.append(FeatureDelta(id, "changed", "steps, checks or covered paths"))
+            deltas.append(core.FeatureDelta(id, "changed", "steps, checks or covered paths"))
         if verdict.status == "stale" and old is not None and (hit := _covered(feature, changed)):
-            deltas.append(FeatureDelta(id, "stale", f"{', '.join(hit[:3])} changed"))
+            deltas.append(core.FeatureDelta(id, "stale", f"{', '.join(hit[:3])} changed"))
         elif verdict.status == "failing" and old is not None and had_passed(old):
-            deltas.append(FeatureDelta(id, "failing", verdict.reason))
+            deltas.append(core.FeatureDelta(id, "failing", verdict.reason))
         elif verdict.passes and old is not None and not had_passed(old) and old.checks:
-            deltas.append(FeatureDelta(id, "passing", ""))
-    deltas += [
-        FeatureDelta(id, "removed", feature.description)
-        for id, feature in before.items()
-        if id not in state.features
-    ]
+            deltas.append(core.FeatureDelta(id, "passing", ""))
+    gone = [id for id in before if id not in state.features]
+    deltas += [core.FeatureDelta(id, "removed", before[id].description) for id in gone]
     return tuple(deltas)
 
 
 def _covered(feature: Feature, changed: Sequence[str]) -> list[str]:
-    """The paths among these that a feature covers."""
     patterns = patterns_of(feature)
     if not patterns:
         return list(changed)
@@ -335,8 +291,7 @@ def _covered(feature: Feature, changed: Sequence[str]) -> list[str]:
     return [path for path in changed if covered.fullmatch(path)]
 
 
-def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[LockChange, ...]:
-    """Lock files whose packages changed."""
+def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[core.LockChange, ...]:
     names = [path for path in changed if is_lock(path)][:20]
     if not names:
         return ()
@@ -350,5 +305,5 @@ def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[LockChange,
         old = before.get(name, b"").decode("utf-8", "replace")
         different = tuple(bumps(packages(name, old), packages(name, now))) if old or not then.git else ()
         if different or not then.git or not old:
-            locks.append(LockChange(name, different if then.git else ()))
+            locks.append(core.LockChange(name, different if then.git else ()))
     return tuple(locks)

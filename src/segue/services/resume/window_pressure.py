@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...agents import agent as agent_of
 from ...core.runs.model import RunDigest
 from ...core.runs.window_pressure import THRESHOLD_DEFAULT, Pressure, pressure_of, window_of, windows_set
 from ...effects.files.atomic import write_whole
 from ...errors import BadSettings, SegueError, UsageError
 from ...settings import Settings
 from ..runs.observed import runs_of
+from ..runs.read_transcript import final
 from ..runs.select import find_run, newest_run
 from ..workspace.data_folder import DataFolder
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 WINDOWS_MAX = 256
 
@@ -39,8 +38,6 @@ def pressure(
     limit = _threshold(threshold or workspace.settings.number("pressure_threshold"))
     if tokens_used is not None:
         return pressure_of(tokens_used, window or _default_window(workspace.settings), limit, source="given")
-    from ...agents import agent as agent_of
-    from ..runs.read_transcript import final
 
     finder = runs_of(workspace).finder()
     found = find_run(finder, run) if run else newest_run(finder)
@@ -88,9 +85,6 @@ def _threshold(share: float) -> float:
     if not 0 < share <= 1:
         raise UsageError(f"a threshold of {share} is not a share of a window", hint="for example 0.8")
     return share if share else THRESHOLD_DEFAULT
-
-
-# -- sizes of windows ------------------------------------------------------------------------------
 
 
 def _file(home: DataFolder) -> Path:

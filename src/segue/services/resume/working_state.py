@@ -8,10 +8,10 @@ found again by the lines around it, even if the file was edited or renamed since
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...core.base.text import clean_text
 from ...core.base.values import Value, parse_digits
 from ...core.resume.changes import FileChange
 from ...core.resume.scene import Anchor, Scene, moved
@@ -21,11 +21,9 @@ from ...effects.git import scene as effect
 from ...effects.git.history import HistoryQuery
 from ...effects.processes import identity
 from ...errors import SegueError
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import scenes
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 OPEN_MAX = 50
 
@@ -78,7 +76,6 @@ class AgentNow(Value):
     last_run: str = ""
     last_topic: str = ""
     state_bytes: int = 0
-    """The size of the state that the agent saved."""
 
 
 class Working(Value):
@@ -145,8 +142,6 @@ def _position(anchor: Anchor) -> str:
 
 
 def _text(workspace: Workspace, body: bytes, line: int) -> str:
-    from ...core.base.text import clean_text
-
     lines = body.split(b"\n")
     if not 0 < line <= len(lines):
         return ""
@@ -155,7 +150,6 @@ def _text(workspace: Workspace, body: bytes, line: int) -> str:
 
 
 def _renamed(scene: Scene, root: Path, file: str) -> str:
-    """The present path of a file that was renamed since; empty if there is none."""
     try:
         changes: tuple[FileChange, ...] = HistoryQuery(scene, root, seconds=2.0).history().changes
     except (SegueError, OSError):

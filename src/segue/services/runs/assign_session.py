@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,10 +27,8 @@ from ...errors import StaleVersion
 from ...stores.base import Append
 from ..sessions.repository import stream_of
 from ..workspace.working_tree import WorkingTree
+from ..workspace.workspace import Workspace
 from .run import Run
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 OBSERVER = "segue"
 CONTINUED_DAYS = 7.0
@@ -143,10 +140,8 @@ class SessionAssigner:
         return self._trees[root]
 
     def _exists(self, session: str) -> bool:
-        return session in self._appends or self._state(session) is not None or self._is_archived(session)
-
-    def _is_archived(self, session: str) -> bool:
-        return self._workspace.home.archived(session).is_file()
+        archived = self._workspace.home.archived(session)
+        return session in self._appends or self._state(session) is not None or archived.is_file()
 
     def _state(self, session: str) -> SessionState | None:
         if session not in self._states:

@@ -10,21 +10,17 @@ from __future__ import annotations
 import os
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ...agents import agent as agent_of
-from ...agents import agents
+from ...agents import agent as agent_of, agents
+from ...agents.base import Found
 from ...core.base.values import Value
 from ...effects.processes.identity import ancestors, began_at, command_of
 from ...errors import SegueError
+from ..workspace.workspace import Workspace
+from .discovery import RunFinder
 from .observed import runs_of
 from .select import newest_run
 from .sync import sync
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ..workspace.workspace import Workspace
-    from .discovery import RunFinder
 
 _RUNS_MAX = 64
 
@@ -45,8 +41,8 @@ def find_caller(workspace: Workspace) -> Caller:
     found = next((run for run in runs if not run.parent and finder.is_caller(run)), None)
     if found is None:
         name, began = parent_agent()
-        found = _written_since(finder, name, began) if name else None
-        if found is None:
+        found = newest_run(finder, agent=name) if name else None
+        if found is None or found.changed < began:
             return Caller(name, session=named)
     return Caller(found.agent, found.native, named or _session(workspace, finder, found))
 
@@ -63,11 +59,6 @@ def parent_agent() -> tuple[str, float]:
             if name:
                 return name, began_at(pid)
     return "", 0.0
-
-
-def _written_since(finder: RunFinder, agent: str, began: float) -> Found | None:
-    newest = newest_run(finder, agent=agent)
-    return newest if newest is not None and newest.changed >= began else None
 
 
 def _session(workspace: Workspace, finder: RunFinder, found: Found) -> str:

@@ -117,10 +117,9 @@ def unpacked(body: bytes | None) -> StoredReading | None:
     return stored if stored.format == FORMAT else None
 
 
-def reading_of(stored: StoredReading) -> Reading | None:
-    """The reading, ready to be continued; None if its digest is of another format."""
-    digest = decode(stored.digest)
-    if digest is None:
+def reading_of(stored: StoredReading | None) -> Reading | None:
+    """The reading, ready to be continued; None if there is none or its digest is of another format."""
+    if stored is None or (digest := decode(stored.digest)) is None:
         return None
     return Reading(
         stored.agent, stored.path, stored.native, stored.offset, stored.kept, digest, stored.malformed,

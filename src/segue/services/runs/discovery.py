@@ -14,10 +14,8 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
-from ...agents import agent as agent_of
-from ...agents import agents, traits_of
+from ...agents import agent as agent_of, agents, traits_of
 from ...agents.base import Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.runs.digest import fold, take
@@ -32,6 +30,7 @@ from ...stores.base import RunRow, Runs
 from . import cursor
 from .read_transcript import Clean, Reading, read, read_on, unreadable
 from .run import key_of, run_in
+from .shared_copies import SharedCopies
 
 ASKING_SECONDS = 120.0
 """How old the call of this very command can be in the transcript that gave it."""
@@ -40,19 +39,12 @@ _SEGUE = regex(r"(?:^|[\s;&|(/])segue\s")
 _LOOKAHEAD = 32
 
 
-class TranscriptCopies(Protocol):
-    """Copies of transcripts, by the keys of their runs."""
-
-    def has(self, key: str) -> bool: ...
-    def read(self, key: str) -> Iterator[bytes]: ...
-
-
 class RunFinder:
     """The runs of the project that holds a folder, or of all projects."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
-        archive: Archive | None = None, copies: TranscriptCopies | None = None, everywhere: bool = False,
+        archive: Archive | None = None, copies: SharedCopies | None = None, everywhere: bool = False,
     ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self.environment = environment
@@ -170,10 +162,9 @@ class RunFinder:
         """Whether the transcript ends with a command that runs Segue and has no result yet."""
         if found.sign in ("crashed", "ended") or time.time() - found.changed > ASKING_SECONDS:
             return False
-        agent = agent_of(found.agent)
         waiting: dict[str, str] = {}
         try:
-            for step in _last_steps(found, agent):
+            for step in last_steps(found, agent_of(found.agent), _TAIL_BYTES):
                 if isinstance(step, Call):
                     waiting[step.id] = step.command
                 elif isinstance(step, Result):
@@ -199,9 +190,9 @@ class RunFinder:
         agent = agent_of(found.agent)
         row = self.row(found)
         kept = cursor.unpacked(row.reading) if row is not None else None
+        known = cursor.reading_of(kept)
         now = cursor.stamp_of(found, agent)
         if now.inode:
-            known = cursor.reading_of(kept) if kept is not None else None
             if kept is not None and known is not None:
                 if cursor.is_unchanged(kept.stamp, now, agent):
                     return known
@@ -212,36 +203,39 @@ class RunFinder:
             except SegueError:
                 if not self._is_archived(found):
                     raise
-        if self._is_archived(found):
+        if known is None or self._is_archived(found):
             return read_blocks(self.blocks(found), found, agent)
-        known = cursor.reading_of(kept) if kept is not None else None
-        return known if known is not None else read_blocks(self.blocks(found), found, agent)
+        return known
 
     def steps(self, found: Found, clean: Clean | None = None) -> Iterator[Step]:
         """The steps of a run, in order, from the transcript or its copy."""
         agent = agent_of(found.agent)
         reader = agent.reader()
-        blocks = self.blocks(found)
-        for record in _records(map(clean, blocks) if clean is not None else blocks, agent):
-            yield from reader.read(record)
+        blocks = map(clean, self.blocks(found)) if clean is not None else self.blocks(found)
+        for block in blocks if agent.form == "lines" else (b"".join(blocks),):
+            for record in filter(None, block.split(b"\n")) if agent.form == "lines" else (block,):
+                yield from reader.read(record)
 
     def blocks(self, found: Found) -> Iterator[bytes]:
         """The bytes of a transcript or, if it is gone, of its copy in the archive or in the store."""
-        agent = agent_of(found.agent)
-        if Path(found.path).exists():
+        agent, path = agent_of(found.agent), Path(found.path)
+        if path.exists():
             try:
-                yield from _transcript(found, agent)
+                if agent.form == "lines":
+                    yield from (block for block, _ in chunks(path))
+                else:
+                    yield agent.load(path, found.native)
                 return
             except (OSError, SegueError) as fault:
                 if not self._is_archived(found):
-                    raise unreadable(Path(found.path), str(fault)) from fault
+                    raise unreadable(path, str(fault)) from fault
         key = self.key(found)
         if self.archive is not None and self._is_archived(found):
             yield from self.archive.read(key)
         elif self.copies is not None and self.copies.has(key):
             yield from self.copies.read(key)
         else:
-            raise unreadable(Path(found.path), "the file is gone, and no copy was kept")
+            raise unreadable(path, "the file is gone, and no copy was kept")
 
     def _is_archived(self, found: Found) -> bool:
         return self.archive is not None and self.archive.find(self.key(found)) is not None
@@ -258,8 +252,7 @@ class SentRunFinder(RunFinder):
 
     def _read(self, found: Found, clean: Clean | None) -> Reading:
         row = self.row(found)
-        kept = cursor.unpacked(row.reading) if row is not None else None
-        reading = cursor.reading_of(kept) if kept is not None else None
+        reading = cursor.reading_of(cursor.unpacked(row.reading)) if row is not None else None
         if reading is None:
             raise unreadable(Path(found.path), "its digest was not sent, or is in another format")
         return reading
@@ -293,32 +286,15 @@ def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
     return reading
 
 
-def _records(blocks: Iterator[bytes], agent: Agent) -> Iterator[bytes]:
-    if agent.form != "lines":
-        yield b"".join(blocks)
-        return
-    for block in blocks:
-        yield from filter(None, block.split(b"\n"))
-
-
-def _transcript(found: Found, agent: Agent) -> Iterator[bytes]:
-    path = Path(found.path)
-    if agent.form != "lines":
-        yield agent.load(path, found.native)
-        return
-    for block, _ in chunks(path):
-        yield block
-
-
-def _last_steps(found: Found, agent: Agent) -> Iterator[Step]:
+def last_steps(found: Found, agent: Agent, size: int) -> Iterator[Step]:
+    """The steps of a transcript as it is on disk; of one in lines, those in so many bytes at its end."""
     reader = agent.reader()
     if agent.form != "lines":
         yield from reader.read(agent.load(Path(found.path), found.native))
         return
-    with open(found.path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _TAIL_BYTES))
-        tail = file.read()
-    for line in tail.split(b"\n")[1 if size > _TAIL_BYTES else 0 :]:
-        if line:
+    beyond = max(0, os.path.getsize(found.path) - size)
+    is_cut = beyond > 0
+    for block, _ in chunks(Path(found.path), beyond):
+        for line in filter(None, block.split(b"\n")[is_cut:]):  # the first one is only the end of a line
             yield from reader.read(line)
+        is_cut = False

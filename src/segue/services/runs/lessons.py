@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...agents import agent as agent_of
+from ...core.brief.facts import Claim
 from ...core.memories.model import Memory
+from ...core.runs.model import Failure, RunDigest
 from ..memories.service import Remembered, memories_of
 from ..workspace.workspace import Workspace
 from .observed import runs_of
 from .read_transcript import final, masked
 from .select import find_run, newest_other_run
-
-if TYPE_CHECKING:
-    from ...core.brief.facts import Claim
-    from ...core.runs.model import Failure, RunDigest
 
 SOLVED_FILES_MAX = 6
 WHY_CHARS = 600

@@ -6,7 +6,7 @@ Nothing is written, and a transcript that has not changed since it was stored is
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -14,16 +14,14 @@ from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact_bytes
-from ...errors import SegueError
+from ...errors import BadName, SegueError, UnknownRun
+from ..workspace.workspace import Workspace
 from . import cursor
 from .discovery import RunFinder, found_of
 from .observed import runs_of
 from .read_transcript import final
 from .run import Run, facts_of, refreshed, run_in, run_of
-from .select import find_run
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from .select import find_run, newest_other_run
 
 
 def list_runs(
@@ -87,6 +85,16 @@ def one_run(workspace: Workspace, id: str) -> Run:
     if run is None:
         raise finder.faults[-1]
     return replace(run, archived=archived, shared=shared, present=present)
+
+
+def run_named(workspace: Workspace, id: str) -> Run | None:
+    """The run of this id, or the newest one here if none is given; None if it is a session that is meant."""
+    with suppress(BadName):  # an id that no session could have
+        if id and workspace.repository.exists(id):
+            return None
+    with suppress(UnknownRun):
+        return one_run(workspace, id or newest_other_run(runs_of(workspace).finder()).native)
+    return None
 
 
 def steps_of(workspace: Workspace, run: Run) -> list[Step]:

@@ -4,7 +4,7 @@ disk."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 
 from ...effects.files.archive import Archive
@@ -12,6 +12,7 @@ from ...errors import StoreUnavailable
 from ...stores.base import Runs
 from ..workspace.workspace import Workspace
 from .discovery import RunFinder, SentRunFinder
+from .shared_copies import SharedCopies
 
 
 class ObservedRuns:
@@ -36,24 +37,17 @@ class ObservedRuns:
         reached, the agents' own files have to be enough."""
         if self._shared is not None and not everywhere:
             return self._shared
-        workspace, shared = self._workspace, bool(self._workspace.home.shared_store)
+        workspace = self._workspace
         finder = RunFinder(
             workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere
         )
-        if not shared or self._is_reachable():
+        if not workspace.home.shared_store:
             finder.runs = self.runs
-        if shared and finder.runs is not None:
-            from .shared_copies import SharedCopies
-
-            finder.copies = SharedCopies(workspace.store)
-        return finder
-
-    def _is_reachable(self) -> bool:
-        try:
+            return finder
+        with suppress(StoreUnavailable):
             self.runs.get("")
-        except StoreUnavailable:
-            return False
-        return True
+            finder.runs, finder.copies = self.runs, SharedCopies(workspace.store)
+        return finder
 
     @contextmanager
     def search_once(self) -> Iterator[None]:

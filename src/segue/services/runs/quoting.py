@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...agents import agent as agent_of
+from ...agents.base import Found
 from ...core.runs.quotable import RunText, RunTexts
+from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ...core.runs.steps import Step
-    from .discovery import RunFinder
+from .discovery import RunFinder, last_steps
 
 READ_BYTES = 16_000_000
 _SEPARATOR = "\n\x1f\n"
@@ -38,25 +35,12 @@ def blocks_of(finder: RunFinder, found: Found) -> list[RunText]:
 
 
 def _steps(finder: RunFinder, found: Found) -> Iterator[Step]:
-    from ...agents import agent as agent_of
-    from ...effects.files.growing_file import chunks
-
     agent = agent_of(found.agent)
-    path = Path(found.path)
     try:
-        beyond = os.path.getsize(path) - READ_BYTES
+        is_long = agent.form == "lines" and os.path.getsize(found.path) > READ_BYTES
     except OSError:
-        beyond = 0
-    if agent.form != "lines" or beyond <= 0:
-        yield from finder.steps(found)
-        return
-    reader = agent.reader()
-    first = True
-    for block, _ in chunks(path, beyond):
-        for line in block.split(b"\n")[int(first) :]:  # the first one is only the end of a line
-            if line:
-                yield from reader.read(line)
-        first = False
+        is_long = False
+    return last_steps(found, agent, READ_BYTES) if is_long else finder.steps(found)
 
 
 def masked_blocks(blocks: Sequence[RunText]) -> list[RunText]:

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ...agents import agent as agent_of
-from ...agents import recognise
+from ...agents import agent as agent_of, recognise
 from ...agents.base import HEAD_BYTES, Agent
 from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.model import RunDigest

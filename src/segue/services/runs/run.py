@@ -27,6 +27,8 @@ WAITING_SECONDS = 86_400.0
 """A run that has waited longer than this for the user counts as ended."""
 GOAL_CHARS = 160
 SUBSTANTIAL_CHARS = 12
+DIGEST_FIELDS = ("branch", "model", "context", "window", "stretches", "compactions", "steps", "calls")
+"""The fields of a run that are the same in its digest."""
 
 
 class Run(Value):
@@ -101,23 +103,16 @@ def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now:
         host=host,
         path=found.path,
         cwd=found.cwd or digest.cwd,
-        branch=digest.branch,
         began=iso(digest.began or last),
         last=iso(last),
         ended=ending(left, found.sign, now - max(found.changed, digest.last), side=bool(found.parent)),
         left=left,
-        model=digest.model,
-        context=digest.context,
-        window=digest.window,
         goal=goal_of(digest),
         parent=parent,
         side=bool(found.parent),
-        stretches=digest.stretches,
-        compactions=digest.compactions,
-        steps=digest.steps,
-        calls=digest.calls,
         malformed=reading.malformed,
         pid=found.pid if found.sign == "alive" else 0,
+        **{field: getattr(digest, field) for field in DIGEST_FIELDS},
     )
 
 
@@ -135,7 +130,7 @@ def goal_of(digest: RunDigest) -> str:
 
 def left_of(digest: RunDigest) -> str:
     """How a transcript ends: interrupted, crashed, ended, after a turn, or in the middle of one."""
-    if _interrupted(digest):
+    if digest.interrupted and digest.interrupted.at >= max(_last_prompt(digest), digest.steps - 2):
         return "interrupted"
     how = digest.ended.text if digest.ended else ""
     if how in ("error", "aborted"):
@@ -162,11 +157,6 @@ def refreshed(run: Run, found: Found, *, now: float) -> Run:
     status = ending(run.left, found.sign, age_seconds, side=run.side)
     pid = found.pid if found.sign == "alive" else 0
     return msgspec.structs.replace(run, ended=status, present=True, pid=pid)
-
-
-def _interrupted(digest: RunDigest) -> bool:
-    last_prompt = _last_prompt(digest)
-    return digest.interrupted is not None and digest.interrupted.at >= max(last_prompt, digest.steps - 2)
 
 
 def _last_prompt(digest: RunDigest) -> int:

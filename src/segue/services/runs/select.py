@@ -80,14 +80,11 @@ def run_of_transcript(finder: RunFinder, path: str, *, agent: str = "", run: str
 
 def earlier_runs(finder: RunFinder, newest: Found, *, session: str = "") -> Iterator[Found]:
     """Runs before ``newest`` that can be meant, of one session or of any, the newest first."""
-    for found in finder.found():
-        if (
-            found == newest
-            or found.changed > newest.changed
-            or not can_be_meant(found)
-            or finder.is_caller(found)
-        ):
-            continue
+
+    def is_later(found: Found) -> bool:
+        return found == newest or found.changed > newest.changed or finder.is_caller(found)
+
+    for found in runs_meant(finder, but=is_later):
         row = finder.row(found) if session else None
         if not session or (row is not None and row.session == session):
             yield found

@@ -7,20 +7,19 @@ Paths in what a server is sent belong to other machines, and none is ever opened
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from ...agents import agent as agent_of
 from ...core.base.values import seconds_of
 from ...core.runs.model import RunDigest
 from ...errors import SegueError, UsageError
+from ...stores.base import RunRow
+from ..workspace.workspace import Workspace
 from . import cursor
 from .read_transcript import Reading, final, masked
 from .run import Run, key_of, row_of
-
-if TYPE_CHECKING:
-    from ...stores.base import RunRow
-    from ..workspace.workspace import Workspace
 
 RUNS_MAX = 3
 DIGEST_BYTES_MAX = 4_000_000
@@ -28,10 +27,7 @@ DIGEST_BYTES_MAX = 4_000_000
 
 def digest_in(row: RunRow) -> RunDigest | None:
     """The digest in a row, masked; None if it has none that this version can read."""
-    from ...agents import agent as agent_of
-
-    kept = cursor.unpacked(row.reading)
-    reading = cursor.reading_of(kept) if kept is not None else None
+    reading = cursor.reading_of(cursor.unpacked(row.reading))
     if reading is None:
         return None
     try:
@@ -57,8 +53,6 @@ def sent_runs_of(workspace: Workspace, session: str, limit: int = RUNS_MAX) -> l
 def keep_run(workspace: Workspace, run: Run, digest: Mapping[str, Any] | None) -> bool:
     """Store a run that was sent, with its digest or else the stored one. Returns whether it has a digest
     then. Raises UsageError for a wrong key, time or digest."""
-    from ...agents import agent as agent_of
-
     workspace.pause_file.check()
     agent = agent_of(run.agent)
     key = key_of(run.agent, run.id, run.path)

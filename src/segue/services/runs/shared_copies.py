@@ -11,21 +11,22 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...core import event_kinds as ev
+from ...core.base.values import Value
 from ...core.journal.pieces import address as address_of
 from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
 from ...effects.clock import now
-from ...effects.files.archive import Archive, Copy, compress, decompress
+from ...effects.files.archive import Archive, Copy
+from ...effects.files.compression import compress, decompress
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, StaleVersion
 from ...stores.base import Append, Journal
 from ..workspace.on_off import is_off
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 SHARED_BYTES_MAX = 64 << 20
 """The size, compressed, up to which a transcript is shared."""
@@ -38,8 +39,12 @@ RECENT_SECONDS = 30 * 86_400.0
 _TRIES = 3
 
 
-Unshared = tuple[str, str, str]
-"""Agent, transcript, and why it was not shared."""
+class Unreadable(Value):
+    """A transcript that could not be read or shared."""
+
+    agent: str
+    path: str
+    reason: str
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -47,15 +52,15 @@ Unshared = tuple[str, str, str]
 
 def share_runs(
     workspace: Workspace, archive: Archive | None, project: str, changed: Collection[str]
-) -> tuple[int, list[Unshared]]:
+) -> tuple[int, list[Unreadable]]:
     """Bring a project's copies in the store up to date with the archive. Returns how many copies grew, and
     what could not be shared. ``changed`` holds the keys of runs that this sync has read."""
     if not workspace.home.shared_store:
         return 0, []
     if archive is None:
-        return 0, [("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
+        return 0, [Unreadable("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
     if not workspace.settings["redact"]:
-        return 0, [("", "", "nothing is shared: secrets are not masked (redact is off)")]
+        return 0, [Unreadable("", "", "nothing is shared: secrets are not masked (redact is off)")]
     versions = dict(workspace.store.streams(PREFIX))
     weights: dict[str, int] = {}
     shared, unshared = 0, []
@@ -68,12 +73,12 @@ def share_runs(
         weight = weights.get(about.key, 0)
         if weight > SHARED_BYTES_MAX:
             reason = f"not shared: {weight / 1e6:,.0f} MB compressed, over {SHARED_BYTES_MAX / 1e6:,.0f} MB"
-            unshared.append((about.agent, about.path, reason))
+            unshared.append(Unreadable(about.agent, about.path, reason))
             continue
         try:
             shared += _share_copy(workspace, archive, copy)
         except DamagedError as fault:
-            unshared.append((about.agent, about.path, f"not shared: {fault.message}"))
+            unshared.append(Unreadable(about.agent, about.path, f"not shared: {fault.message}"))
     return shared, unshared
 
 
@@ -102,12 +107,9 @@ def _is_shared(journal: Journal, copy: Copy, version: int) -> bool:
 
 def _share_copy(workspace: Workspace, archive: Archive, copy: Copy) -> bool:
     text = b"".join(archive.read(copy.about.key))
-    for left in reversed(range(_TRIES)):
-        try:
+    for _ in range(_TRIES):
+        with suppress(StaleVersion):  # another machine has the same run
             return share(workspace.store, copy, text, actor=workspace.repository.actor)
-        except StaleVersion:  # another machine has the same run
-            if not left:
-                return False
     return False
 
 
@@ -192,10 +194,7 @@ def bodies(events: Iterable[ev.Event]) -> list[ev.TranscriptShared]:
 
 def folded(events: Iterable[ev.Event]) -> SharedCopy:
     """The present state of a copy, from the events of its stream."""
-    known = SharedCopy()
-    for body in bodies(events):
-        known = fold(known, body)
-    return known
+    return reduce(fold, bodies(events), SharedCopy())
 
 
 def piece_addresses(events: Iterable[ev.Event]) -> list[str]:
@@ -218,7 +217,9 @@ class SharedCopies:
         known = folded(self._journal.read(stream_of(key)))
         total, erased = hashlib.sha256(), False
         rest: list[bytes] = []
-        for address, piece in _fetched(self._journal, stream_of(key), known):
+        for address, piece in _pieces(self._journal, known):
+            if not piece:
+                raise DamagedError("the copy", stream_of(key), "a piece is missing")
             erased = erased or address_of(piece) != address
             plain = unpacked(key, piece)
             total.update(plain)
@@ -231,13 +232,6 @@ class SharedCopies:
             raise DamagedError("the copy", stream_of(key), "its content does not match its hash")
         if last := b"".join(rest):
             yield last
-
-
-def _fetched(journal: Journal, stream: str, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
-    for address, piece in _pieces(journal, known):
-        if not piece:
-            raise DamagedError("the copy", stream, "a piece is missing")
-        yield address, piece
 
 
 def _pieces(journal: Journal, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
@@ -260,10 +254,7 @@ def scrub_pieces(
     masked: dict[str, bytes] = {}
     for known in history(bodies(journal.read(stream))):
         plain = [_readable(key, masked.get(address, piece)) for address, piece in _pieces(journal, known)]
-        text = b"".join(plain)
-        changed = change(text)
-        if changed == text:
-            continue
+        changed = change(b"".join(plain))
         at = 0
         for (address, _), before in zip(known.pieces, plain, strict=True):
             after = changed[at : at + len(before)]

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...agents import agent as agent_of
 from ...agents.base import Found
-from ...core.base.values import Value, count
+from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
 from ...core.sessions.state import OPEN
 from ...effects.files.archive import CopyOwner, to_drop
@@ -27,31 +26,20 @@ from ...effects.files.atomic import file_lock
 from ...errors import SegueError
 from ...stores.base import RunRow
 from ..workspace.on_off import refuse_if_off, session_mark
+from ..workspace.workspace import Workspace
 from . import cursor
 from .assign_session import SessionAssigner
-from .cursor import FileStamp
 from .observed import runs_of
 from .read_transcript import recognised
-from .run import Run, facts_of, refreshed, row_of
+from .run import Run, RunFacts, facts_of, refreshed, row_of
+from .shared_copies import Unreadable, share_runs
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
-
-Progress = Callable[[int, int, str], None]
 WAIT_SECONDS = 300.0
 FORK_BYTES_MIN = 4 << 20
 """With less to read, another process is not worth its start."""
 ROWS_BYTES = 256 << 20
 """Rows are stored each time so many bytes were read: a kill costs no more than that."""
-
-
-class Unreadable(Value):
-    """A transcript that could not be read or shared."""
-
-    agent: str
-    path: str
-    reason: str
 
 
 class Synced(Value):
@@ -112,6 +100,8 @@ class _Sync:
         keeps = workspace.settings.number("archive_bytes_max") > 0
         self.archive = runs_of(workspace).archive if keeps else None
         self.finder = runs_of(workspace).finder()
+        redacts = bool(workspace.settings["redact"])
+        self.importer = TranscriptImporter(self.finder.host, self.archive, self._about, redacts)
         self.rows = {row.key: row for row in runs_of(workspace).runs.rows()}
         self.project = workspace.working_tree.project_key(workspace.settings)[0]
         self.new = 0
@@ -121,20 +111,16 @@ class _Sync:
         transcripts = list(chosen) or (self._at(paths, agent) if paths else list(self.finder.found(agent)))
         transcripts = [found for found in transcripts if not self._is_off(found)]
         jobs, same = self._jobs(transcripts)
-        redacts = bool(self.workspace.settings["redact"])
-        importer = TranscriptImporter(self.finder.host, self.archive, self._about, redacts)
-        read = self._import(jobs, importer, workers)
-        names, known = (
-            sorted({found.agent for found in transcripts}),
-            {row.agent for row in self.rows.values()},
-        )
+        read = self._import(jobs, workers)
+        names = sorted({found.agent for found in transcripts})
+        known = {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.finder.scope) for name in names}
-        sessions = self._store([imported for imported in read if imported.run is not None], same)
+        sessions = self._store(read, same)
         shared, unshared = self._share(read)
         dropped = self._enforce_limits()
         self.unreadable += [Unreadable("", "", fault.message) for fault in self.finder.faults]
         return Synced(
-            read=sum(imported.run is not None for imported in read), new=self.new, unchanged=len(same),
+            read=len(read), new=self.new, unchanged=len(same),
             unreadable=self.unreadable, bytes_read=sum(imported.size for imported in read), sessions=sessions,
             dropped=dropped, archive_bytes=self.archive.size() if self.archive else 0,
             retention={name: days for name, days in kept.items() if days is not None},
@@ -180,83 +166,73 @@ class _Sync:
         names = (os.path.join(folder, name) for folder, _, names in walked for name in names)
         return sorted(Path(name) for name in names if os.path.isfile(name))
 
-    def _jobs(self, transcripts: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunRow, Run]]]:
+    def _jobs(self, transcripts: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunFacts]]]:
         """The transcripts that must be read, the largest first, and those that have not changed."""
-        jobs, same, done = [], [], set()
+        jobs, same = [], []
+        keyed: dict[str, Found] = {}
         for found in transcripts:
-            key = self.finder.key(found)
-            if key in done:
-                continue
-            done.add(key)
+            keyed.setdefault(self.finder.key(found), found)
+        for key, found in keyed.items():
             stamp = cursor.stamp_of(found, agent_of(found.agent))
-            row = self.rows.get(key)
-            facts = facts_of(row) if row is not None else None
-            known = facts is not None and facts.format == FORMAT
-            if row is not None and facts is not None and known:
-                if cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
-                    same.append((found, row, facts.run))
-                    continue
-                full = runs_of(self.workspace).runs.get(key)
-                jobs.append(Job(found, stamp, full.reading if full else None, stamp.size))
+            facts = facts_of(self.rows[key]) if key in self.rows else None
+            if facts is None or facts.format != FORMAT:
+                jobs.append(Job(found, stamp, None))
+            elif cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
+                same.append((found, facts))
             else:
-                jobs.append(Job(found, stamp, None, stamp.size))
-        return sorted(jobs, key=lambda job: -job.size), same
+                full = runs_of(self.workspace).runs.get(key)
+                jobs.append(Job(found, stamp, full.reading if full else None))
+        return sorted(jobs, key=lambda job: -job.stamp.size), same
 
-    def _about(self, found: Found, run: Run) -> CopyOwner:
-        return CopyOwner(
-            key=run.key, agent=found.agent, native=found.native, path=found.path, cwd=run.cwd,
-            project=self.project, project_name=self.workspace.working_tree.project_name(self.project),
-            store=str(self.workspace.home.database), parent=run.parent if run.side else "",
+    def _about(self, copied: CopyOwner, run: Run) -> CopyOwner:
+        return msgspec.structs.replace(
+            copied, cwd=run.cwd, project=self.project, store=str(self.workspace.home.database),
+            project_name=self.workspace.working_tree.project_name(self.project),
+            parent=run.parent if run.side else "",
         )  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _import(
-        self, jobs: list[Job], importer: TranscriptImporter, workers: int
-    ) -> list[ImportedTranscript]:
-        total = sum(job.size for job in jobs)
+    def _import(self, jobs: list[Job], workers: int) -> list[ImportedTranscript]:
+        total = sum(job.stamp.size for job in jobs)
         if workers > 1 and total >= FORK_BYTES_MIN and len(jobs) > 1 and hasattr(os, "fork"):
-            results = self._import_in_parallel(jobs, importer, min(workers, len(jobs)))
+            results = self._import_in_parallel(jobs, min(workers, len(jobs)))
         else:
-            results = self._import_here(jobs, range(len(jobs)), importer)
+            results = self._import_here(jobs, range(len(jobs)))
         for result in results:
             if result.fault:
                 found = jobs[result.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, result.fault))
-        return results
+        return [result for result in results if result.run is not None]
 
-    def _import_in_parallel(
-        self, jobs: list[Job], importer: TranscriptImporter, workers: int
-    ) -> list[ImportedTranscript]:
+    def _import_in_parallel(self, jobs: list[Job], workers: int) -> list[ImportedTranscript]:
         queue = JobQueue(len(jobs))
-        others = [Worker(importer, jobs, queue) for _ in range(workers - 1)]
+        others = [Worker(self.importer, jobs, queue) for _ in range(workers - 1)]
         results: list[ImportedTranscript] = []
         try:
-            results += self._import_here(jobs, queue, importer)
+            results += self._import_here(jobs, queue)
         finally:
             queue.close()
             for worker in others:
                 results += worker.results()
         done = {result.job for result in results}
         missing = [index for index in range(len(jobs)) if index not in done]  # of workers that died
-        return [*results, *self._import_here(jobs, missing, importer)]
+        return [*results, *self._import_here(jobs, missing)]
 
-    def _import_here(
-        self, jobs: list[Job], indices: Iterable[int], importer: TranscriptImporter
-    ) -> list[ImportedTranscript]:
+    def _import_here(self, jobs: list[Job], indices: Iterable[int]) -> list[ImportedTranscript]:
         results: list[ImportedTranscript] = []
-        bytes_before = [0, *accumulate(job.size for job in jobs)]
+        bytes_before = [0, *accumulate(job.stamp.size for job in jobs)]
         saved = unsaved = 0
         for index in indices:
             if self.progress:
                 self.progress(bytes_before[index], bytes_before[-1], jobs[index].found.path)
-            results.append(importer.read(index, jobs[index]))
+            results.append(self.importer.read(index, jobs[index]))
             unsaved += results[-1].size
             if unsaved > ROWS_BYTES:
-                importer.flush()
+                self.importer.flush()
                 self._save(results[saved:])
                 saved, unsaved = len(results), 0
-        importer.flush()
+        self.importer.flush()
         return results
 
     # -- storing -------------------------------------------------------------------------------
@@ -277,7 +253,7 @@ class _Sync:
         run = msgspec.structs.replace(imported.run, project=self.project, session=session)
         return row_of(run, imported.stamp, imported.reading)
 
-    def _store(self, imported: list[ImportedTranscript], same: list[tuple[Found, RunRow, Run]]) -> list[str]:
+    def _store(self, imported: list[ImportedTranscript], same: list[tuple[Found, RunFacts]]) -> list[str]:
         """Assign sessions to runs, then store the rows of those that were read or whose status has changed.
         Returns the sessions that were begun."""
         archived = self.archive.sessions() if self.archive else {}
@@ -287,7 +263,7 @@ class _Sync:
             self.new += result.run.key not in self.rows
             before = self._session_before(result.run) or archived.get(result.run.key, "")
             runs[result.run.key] = msgspec.structs.replace(result.run, project=self.project, session=before)
-        unchanged = {run.key: refreshed(run, found, now=time.time()) for found, _, run in same}
+        unchanged = {facts.run.key: refreshed(facts.run, found, now=time.time()) for found, facts in same}
         unattached = {key: run for key, run in unchanged.items() if not run.session and run.goal}
         known = (facts.run for row in self.rows.values() if (facts := facts_of(row)) is not None)
         settled = [unchanged.get(run.key, run) for run in known if run.key not in runs]
@@ -298,11 +274,11 @@ class _Sync:
         sessions = {run.key: assigner.session_of(run) for run in wanted}
         begun = assigner.commit()
         rows = [self._row(result, sessions[result.run.key]) for result in imported if result.run is not None]
-        for _, row, run in same:
-            session = sessions.get(run.key, run.session)
-            present = msgspec.structs.replace(unchanged[run.key], session=session)
-            if present != run:
-                rows.append(msgspec.structs.replace(_restamped(row, present), reading=None))
+        for _, facts in same:
+            session = sessions.get(facts.run.key, facts.run.session)
+            present = msgspec.structs.replace(unchanged[facts.run.key], session=session)
+            if present != facts.run:
+                rows.append(row_of(present, facts.stamp, None))
         if rows:
             runs_of(self.workspace).runs.put(rows)
         if self.archive:
@@ -313,11 +289,8 @@ class _Sync:
     def _share(self, imported: list[ImportedTranscript]) -> tuple[int, list[Unreadable]]:
         if not (self.shares and self.workspace.settings["share_transcripts"]):
             return 0, []
-        from .shared_copies import share_runs
-
         changed = {result.run.key for result in imported if result.run is not None}
-        shared, unshared = share_runs(self.workspace, self.archive, self.project, changed)
-        return shared, [Unreadable(*copy) for copy in unshared]
+        return share_runs(self.workspace, self.archive, self.project, changed)
 
     def _enforce_limits(self) -> int:
         """Drop the copies that exceed the limits of the archive. Returns how many."""
@@ -341,11 +314,6 @@ class _Sync:
     def _is_open(self, session: str) -> bool:
         repository = self.workspace.repository
         return repository.exists(session) and repository.state(session).status in OPEN
-
-
-def _restamped(row: RunRow, run: Run) -> RunRow:
-    facts = facts_of(row)
-    return row_of(run, facts.stamp if facts else FileStamp(), None)
 
 
 def _reason(fault: Exception) -> str:

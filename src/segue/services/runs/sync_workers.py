@@ -33,7 +33,6 @@ class Job(msgspec.Struct):
     found: Found
     stamp: FileStamp
     reading: bytes | None
-    size: int
 
 
 class ImportedTranscript(msgspec.Struct):
@@ -52,7 +51,7 @@ class TranscriptImporter:
     """Reads transcripts and writes their copies."""
 
     def __init__(
-        self, host: str, archive: Archive | None, about: Callable[[Found, Run], CopyOwner], masks: bool
+        self, host: str, archive: Archive | None, about: Callable[[CopyOwner, Run], CopyOwner], masks: bool
     ) -> None:
         self._host = host
         self._archive = archive
@@ -74,11 +73,11 @@ class TranscriptImporter:
 
     def _read(self, index: int, job: Job) -> ImportedTranscript:
         found, agent = job.found, agent_of(job.found.agent)
-        reading, before = self._starting_point(job, agent)
+        key = key_of(found.agent, found.native, found.path)
+        reading, before = self._starting_point(job, key, agent)
         start = reading.offset
         writer: CopyWriter | None = None
         if self._archive is not None:
-            key = key_of(found.agent, found.native, found.path)
             about = CopyOwner(key, found.agent, found.native, found.path)
             writer = CopyWriter(self._archive, about, before, last=found.changed)
         lines = agent.form == "lines"
@@ -92,34 +91,27 @@ class TranscriptImporter:
         read_on(reading, agent, clean)
         run = run_of(found, reading, final(reading, agent), host=self._host, now=time.time())
         if writer is not None:
-            self._finish(writer, reading, found, run)
+            self._finish(writer, reading, run)
         packed = cursor.packed(reading, job.stamp, agent)
         return ImportedTranscript(index, run, job.stamp, packed, max(0, reading.offset - start))
 
-    def _starting_point(self, job: Job, agent: Agent) -> tuple[Reading, Copy | None]:
+    def _starting_point(self, job: Job, key: str, agent: Agent) -> tuple[Reading, Copy | None]:
         """Where to continue reading: at the cursor if cursor, file and copy agree, else at the start."""
-        found = job.found
-        fresh = Reading(agent.name, found.path, found.native)
+        fresh = Reading(agent.name, job.found.path, job.found.native)
         stored = cursor.unpacked(job.reading)
-        if stored is None or not cursor.is_continued(stored, job.stamp, agent):
-            return fresh, None
         reading = cursor.reading_of(stored)
-        if reading is None:
+        if stored is None or reading is None or not cursor.is_continued(stored, job.stamp, agent):
             return fresh, None
         if self._archive is None:
             return reading, None
-        before = self._archive.find(key_of(found.agent, found.native, found.path))
+        before = self._archive.find(key)
         if before is None or before.about.offset != stored.offset:
             return fresh, None
         return reading, before
 
-    def _finish(self, writer: CopyWriter, reading: Reading, found: Found, run: Run) -> None:
+    def _finish(self, writer: CopyWriter, reading: Reading, run: Run) -> None:
         copy = writer.finish(reading.offset, reading.torn)
-        about = self._about(found, run)
-        about = msgspec.structs.replace(
-            about, offset=copy.about.offset, size=copy.about.size, torn=copy.about.torn
-        )
-        self._copies.append(msgspec.structs.replace(copy, about=about))
+        self._copies.append(msgspec.structs.replace(copy, about=self._about(copy.about, run)))
         self._chunks.update(writer.waiting)
         if sum(map(len, self._chunks.values())) > FLUSH_BYTES:
             self.flush()

@@ -8,7 +8,6 @@ and the answer. Marks are dropped after a while.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from ...core import event_kinds as ev
 from ...effects.clock import moment, now
 from ...errors import AlreadyDone, SegueError, StaleVersion
-from ...stores.base import Append
+from ...stores.base import Append, Pieces
 from ...stores.memory_changes import MemoryChange
 from ...stores.postgres import PostgresStore
 from ...stores.sqlite import SqliteStore
@@ -35,7 +34,6 @@ class RequestMark:
         self.stream = PREFIX + request
         self.taken = False
         self.found = False
-        """The request took effect before."""
 
 
 current_mark: ContextVar[RequestMark | None] = ContextVar("current_mark", default=None)
@@ -45,9 +43,8 @@ class _Idempotent:
     """Appends of a journal, marked while a request with an idempotency key is served."""
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[ev.Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[ev.Event]:
         mark = current_mark.get()
         append: Any = super().append  # type: ignore[misc]
         if mark is None or mark.taken:

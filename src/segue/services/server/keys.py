@@ -78,12 +78,10 @@ class Keys:
         """A new key in the place of another, which holds on for ``grace`` (``1h``), by default not at all."""
         old = self.get(id)
         if old.state(now()) != "live":
-            raise UsageError(
-                f"key {old.id} is {old.state(now())}", hint="make a new one with `segue key create`"
-            )
-        made = self.create(
-            project=old.project, role=old.role, agent=old.agent, name=old.name, expires=expires, by=by
-        )
+            hint = "make a new one with `segue key create`"
+            raise UsageError(f"key {old.id} is {old.state(now())}", hint=hint)
+        same = {name: getattr(old, name) for name in ("project", "role", "agent", "name")}
+        made = self.create(**same, expires=expires, by=by)
         until = moment(core.seconds_of(grace)) if grace else now()
         self.tables.put_key(replace(old, revoked=until))
         self._note(old, f"rotate key {old.id} to {made.id}", by)
@@ -99,6 +97,5 @@ class Keys:
         return core.granted(record, token, project, now())
 
     def _note(self, record: KeyRecord, act: str, by: str) -> None:
-        self.tables.note(
-            [AuditLine(now(), by, record.project, act, about=f"{record.role} {record.agent}".strip())]
-        )
+        about = f"{record.role} {record.agent}".strip()
+        self.tables.note([AuditLine(now(), by, record.project, act, about=about)])

@@ -13,10 +13,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.base.text import clean_name, clean_text
 from ...core.server.access import DEFAULT_PROJECT, Access, clean_project
+from ...effects.vectors.embedder import Embedder, choose
 from ...errors import BadSettings, DamagedError
 from ...settings import resolve
 from ...stores.base import ServerTables
@@ -27,9 +28,6 @@ from ..workspace.open_store import check_kind
 from ..workspace.server import ServerWorkspace
 from .idempotency import IdempotentPostgres, IdempotentSqlite
 from .session_index import SessionIndex
-
-if TYPE_CHECKING:
-    from ...effects.vectors.embedder import Embedder
 
 Store = IdempotentPostgres | IdempotentSqlite
 HANDLES_MAX = 512
@@ -100,8 +98,7 @@ class Projects:
             own = main.namespace
             return main.beside(project if own == DEFAULT_PROJECT else f"{own}.{project}")
         home = self._home_of(project)
-        lost = home.damage()
-        if lost:
+        if lost := home.damage():
             raise DamagedError("the store", str(home.database), lost)
         home.make()
         return IdempotentSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
@@ -146,8 +143,6 @@ class Projects:
     @cached_property
     def embedder(self) -> Embedder:
         """What compares memories: one for all projects and requests, since a model is large."""
-        from ...effects.vectors.embedder import choose
-
         name, url, model, key = (self._comparing[one] or "" for one in _COMPARING)
         return choose(name or "auto", url=url, model=model, key=key)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -46,6 +47,4 @@ class RemoteKeys:
 
 def _quoted(id: str) -> str:
     """An id in a path; of a token only its id, since paths are logged on the way."""
-    from urllib.parse import quote
-
     return quote(id_in(id) if id.startswith(f"{PREFIX}_") else id, safe="")

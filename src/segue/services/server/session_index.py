@@ -8,15 +8,13 @@ moved since, and only those are read again.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from ...core.base.text import slug
 from ...core.base.values import Value
 from ...errors import BadName, UnknownSession
+from ..workspace.workspace import Workspace
 from .aegis.progress import Label, label_of
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
 
 _PREFIX = "session/"
 
@@ -78,22 +76,17 @@ class SessionIndex:
             ]
         if len(known) == 1 and self._has(workspace, known[0], feature):
             return known[0]
-        there = {name: entry for name, entry in self.sessions(workspace).items() if feature in entry.features}
-        found = [(one.updated, name) for name, one in there.items() if one.label.namespace == namespace]
+        entries = self.sessions(workspace).items()
+        there = [(e.updated, name, e.label.namespace) for name, e in entries if feature in e.features]
+        found = [one for one in there if one[2] == namespace]
         if not found and not strict:
-            found = [
-                (one.updated, name)
-                for name, one in there.items()
-                if name != shared_session(one.label.namespace)
-            ]
-        newest: tuple[str, str] = max(found, default=("", ""))
-        return newest[1]
+            found = [one for one in there if one[1] != shared_session(one[2])]
+        return max(found, default=("", "", ""))[1]
 
     def _has(self, workspace: Workspace, session: str, feature: str) -> bool:
-        try:
+        with suppress(UnknownSession):
             return feature in workspace.repository.state(session).features
-        except UnknownSession:
-            return False
+        return False
 
 
 def shared_session(namespace: str) -> str:

@@ -6,17 +6,16 @@ the command line finds it. A server that others can reach needs keys that somebo
 
 from __future__ import annotations
 
-import ipaddress
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
 from ...core.server.access import ALL_PROJECTS
 from ...effects.clock import now
-from ...effects.files.atomic import private_folder
+from ...effects.files.atomic import write_whole
+from ...effects.models import is_loopback
 from ...errors import RefusedError, SegueError
 from ...settings import data_folder, resolve, user_file
 from ..workspace.data_folder import DataFolder, is_remote
@@ -49,12 +48,7 @@ class ListenAddress(Value):
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
 
 class ServerReady(Value):
@@ -79,10 +73,8 @@ def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool
     known = Keys(projects.server_tables)
     if not place.loopback:
         if not any(key.state(now()) == "live" for key in known.list()):
-            raise RefusedError(
-                f"there is no key yet, and {place.host} can be reached by others",
-                hint="make one first: segue key create --project '*' --role admin",
-            )
+            hint = "make one first: segue key create --project '*' --role admin"
+            raise RefusedError(f"there is no key yet, and {place.host} can be reached by others", hint=hint)
         return ServerReady(projects)
     return _with_token(projects, known)
 
@@ -110,18 +102,9 @@ def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
 def _with_token(projects: Projects, keys: Keys) -> ServerReady:
     """The key of this machine: the one in the file while it holds, else a new one."""
     path = projects.home.path / TOKEN_FILE
-    try:
+    with suppress(OSError, SegueError):
         keys.check(path.read_text().strip())
         return ServerReady(projects, token_file=str(path))
-    except (OSError, SegueError):
-        pass
     made = keys.create(project=ALL_PROJECTS, role="admin", name=LOCAL_NAME)
-    private_folder(path.parent)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(f"{made.key}\n")
-        file.flush()
-        os.fsync(descriptor)
-    os.replace(new, path)
+    write_whole(path, f"{made.key}\n".encode())
     return ServerReady(projects, made.key, str(path))

@@ -14,7 +14,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -23,13 +23,14 @@ from msgspec.structs import replace
 from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
-from ...core.memories.model import Memory, MemoryReader, audience_of
+from ...core.memories.model import Memory, audience_of
 from ...core.server.access import Access
 from ...errors import NotAllowed, StoreBusy, UsageError
 from ...settings import own_version
 from ...stores.base import Append, Memories, Snapshot, Store
 from ...stores.memory_changes import MemoryChange
 from ...stores.remote import wire
+from ...stores.remote.memories import reader_of
 from ...stores.remote.ports import About, port_method
 
 PAGE_EVENTS, PAGE_BYTES, STEP_EVENTS = 5_000, 8 << 20, 500
@@ -65,13 +66,14 @@ def call(store: Store, access: Access, port: str, method: str, body: bytes) -> b
         asked: Any = wire.decode(body, port_method(port, method).request)
     except msgspec.MsgspecError as fault:
         raise UsageError(f"the body of {port}/{method} cannot be read: {fault}", hint=_HINT) from None
-    attempt = getattr(asked, "attempt", "")
-    if not attempt:
+
+    def work() -> bytes:
         return wire.encode(_worked(store, access, port, method, asked))
-    name = hashlib.sha256(
-        f"{access.project} {access.key} {port}/{method} {attempt}".encode("utf-8", "replace")
-    ).hexdigest()
-    return _attempts.once(name, lambda: wire.encode(_worked(store, access, port, method, asked)))
+
+    if not (attempt := getattr(asked, "attempt", "")):
+        return work()
+    name = f"{access.project} {access.key} {port}/{method} {attempt}".encode("utf-8", "replace")
+    return _attempts.once(hashlib.sha256(name).hexdigest(), work)
 
 
 def _worked(store: Store, access: Access, port: str, method: str, asked: Any) -> Any:
@@ -93,9 +95,6 @@ def _rule(port: str, method: str) -> Rule:
     if found is None:
         raise UsageError(f"there is no {port[:40]!r}/{method[:40]!r} in a store", hint=_HINT)
     return found
-
-
-# -- once ------------------------------------------------------------------------------------------
 
 
 class _Attempt:
@@ -156,9 +155,6 @@ class Attempts:
 _attempts = Attempts()
 
 
-# -- the journal -----------------------------------------------------------------------------------
-
-
 def _check_append(store: Store, asked: Any, access: Access) -> None:
     _check_drafts(asked.appends, access)
     pieces = asked.pieces or {}
@@ -179,10 +175,8 @@ def _check_drafts(appends: Sequence[Append], access: Access) -> None:
 
 
 def _not_as(access: Access, other: str) -> NotAllowed:
-    return NotAllowed(
-        f"this key is bound to the agent {access.agent}, and this is by {other[:60]!r}",
-        hint=f"set SEGUE_ACTOR={access.agent}, or use another key",
-    )
+    told = f"this key is bound to the agent {access.agent}, and this is by {other[:60]!r}"
+    return NotAllowed(told, hint=f"set SEGUE_ACTOR={access.agent}, or use another key")
 
 
 def _headers(events: list[Event], *_: Any) -> list[tuple[bytes, bytes]]:
@@ -191,7 +185,6 @@ def _headers(events: list[Event], *_: Any) -> list[tuple[bytes, bytes]]:
 
 
 def _page(store: Store, asked: Any, _: Access) -> wire.StreamPage:
-    """As many events as go into one answer."""
     most = min(asked.limit or PAGE_EVENTS, PAGE_EVENTS)
     kept: list[Event] = []
     size, after = 0, asked.after
@@ -209,16 +202,14 @@ def _page(store: Store, asked: Any, _: Access) -> wire.StreamPage:
     return wire.StreamPage(wire.rows_of(kept), more=most != asked.limit)
 
 
-def _check_addresses(names: Iterable[str]) -> None:
+def _check_pieces(_: Store, asked: Any, access: Access) -> None:
+    """Of whatever names pieces, their addresses; of what also appends, who declares it."""
+    _check_drafts(getattr(asked, "appends", ()), access)
     try:
-        for name in names:
+        for name in asked.addresses if hasattr(asked, "addresses") else asked.pieces:
             bytes.fromhex(name)
     except ValueError:
         raise UsageError("an address of a piece is hexadecimal", hint=_HINT) from None
-
-
-def _check_pieces(_: Store, asked: Any, access: Access) -> None:
-    _check_addresses(asked.addresses)
 
 
 def _proven_pieces(found: dict[str, bytes], *_: Any) -> list[tuple[str, bytes, bool]]:
@@ -229,24 +220,8 @@ def _snapshots(found: dict[str, Snapshot], asked: Any, _: Access) -> list[Snapsh
     return [replace(one, state=b"") if asked.cards else one for one in found.values()]
 
 
-def _check_erase(_: Store, asked: Any, access: Access) -> None:
-    _check_drafts(asked.appends, access)
-    _check_addresses(asked.pieces)
-
-
-def _check_drop(_: Store, asked: Any, access: Access) -> None:
-    _check_addresses(asked.pieces)
-
-
 def _about(_: Store, asked: Any, access: Access) -> About:
     return About(own_version(), access.project, access.role, access.agent)
-
-
-# -- memories --------------------------------------------------------------------------------------
-
-
-def _check_write(store: Store, asked: Any, access: Access) -> None:
-    _check_change(store.memories, asked.change, access)
 
 
 def _check_change(memories: Memories, change: MemoryChange, access: Access) -> None:
@@ -268,17 +243,17 @@ def _check_change(memories: Memories, change: MemoryChange, access: Access) -> N
             raise _not_as(access, kept.memory.agent)
 
 
+def _check_write(store: Store, asked: Any, access: Access) -> None:
+    _check_change(store.memories, asked.change, access)
+
+
 def _may_see(memory: Memory, agent: str) -> bool:
-    """Whether a memory is no other agent's own."""
     return not memory.scope.startswith("agent-") or agent in audience_of(memory).names
 
 
 def _sees(memories: Memories, memory: Memory, agent: str) -> bool:
     """Whether the agent may see what is there under this id: what it cannot see it cannot change."""
-    reader = MemoryReader(
-        agent, memory.namespace, memory.user, (memory.session,), (memory.project,), memory.organization
-    )
-    return bool(memories.get([memory.id], reader))
+    return bool(memories.get([memory.id], reader_of(memory, agent)))
 
 
 def _visible(found: list[tuple[int, Memory]], _: Any, access: Access) -> list[tuple[int, Memory]]:
@@ -288,10 +263,8 @@ def _visible(found: list[tuple[int, Memory]], _: Any, access: Access) -> list[tu
 def _check_unbound(_: Store, asked: Any, access: Access) -> None:
     """What tells of every memory, whoever it is for, is not for a key of one agent."""
     if access.agent:
-        raise NotAllowed(
-            f"this key is bound to the agent {access.agent}, and this is about the memories of all",
-            hint="use an admin's key that is bound to no agent",
-        )
+        told = f"this key is bound to the agent {access.agent}, and this is about the memories of all"
+        raise NotAllowed(told, hint="use an admin's key that is bound to no agent")
 
 
 def _check_compact(_: Store, asked: Any, access: Access) -> None:
@@ -307,8 +280,8 @@ _RULES: dict[tuple[str, str], Rule] = {
     ("journal", "pieces"): Rule("reader", _check_pieces, _proven_pieces),
     ("journal", "snapshots"): Rule("reader", answer=_snapshots),
     ("journal", "keep"): Rule("writer"),
-    ("journal", "erase"): Rule("admin", _check_erase),
-    ("journal", "drop"): Rule("admin", _check_drop),
+    ("journal", "erase"): Rule("admin", _check_pieces),
+    ("journal", "drop"): Rule("admin", _check_pieces),
     ("journal", "about"): Rule("reader", instead=_about),
     ("runs", "put"): Rule("writer"),
     ("runs", "get"): Rule("reader"),

@@ -1,8 +1,8 @@
 """Agents' own states: any JSON value of any size, of which only what changed is stored.
 
-The rope of the newest save is kept in memory; whether it is still the newest is asked of the
-session's state at every use. Whoever saw an agent's state and saves another, while somebody
-else changed it in between, gets StaleVersion and loses nothing: load it, then save again.
+The rope of the newest save is cached; every use checks with the session's state whether it is still the
+newest. If somebody else changed an agent's state between reading and saving it, StaleVersion is raised and
+nothing is lost: load it, then save again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _Kept(Value):
 
     rope: pieces.Rope
     cuts: tuple[str, ...] | None
-    """The addresses that are stored, where they are not those of the rope."""
+    """The stored addresses, if they differ from those of the rope."""
     version: int
-    """The session's, when this was seen."""
+    """The version of the session when this was seen."""
 
     def addresses(self) -> tuple[str, ...]:
         return self.rope.addresses if self.cuts is None else self.cuts
@@ -47,11 +47,12 @@ class AgentStates:
     def save(
         self, session: str, agent: str, value: Any, *, commit: Callable[..., Saved], since: int | None = None
     ) -> Saved:
-        """Store what is new of a value by ``commit``; ``since`` is the session's version at which it was last
+        """Store what is new in a value with ``commit``; ``since`` is the version at which it was last
         seen."""
         with self._lock:
             kept = self._kept.get((session, agent))
-            if kept is None or kept.version != self._repository.known_version(session):
+            cached = self._repository.cached(session)
+            if kept is None or cached is None or kept.version != cached.version:
                 kept = self._newest(session, agent, kept)
             if since is not None:
                 self._check_since(session, agent, since)
@@ -63,22 +64,21 @@ class AgentStates:
                 return Saved(session, self._newest(session, agent, kept).version, 0)
             save = SaveAgent(agent, saving.size, splices)
             saved = commit((save,), pieces=fresh, since=kept.version)
-            self._kept.pop((session, agent), None)  # what is only half settled is not to be believed
+            self._kept.pop((session, agent), None)  # it is unusable if settling fails half-way
             rope = saving.settle() if kept.cuts is None else saving.rope
             self._remember(session, agent, _Kept(rope, None, saved.version))
             return saved
 
     def _check_since(self, session: str, agent: str, since: int) -> None:
-        """StaleVersion if somebody changed the agent behind a version."""
         stream = stream_of(session)
-        wish = SaveAgent(agent, 0, ())
+        save = SaveAgent(agent, 0, ())
         version = self._repository.journal.head(stream).version
         between = self._repository.journal.read(stream, after=since) if since < version else []
-        if since > version or not all(merges(wish, event) for event in between):
+        if since > version or not all(merges(save, event) for event in between):
             raise StaleVersion(f"agent {agent} of {stream}", since, version)
 
     def _newest(self, session: str, agent: str, seen: _Kept | None) -> _Kept:
-        """What a save is compared with, as the store has it now; StaleVersion if it was changed."""
+        """What a save is compared with, as stored now. Raises StaleVersion if somebody else changed it."""
         state = self._repository.state(session)
         held = state.agents.get(agent)
         stored = held.pieces if held else ()
@@ -91,11 +91,11 @@ class AgentStates:
         return _Kept(pieces.Rope(), stored or None, state.version)
 
     def forget(self, session: str) -> None:
-        """What was seen of a session's agents no longer counts: we went back ourselves."""
+        """Drop the cached states of a session's agents, because the session went back to an earlier state."""
         self._kept = {place: kept for place, kept in self._kept.items() if place[0] != session}
 
     def load(self, session: str, agent: str) -> Any:
-        """The newest value."""
+        """The state that was saved last. Raises UnknownAgent or DamagedError."""
         with self._lock:
             state = self._repository.state(session)
             held = state.agents.get(agent)

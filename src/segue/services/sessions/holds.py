@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import threading
-from types import TracebackType
 
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
@@ -21,6 +20,7 @@ from ...effects.pause_file import PauseFile
 from ...effects.processes.identity import host_name, is_dead, start_of
 from ...errors import SegueError, SessionHeld, StaleVersion, UsageError
 from ...stores.base import Append, Journal
+from .repository import append_last
 
 
 def hold_stream(session: str) -> str:
@@ -44,19 +44,19 @@ class Holds:
         self.lease_seconds = lease_seconds
 
     def state(self, session: str) -> HoldState:
-        """Who holds a session, in force or not."""
+        """Who holds a session, including holders whose hold is no longer in force."""
         state = HoldState()
         for event in self.journal.read(hold_stream(session)):
             state = core.fold(state, event)
         return state
 
     def living(self, session: str) -> tuple[Holder, ...]:
-        """The holders whose lease runs and whose process is not known to be gone."""
+        """The holders whose lease has not expired and whose process is not known to be gone."""
         state = self.state(session)
         return core.in_force(state, now=now(), dead=_dead(state))
 
     def crashed(self, session: str) -> tuple[Holder, ...]:
-        """Holders that never let go and hold no more."""
+        """Holders that never released the session and whose hold is no longer in force."""
         state = self.state(session)
         living = core.in_force(state, now=now(), dead=_dead(state))
         return tuple(h for h in state.holders if h not in living)
@@ -65,11 +65,14 @@ class Holds:
         self, session: str, *, holder: str, run: str, share: bool = False, lease_seconds: float | None = None,
         pid: int | None = None, host: str | None = None,
     ) -> Hold:  # fmt: skip
-        """The hold for a run, or SessionHeld. Of another ``host`` the lease alone tells how long."""
+        """The hold for a run. Raises SessionHeld. For another ``host``, only the lease says how long it
+        lasts."""
         self.pause_file.check()
         lease = lease_seconds if lease_seconds is not None else self.lease_seconds
         if not 0 <= lease <= 1e9:
-            raise UsageError(f"a lease of {lease:g} seconds", hint="give a number of seconds")
+            raise UsageError(
+                f"a lease cannot last {lease:g} seconds", hint="give 0 or more, up to 1,000,000,000"
+            )
         process = pid if pid is not None else os.getpid()
         name = clean_text(holder, what="holder", limit=256)
         clean_name(run, what="run id")
@@ -77,13 +80,12 @@ class Holds:
             state = self.state(session)
             until = moment(lease)
             here, began = (host_name(), start_of(process)) if host is None else (host, "")
-            wish = Holder(name, run, here, process, began, 0, "", until, share)
-            taken = core.take(state, wish, now=now(), dead=_dead(state))
+            candidate = Holder(name, run, here, process, began, 0, "", until, share)
+            taken = core.take(state, candidate, now=now(), dead=_dead(state))
             if not isinstance(taken, ev.HoldTaken):
                 first = taken[0]
-                raise SessionHeld(
-                    session, f"{first.holder} ({first.run} on {first.host})", first.since, first.until
-                )
+                by = f"{first.holder} ({first.run} on {first.host})"
+                raise SessionHeld(session, by, first.since, first.until)
             draft = ev.draft(taken, at=now(), actor=name, run=run)
             try:
                 self.journal.append(Append(hold_stream(session), state.version, [draft]))
@@ -92,15 +94,8 @@ class Holds:
             return Hold(self, session, run, taken.fence, lease, until)
 
     def append(self, session: str, body: ev.Body, *, actor: str, run: str) -> None:
-        """Add to a ledger, whatever others added meanwhile."""
-        while True:
-            version = self.journal.head(hold_stream(session)).version
-            try:
-                draft = ev.draft(body, at=now(), actor=actor, run=run)
-                self.journal.append(Append(hold_stream(session), version, [draft]))
-                return
-            except StaleVersion:
-                continue
+        """Append to a ledger, after whatever others append at the same time."""
+        append_last(self.journal, hold_stream(session), body, actor=actor, run=run)
 
 
 def _dead(state: HoldState) -> frozenset[str]:
@@ -108,7 +103,7 @@ def _dead(state: HoldState) -> frozenset[str]:
 
 
 class Hold:
-    """A session held for a run; a context manager that lets go at its end."""
+    """A session held for a run; as a context manager, it releases the session at its end."""
 
     def __init__(self, holds: Holds, session: str, run: str, fence: int, lease: float, until: str) -> None:
         self._holds = holds
@@ -121,17 +116,17 @@ class Hold:
         self._pid = os.getpid()
 
     def guard(self) -> list[Append]:
-        """What a write under this hold demands of the ledger; SessionHeld if it was lost."""
+        """What a write under this hold demands of the ledger. Raises SessionHeld if the hold was lost."""
         state = self._holds.state(self.session)
         mine = next((h for h in state.holders if h.run == self.run), None)
         if mine is None or mine.fence != self.fence:
             other = state.holders[0] if state.holders else None
-            by = f"{other.holder} ({other.run} on {other.host})" if other else "nobody: the hold was let go"
+            by = f"{other.holder} ({other.run} on {other.host})" if other else "nobody: the hold was released"
             raise SessionHeld(self.session, by, other.since if other else "", other.until if other else "")
         return [Append(hold_stream(self.session), state.version)]
 
     def renew(self) -> None:
-        """Prolong the lease; SessionHeld if the hold was lost meanwhile."""
+        """Extend the lease. Raises SessionHeld if the hold was lost in the meantime."""
         while True:
             (demand,) = self.guard()
             until = moment(self._lease)
@@ -144,12 +139,12 @@ class Hold:
             return
 
     def renew_if_due(self) -> None:
-        """Prolong the lease once a third of it is gone."""
+        """Extend the lease if a third of it has passed."""
         if self.until < moment(self._lease * 2 / 3):
             self.renew()
 
     def release(self) -> None:
-        """Let go; letting go of what was lost is no fault."""
+        """Release the session; releasing a hold that was lost is not an error."""
         self._done.set()
         if any(h.run == self.run and h.fence == self.fence for h in self._holds.state(self.session).holders):
             self._holds.append(self.session, ev.HoldReleased(self.run), actor=self.run, run=self.run)
@@ -167,7 +162,5 @@ class Hold:
         threading.Thread(target=self._keep_renewing, name="segue-hold", daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

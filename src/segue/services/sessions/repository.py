@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
 
@@ -19,7 +19,7 @@ from ... import errors
 from ...core.base.lazy import json_decoder
 from ...core.base.text import clean_name
 from ...core.base.values import Value
-from ...core.journal.event import Erased, Event
+from ...core.journal.event import Body, Erased, Event, draft
 from ...core.sessions import snapshot
 from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Command, Learn, Refusal, decide_all, merges
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from ...stores.memory_changes import MemoryChange
 
 SNAPSHOT_EVENTS_READ = 64
-"""Whoever had to fold more than this leaves a snapshot for the next."""
+"""A process that had to fold more events than this leaves a snapshot for the next one."""
 SNAPSHOT_EVENTS_WRITTEN = 256
-"""So many events of our own, or one for each KB of the state, are worth a snapshot."""
+"""A snapshot is written after this many events of our own, or one for each KB of a large state."""
 _CACHED_SESSIONS = 128
 _RETRIES = 1000
 
@@ -54,7 +54,8 @@ class _Known(Value):
 
     state: SessionState
     head: bytes
-    """The hash of the last event that was seen: the same version of another history is another state."""
+    """The hash of the last event that was seen, because the same version of another history is another
+    state."""
 
 
 class Saved(Value):
@@ -63,18 +64,19 @@ class Saved(Value):
     session: str
     version: int
     events: int
-    """How many facts it added; 0 if all was so already."""
+    """How many events it added; 0 if nothing had to change."""
     warnings: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=256)
 def stream_of(session: str) -> str:
-    """The stream of a session; refuses an id that cannot be one."""
+    """The stream of a session. Raises BadName for an invalid id."""
     return "session/" + clean_name(session, what="session id")
 
 
 def _can_be(stream: str) -> bool:
-    """Whether a stream has the name of a session: whoever writes a store without us can write any."""
+    """Whether the name of a stream is valid for a session: other programs that write to a store can use any
+    name."""
     with suppress(errors.BadName):
         clean_name(stream.removeprefix("session/"))
         return True
@@ -88,9 +90,18 @@ def refuse(refusal: Refusal) -> SegueError:
 
 Guards = Callable[[], Sequence[Append]]
 Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes] | None]]
-"""What a state gives rise to: commands, and pieces that they name."""
+"""Makes the commands for a state, and the pieces that they name."""
 Learnt = Callable[[str, Sequence[str]], "MemoryChange"]
-"""What a session learnt, as memories."""
+
+
+class CommitOptions(TypedDict, total=False):
+    """What may go into a commit with its commands; see ``SessionRepository.commit``."""
+
+    pieces: Mapping[str, bytes] | None
+    guards: Guards | None
+    since: int | None
+    actor: str
+    memories: MemoryChange | None
 
 
 class SessionRepository:
@@ -110,11 +121,8 @@ class SessionRepository:
         self.learnt: Learnt | None = None
         """Set where the store keeps memories: what is learnt is also one, in the same commit."""
         self.sessions_max = _CACHED_SESSIONS
-        """How many sessions are kept as last seen."""
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
-
-    # -- reading -------------------------------------------------------------------------------
 
     def state(self, session: str) -> SessionState:
         """The state as of now; raises UnknownSession."""
@@ -129,11 +137,6 @@ class SessionRepository:
         """The sessions whose states are cached."""
         return list(self._known)
 
-    def known_version(self, session: str) -> int:
-        """The version as last seen here, without asking the store; 0 if it was not seen."""
-        known = self._known.get(session)
-        return known.state.version if known else 0
-
     def exists(self, session: str) -> bool:
         """Whether a session of this id was ever begun."""
         return self.journal.head(stream_of(session)).version > 0
@@ -143,7 +146,8 @@ class SessionRepository:
         return fold_all(self.journal.read(stream_of(session), limit=version))
 
     def _refresh(self, session: str) -> SessionState:
-        """The newest state: the cached one and what came since, or a new one if that is void."""
+        """The newest state: the cached one with the events since, or loaded anew if the cached one is no
+        longer valid."""
         stream = stream_of(session)
         state = self.cached(session)
         kept = state.version if state else 0
@@ -155,7 +159,7 @@ class SessionRepository:
         other_history = known is not None and known.head and known.head != last
         scrubbed = any(event.kind == Erased.KIND for event in events)
         if known is not None and (head.version < state.version or other_history or scrubbed):
-            self.forget(session)  # dropped, recovered or scrubbed: what we know no longer counts
+            self.forget(session)  # dropped, recovered or scrubbed: the cached state is no longer valid
             return self._refresh(session)
         for event in events:
             state = fold(state, event)
@@ -185,14 +189,14 @@ class SessionRepository:
         return state
 
     def forget(self, session: str = "") -> None:
-        """Drop what is cached: the store was changed behind our back."""
+        """Drop cached states, because the store was changed by other means."""
         if session:
             self._known.pop(session, None)
         else:
             self._known.clear()
 
     def _snap(self, session: str, state: SessionState) -> None:
-        """Leave a snapshot; it is a cache, so a store that cannot take it is no fault."""
+        """Store a snapshot. It is only a cache, so failing to store it is not an error."""
         if self.pause_file.in_force():
             return
         with suppress(StoreError, errors.AccessError, OverflowError):
@@ -218,25 +222,28 @@ class SessionRepository:
                     self._snap(session, state)
         return sorted(cards, key=lambda card: (card.last_active, card.id), reverse=True)
 
-    # -- writing -------------------------------------------------------------------------------
-
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
         guards: Guards | None = None, since: int | None = None, actor: str = "", exact: bool = False,
         memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
-        """Make commands durable, all or none. ``guards`` adds what must hold or happen with it;
-        ``since`` is the version that the commands were made for, if they were made for one, and with
-        ``exact`` the only one; ``actor`` is who declares them, if that is another one than usual; what
-        happens to ``memories`` happens with them."""
+        """Make commands durable, all or none. ``guards`` adds conditions and appends to the same commit.
+        ``since`` is the version that the commands were made for, if any; with ``exact`` they are valid at
+        that version only. ``actor`` declares them instead of the usual one. Changes of ``memories`` are part
+        of the commit."""
         self.pause_file.check()
-        commands = tuple(map(self._clean, commands))
-        if self.learnt is not None:
-            texts = [command.text for command in commands if type(command) is Learn]
-            memories = self.learnt(session, texts) if texts else memories
-        cached = None if any(map(_needs_newest, commands)) else self.cached(session)
+        commands = [self._clean(command) for command in commands]
+        texts: list[str] = []
+        newest = False  # whether an old state would not do
+        for command in commands:
+            newest = newest or command.LOOKS or not command.MERGES
+            if type(command) is Learn:
+                texts.append(command.text)
+        if texts and self.learnt is not None:
+            memories = self.learnt(session, texts)
+        cached = None if newest else self.cached(session)
         if cached is not None and since is not None and cached.version < since:
-            cached = None  # a thread that was slower put back what it knew: the caller has seen more
+            cached = None  # a slower thread has put back an older state than the caller has seen
         saved, _ = self._commit(
             session, cached, actor or self.actor, commands, pieces, guards=guards, since=since, exact=exact,
             memories=memories,
@@ -244,9 +251,10 @@ class SessionRepository:
         return saved
 
     def commit_made(self, session: str, make: Make, *, look: bool = False) -> tuple[Saved, SessionState]:
-        """Make durable what ``make`` wishes for in the state that it is given, all or none; and the state
-        then. If somebody else was faster it is made anew, in what is there by now: so it merges with
-        anything. ``look`` begins with the newest state; else the last one seen is tried first."""
+        """Commit the commands that ``make`` returns for a state, all or none; returns the result and the
+        state after it. If somebody else wrote first, ``make`` is called again with the new state, so it
+        merges with anything. With ``look`` it begins with the newest state, otherwise with the one last
+        seen."""
         self.pause_file.check()
         return self._commit(session, None if look else self.cached(session), self.actor, make=make)
 
@@ -255,16 +263,16 @@ class SessionRepository:
         pieces: Mapping[str, bytes] | None = None, *, make: Make | None = None, guards: Guards | None = None,
         since: int | None = None, exact: bool = False, memories: MemoryChange | None = None,
     ) -> tuple[Saved, SessionState]:  # fmt: skip
-        """Decide and append, until nobody was faster: commands that are made for each state anew, or these
-        as long as they merge with what others wrote. The ``cached`` state is tried first; what comes to
-        nothing in it is decided once more in the newest one."""
+        """Decide and append, again and again until nobody else writes in between: commands that ``make``
+        returns for each state, or the given ones as long as they merge with what others wrote. The ``cached``
+        state is tried first; commands that change nothing in it are decided once more in the newest one."""
         stream = stream_of(session)
         more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
         state, newest = (self._refresh(session), True) if cached is None else (cached, False)
         for _ in range(_RETRIES):
             if make is not None:
-                wishes, pieces = make(_begun(session, state))
-                commands = tuple(map(self._clean, wishes))
+                made, pieces = make(_begun(session, state))
+                commands = tuple(map(self._clean, made))
             elif since is not None and state.version != since:
                 behind = exact or state.version < since
                 if behind or not self._all_merge(commands, stream, since):
@@ -295,7 +303,7 @@ class SessionRepository:
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
 
     def _all_merge(self, commands: Sequence[Command], stream: str, after: int) -> bool:
-        """Whether commands may be decided again behind what others wrote since a version."""
+        """Whether commands may be decided again after what others wrote since a version."""
         theirs = self.journal.read(stream, after=after)
         return all(merges(command, event) for command in commands for event in theirs)
 
@@ -307,13 +315,8 @@ class SessionRepository:
             self._after_write(count)
 
 
-def _needs_newest(command: Command) -> bool:
-    """Whether a command must not be decided in a state that may be an old one."""
-    return command.LOOKS or not command.MERGES
-
-
 def _begun(session: str, state: SessionState) -> SessionState:
-    """The state, if it is of a session that was ever begun; else UnknownSession."""
+    """The state. Raises UnknownSession if it belongs to a session that was never begun."""
     if not state.version:
         raise UnknownSession(
             f"there is no session {session!r}", hint="`segue list --all` names those that exist"
@@ -328,8 +331,17 @@ def _card_in(kept: Snapshot) -> Card | None:
     return None
 
 
+def append_last(journal: Journal, stream: str, *bodies: Body, actor: str, run: str = "") -> None:
+    """Append to a ledger, after whatever others append at the same time."""
+    drafts = [draft(body, at=now(), actor=actor, run=run) for body in bodies]
+    while drafts:
+        with suppress(StaleVersion):
+            journal.append(Append(stream, journal.head(stream).version, drafts))
+            return
+
+
 def fold_all(events: Sequence[Event]) -> SessionState:
-    """The state that a whole journal comes to."""
+    """The state after all events of a stream."""
     state = SessionState()
     for event in events:
         state = fold(state, event)
@@ -339,6 +351,5 @@ def fold_all(events: Sequence[Event]) -> SessionState:
 def snapshot_of(session: str, state: SessionState) -> Snapshot:
     """The snapshot of a state, as it is stored."""
     card = snapshot.sealed(msgspec.json.encode(card_of(state), order="sorted"))
-    return Snapshot(
-        stream_of(session), state.version, snapshot.FOLD, snapshot.sealed(snapshot.encode(state)), card
-    )
+    sealed = snapshot.sealed(snapshot.encode(state))
+    return Snapshot(stream_of(session), state.version, snapshot.FOLD, sealed, card)

@@ -29,27 +29,27 @@ def session_for(workspace: Workspace, goal: str) -> SessionHandle:
 
 
 def check_goal(session: SessionHandle, goal: str) -> None:
-    """UsageError if a goal is given and the session has another one."""
+    """Raise UsageError if a goal is given and the session has another one."""
     if goal and one_line(goal) != one_line(session.state.goal):
         raise UsageError(f"{session.id} has another goal", hint="leave --session out for a new one")
 
 
 def refuse_if_over(session: SessionHandle, hint: str) -> None:
-    """SessionOver if the session has ended."""
+    """Raise SessionOver if the session has ended."""
     status = session.state.status
     if status in ("completed", "abandoned"):
         raise SessionOver(f"{session.id} is {status}", hint=hint)
 
 
 def resume_if_paused(session: SessionHandle) -> None:
-    """Go on with a session that was paused."""
+    """Resume a session that was paused."""
     if session.state.status == "paused":
         pause_if_idle(session)
         session.commit_trusted((do.Resume(),))
 
 
 def declare_checks(session: SessionHandle, commands: Sequence[str]) -> None:
-    """A feature for each of these commands that no feature has as a check yet."""
+    """Declare a feature for each of these commands that is not yet a feature's check."""
     for number, command in enumerate(commands, 1):
         check = parsed(command)
         features = session.state.features
@@ -60,6 +60,6 @@ def declare_checks(session: SessionHandle, commands: Sequence[str]) -> None:
 
 
 def add_items(session: SessionHandle, items: Sequence[str]) -> None:
-    """Plan these, if the session is open."""
+    """Add these items to the plan, if the session is open."""
     if items and session.state.status in ("active", "created"):
         session.commit_trusted(tuple(map(do.Add, items)))

@@ -1,4 +1,5 @@
-"""Following a run while it works: which transcript is it, what does it say by now, and is anything wrong.
+"""Following a run while it works: which transcript it writes, what that says by now, and whether anything is
+wrong.
 
 The transcript is read on from where the last look ended. Which one it is comes from the id that was given
 to the agent, from what it printed, or from what is new in the project since it began.
@@ -8,11 +9,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of
+from ...agents.base import Found
 from ...core.base.values import Value
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Compact, Fault, Say, Step, Usage
@@ -21,16 +22,13 @@ from ...core.supervision.decide import Trouble, trouble_of
 from ...errors import SegueError
 from ..runs.observed import runs_of
 from ..runs.read_transcript import Reading, final, read_on
-
-if TYPE_CHECKING:
-    from ...agents.base import Found
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 _LOOK_SECONDS = 0.5
 
 
 class Look(Value):
-    """What is seen of a run now."""
+    """What is known of a run at this moment."""
 
     native: str = ""
     path: str = ""
@@ -40,17 +38,17 @@ class Look(Value):
     cost: float = 0.0
     share: float = 0.0
     filled: float = 0.0
-    """The largest share since the last compaction: also of what came and went between two looks."""
+    """The largest share since the last compaction, including peaks between two looks."""
     in_call: bool = False
     ended: bool = False
-    """Its turn ended in order."""
+    """Whether its turn ended normally."""
     last_said: str = ""
     trouble: Trouble = ""
     fault: str = ""
 
 
 class Following:
-    """One run, from its launch on."""
+    """Follows one run from its launch on."""
 
     def __init__(
         self, workspace: Workspace, agent: str, native: str, *, began: float, known: frozenset[str]
@@ -65,13 +63,13 @@ class Following:
         self._fault = ""
         self._filled = 0
         self.troubled = 0.0
-        """Since when (monotonic) it tries in vain; 0 if it does not."""
+        """Since when (monotonic) it has been retrying in vain; 0 if it has not."""
         self.changed = time.monotonic()
         """When it last did something, as far as its transcript says."""
         self._look = Look(native)
 
     def look(self, *, now: bool = False) -> Look:
-        """Read what is new; ``now``: also if the transcript was looked for a moment ago."""
+        """Read what is new; with ``now``, search for the transcript even if that was done a moment ago."""
         self._searched = 0.0 if now else self._searched
         if self._reading is None and not self._find():
             return self._look
@@ -88,7 +86,8 @@ class Following:
         return self._look
 
     def hear(self, retrying: str) -> None:
-        """Why it tries again, of an agent that prints it and writes it nowhere; empty: it does not."""
+        """Note why an agent retries, if it prints that but does not write it to its transcript; empty if it
+        does not retry."""
         if retrying and not self.troubled:
             self._fault, self._trouble = retrying, trouble_of(retrying)
             self.troubled = time.monotonic()
@@ -98,9 +97,8 @@ class Following:
         if time.monotonic() < self._searched:
             return False
         self._searched = time.monotonic() + _LOOK_SECONDS
-        found = next(
-            (one for one in runs_of(self._workspace).finder().found(self._agent.name) if self._is(one)), None
-        )
+        runs = runs_of(self._workspace).finder().found(self._agent.name)
+        found = next(filter(self._is, runs), None)
         if found is None:
             return False
         self.native = found.native

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...agents import agents
 from ...errors import NotInstalled, UsageError
 from ..runs.listing import list_runs
-
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
+from ..workspace.workspace import Workspace
 
 
 def launchable() -> dict[str, str]:
@@ -20,8 +17,8 @@ def launchable() -> dict[str, str]:
 
 
 def chosen(workspace: Workspace, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The agents that were asked for; else the one that worked here last, else the first that is
-    installed."""
+    """The agents that were named; else the one that worked here last, else the first installed one. Raises
+    UsageError or NotInstalled."""
     known = launchable()
     by_word = {**{command: name for name, command in known.items()}, **{name: name for name in known}}
     path = workspace.environment.get("PATH")

@@ -1,22 +1,23 @@
-"""What a launched agent is told: the goal at first, later the brief and why the run before it ended.
+"""The prompts for launched agents: at first the goal, later the brief and why the previous run ended.
 
-The brief stands in its own marks, so that readers know it from the user's words.
+The brief is between marks of its own, so that readers of transcripts can tell it from the user's words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.brief import brief_here
 from ..features.features import session_status
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...effects.processes.launch import LeftoverProcess
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 ITEMS_MAX = 20
 NOT_PROVEN = "not proven"
@@ -47,29 +48,30 @@ def first_prompt(workspace: Workspace, session: SessionHandle) -> str:
 def next_prompt(
     workspace: Workspace, session: SessionHandle, why: str, left: Sequence[LeftoverProcess]
 ) -> str:
-    """For a fresh window: the brief, and how it came to be."""
-    told = f"Go on with this work where it stopped. Why there is a new run: {why or 'the last one stopped'}."
+    """The prompt for a fresh window: the brief, and why there is a new run."""
+    opening = (
+        f"Go on with this work where it stopped. Why there is a new run: {why or 'the last one stopped'}."
+    )
     brief = _brief(workspace) or session.state.goal
-    return "\n\n".join([brief, "\n".join([told, *_left(left), PROOF])])
+    return "\n\n".join([brief, "\n".join([opening, *_left(left), PROOF])])
 
 
 def resume_prompt(why: str, left: Sequence[LeftoverProcess]) -> str:
-    """For the same conversation."""
-    told = f"Go on with the work; your process was started again ({why or 'it had stopped'})."
+    """The prompt for continuing the same conversation."""
+    opening = f"Go on with the work; your process was started again ({why or 'it had stopped'})."
     if why.startswith(NOT_PROVEN):
-        told = f"You stopped, but it is {why}\nGo on with the work."
-    return "\n".join([told, *_left(left), PROOF])
+        opening = f"You stopped, but it is {why}\nGo on with the work."
+    return "\n".join([opening, *_left(left), PROOF])
 
 
 def _left(left: Sequence[LeftoverProcess]) -> list[str]:
     if not left:
         return []
     names = "; ".join(f"pid {one.pid}: {redact(one.command)[:160]}" for one in left[:5])
-    return [f"Still running from it, look before you start the same again: {names}."]
+    return [f"Still running from before (check these before you start the same again): {names}."]
 
 
 def _brief(workspace: Workspace) -> str:
-    try:
+    with suppress(SegueError):
         return brief_here(workspace)
-    except SegueError:
-        return ""
+    return ""

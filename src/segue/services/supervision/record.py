@@ -1,23 +1,21 @@
-"""What a supervisor must not forget: its policy, what was spent, and the launch that is under way or waits.
+"""What a supervisor must not lose: its policy, what was spent, and the launch that is running or waiting.
 
 It is the state of an agent named ``supervisor`` in the session, so it is as durable as the rest of it. A
-launch is written before the process is started and again when its pid is known: whichever moment the
-supervisor dies at, the next one finds the child, by its pid or by the mark in its environment.
+launch is stored before the process is started and again when its pid is known. Whenever the supervisor dies,
+the next one finds the child by its pid or by the mark in its environment.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 import msgspec
 
 from ...core.base.values import Value
 from ...core.supervision.decide import Policy, Tally, Waiting
-
-if TYPE_CHECKING:
-    from ..workspace.session_handle import SessionHandle
+from ..workspace.session_handle import SessionHandle
 
 NAME = "supervisor"
 LAUNCHES_MAX = 50
@@ -30,21 +28,20 @@ class Launched(Value):
     number: int
     agent: str
     how: str
-    """``fresh`` or ``resume``."""
     why: str
     began: float
     native: str = ""
     pid: int = 0
     started: str = ""
-    """Of the process, in the system's words."""
+    """The start time of the process, as the system writes it."""
     known: tuple[str, ...] = ()
     """The agent's newest runs before this one."""
     calls: int = 0
-    """In the conversation before."""
+    """The calls in the conversation: at first those before this launch, in the end all of them."""
     tokens: int = 0
     cost: float = 0.0
     ended: str = ""
-    """The cause; empty while it is under way."""
+    """Why it ended; empty while it runs."""
     seconds: float = 0.0
     detail: str = ""
 
@@ -55,7 +52,7 @@ class Options(Value):
     full_access: bool = False
     screen: bool = False
     more: tuple[str, ...] = ()
-    """Words for the agent's command line."""
+    """Further words for the agent's command line."""
 
 
 class Supervision(Value):
@@ -69,28 +66,27 @@ class Supervision(Value):
     """How it ended; empty while it has not."""
     why: str = ""
     waiting: Waiting | None = None
-    """What is launched when a limit has ended."""
+    """What to launch when a rate limit has ended."""
 
     @property
     def under_way(self) -> Launched | None:
-        """The launch whose end nobody has seen."""
+        """The launch whose end has not been recorded; None if there is none."""
         last = self.launches[-1] if self.launches else None
         return last if last is not None and not last.ended else None
 
     def with_launch(self, launch: Launched) -> Supervision:
-        """The same with this launch added, or changed."""
+        """The record with this launch added or updated."""
         others = tuple(one for one in self.launches if one.mark != launch.mark)
         return msgspec.structs.replace(self, launches=(*others, launch)[-LAUNCHES_MAX:])
 
 
 def load(session: SessionHandle) -> Supervision | None:
-    """What is known of a session's supervision; None if there was none, or another version wrote it."""
+    """The stored supervision of a session; None if there is none, or another version wrote it."""
     if NAME not in session.state.agents:
         return None
-    try:
+    with suppress(msgspec.ValidationError):
         return msgspec.convert(session.load_agent(NAME), Supervision)
-    except msgspec.ValidationError:
-        return None
+    return None
 
 
 def save(session: SessionHandle, kept: Supervision) -> None:
@@ -99,5 +95,5 @@ def save(session: SessionHandle, kept: Supervision) -> None:
 
 
 def new_mark() -> str:
-    """A name for a launch that no other has."""
+    """A unique name for a launch."""
     return f"{int(time.time()):x}-{os.urandom(6).hex()}"

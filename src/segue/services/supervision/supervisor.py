@@ -1,8 +1,8 @@
-"""`segue run`: launches agents, watches them, and goes on until the work is proven or cannot go on.
+"""`segue run`: launches agents and watches them until the work is proven or cannot continue.
 
-What to do is decided in ``core/supervision/decide.py``; here it is done and told. Everything that the next
-supervisor needs is durable before it counts, so this one may be killed at any moment. The work is done when
-the gate of the features says so, and when nothing of the plan is left.
+What to do is decided in ``core/supervision/decide.py``; here it is done and reported. Everything that the
+next supervisor needs is stored before it takes effect, so this one may be killed at any moment. The work is
+done when the gate of the features says so and nothing of the plan is left.
 """
 
 from __future__ import annotations
@@ -12,64 +12,39 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-import msgspec
+from msgspec.structs import replace
 
-from ...agents import agent as agent_of
-from ...agents import traits_of
-from ...agents.base import AgentOutput
+from ...agents import agent as agent_of, traits_of
+from ...agents.base import AgentOutput, Launcher
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
-from ...core.supervision.decide import (
-    End,
-    Gone,
-    Launch,
-    Living,
-    Policy,
-    Prove,
-    Stop,
-    Waiting,
-    once_gone,
-    picked_up,
-    trouble_of,
-    while_living,
-)
+from ...core.supervision import decide
 from ...core.supervision.retry_after import told_wait
-from ...effects.processes.launch import (
-    UNKNOWN_EXIT,
-    Child,
-    LeftoverProcess,
-    find_child,
-    kill,
-    leftover_processes,
-    spawn,
-)
+from ...effects.processes import launch as processes
 from ...errors import NotInstalled, SegueError, UsageError
 from ..features.features import Features, complete_session, session_status
 from ..features.verify import verify
 from ..resume.interruptions import interrupt
+from ..resume.prepare import prepare
 from ..runs.sync import sync
+from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 from . import record
 from .follow import Following, Look, known_runs
 from .prompts import first_prompt, next_prompt, resume_prompt
 from .record import Launched, Options, Supervision, new_mark
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ...agents.base import AgentOutput, Launcher
-    from ..workspace.session_handle import SessionHandle
-    from ..workspace.workspace import Workspace
 
 TICK_SECONDS = 0.1
 TELL_SECONDS = 1.0
 
 
 class Notice(Value):
-    """Something that happened, for whoever looks on."""
+    """Something that happened, for whoever is watching."""
 
     kind: str
     """launched, working, ended, left behind, proving, waiting, stopped."""
@@ -84,7 +59,7 @@ class Notice(Value):
 
 
 class RunFinished(Value):
-    """How it ended."""
+    """How a supervised run ended."""
 
     session: str
     outcome: str
@@ -100,7 +75,7 @@ Tell = Callable[[Notice], None]
 
 
 def launcher_of(name: str) -> Launcher:
-    """How an agent is started; UsageError for one that cannot be."""
+    """How an agent is started. Raises UsageError for one that cannot be launched."""
     found: Launcher | None = getattr(agent_of(name), "launcher", None)
     if found is None:
         raise UsageError(f"{name} cannot be launched", hint="claude-code, codex, opencode and gemini-cli can")
@@ -111,8 +86,8 @@ class Supervisor:
     """One piece of supervised work on a session."""
 
     def __init__(
-        self, workspace: Workspace, session: SessionHandle, policy: Policy, options: Options = Options(),  # noqa: B008
-        tell: Tell = lambda notice: None,
+        self, workspace: Workspace, session: SessionHandle, policy: decide.Policy,
+        options: Options = Options(), tell: Tell = lambda notice: None,  # noqa: B008
     ) -> None:  # fmt: skip
         for name in policy.agents:
             launcher_of(name)
@@ -120,60 +95,58 @@ class Supervisor:
         kept = record.load(session)
         going_on = kept is not None and not kept.outcome
         before = kept if kept is not None and going_on else Supervision(policy)
-        self.kept = msgspec.structs.replace(before, policy=policy, options=options)
+        self.kept = replace(before, policy=policy, options=options)
         self._asked_to_stop = False
         self._unproven = -1
         self._covered: dict[str, str] = {}
-        self._left: list[LeftoverProcess] = []
+        self._left: list[processes.LeftoverProcess] = []
         self._before = self.kept.tally
 
     def ask_to_stop(self) -> None:
-        """End the agent gently and pause; also from a signal handler."""
+        """End the agent gently and pause the session; may be called from a signal handler."""
         self._asked_to_stop = True
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> decide.Policy:
         return self.kept.policy
 
     def run(self) -> RunFinished:
-        """Until it is done or cannot go on."""
+        """Supervise until the work is done or cannot continue."""
         with self.session.hold(holder="segue run"):
             action = self._picked_up()
-            while isinstance(action, Launch):
+            while isinstance(action, decide.Launch):
                 gone = self._one(action)
                 action = self._next(gone)
             return self._finish(action)
 
-    # -- one launch ----------------------------------------------------------------------------
-
-    def _picked_up(self) -> Launch | Stop:
-        """What an earlier supervisor left: a living child, a dead one, or nothing."""
+    def _picked_up(self) -> decide.Launch | decide.Stop:
+        """The first action, given what an earlier supervisor left: a living child, a dead one, or nothing."""
         launch = self.kept.under_way
         if launch is None:
             waited = self.kept.waiting
-            action = picked_up(self.policy, self.kept.tally, waited, time.time())
-            if waited is not None and isinstance(action, Launch) and action.agent != waited.agent:
+            action = decide.picked_up(self.policy, self.kept.tally, waited, time.time())
+            if waited is not None and isinstance(action, decide.Launch) and action.agent != waited.agent:
                 self._hand_over(action)
             self._save()
             return action
-        child = find_child(launch.pid, launch.started, launch.mark, self._output(launch.mark))
+        child = processes.find_child(launch.pid, launch.started, launch.mark, self._output(launch.mark))
         if child is not None:
             self._say("launched", launch, "still at work: picked up")
         else:
-            child = Child(launch.pid, "gone", self._output(launch.mark))
+            child = processes.Child(launch.pid, "gone", self._output(launch.mark))
         return self._next(self._watched(launch, child))
 
-    def _one(self, action: Launch) -> Gone:
+    def _one(self, action: decide.Launch) -> decide.Gone:
         self._wait(action)
         if self._asked_to_stop:
-            return Gone(action.agent, "paused", detail="you asked to stop")
+            return decide.Gone(action.agent, "paused", detail="you asked to stop")
         began = time.monotonic()
         last = self.kept.launches[-1] if self.kept.launches else None
         resume = last.native if action.how == "resume" and last is not None else ""
         launch = Launched(
             mark=new_mark(), number=self.kept.tally.runs + 1, agent=action.agent, how=action.how,
             why=action.why, began=time.time(), native=resume or str(uuid.uuid4()),
-            known=self._known(action.agent),
+            known=tuple(sorted(known_runs(self.workspace, action.agent)))[-200:],
             calls=last.calls if resume and last is not None else 0,
         )  # fmt: skip
         prompt = self._prompt(action)
@@ -184,14 +157,14 @@ class Supervisor:
             self._say("ended", launch, fault.message)
             return self._gone(launch, Look(), "auth", fault.message)
         self._before = self.kept.tally
-        launch = msgspec.structs.replace(launch, pid=child.pid, started=child.started)
+        launch = replace(launch, pid=child.pid, started=child.started)
         self._keep(launch)
         took = time.monotonic() - began
         word = "resumed" if resume else "started"
         self._say("launched", launch, f"{word} in {took:.1f} s", seconds=took)
         return self._watched(launch, child)
 
-    def _spawn(self, launch: Launched, prompt: str, resume: str) -> Child:
+    def _spawn(self, launch: Launched, prompt: str, resume: str) -> processes.Child:
         starter, options = launcher_of(launch.agent), self.kept.options
         if options.screen:
             words = starter.interactive(prompt, resume=resume, more=options.more)
@@ -200,20 +173,22 @@ class Supervisor:
                 prompt, native="" if resume else launch.native, resume=resume,
                 full_access=options.full_access, more=options.more,
             )  # fmt: skip
-        environment = {
-            **self.workspace.environment,
-            "SEGUE_SESSION": self.session.id,
-            "SEGUE_SUPERVISED": "1",
-        }
-        return spawn(
+        marks = {"SEGUE_SESSION": self.session.id, "SEGUE_SUPERVISED": "1"}
+        environment = {**self.workspace.environment, **marks}
+        return processes.spawn(
             words, folder=self.workspace.working_tree.root, environment=environment, mark=launch.mark,
             output=self._output(launch.mark), screen=options.screen,
         )  # fmt: skip
 
-    def _watched(self, launch: Launched, child: Child) -> Gone:
-        """Look at a child until it is gone; why it is gone."""
-        following = self._following(launch, child)
-        began, told, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()
+    def _watched(self, launch: Launched, child: processes.Child) -> decide.Gone:
+        """Watch a child until it is gone, and return how it ended."""
+        chosen = launch.how == "resume" or traits_of(agent_of(launch.agent)).id_can_be_chosen
+        chosen = chosen and not self.kept.options.screen
+        native = launch.native if chosen else self._heard(launch, child).native
+        following = Following(
+            self.workspace, launch.agent, native, began=launch.began, known=frozenset(launch.known)
+        )
+        began, reported, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()
         self._before = self.kept.tally
         while True:
             code = child.exit_code()
@@ -228,55 +203,52 @@ class Supervisor:
                     following.native = following.native or heard.native
                     following.hear(heard.retrying)
             self._spend(launch, look)
-            seen = Living(
+            seen = decide.Living(
                 silent_seconds=now - max(changed, following.changed), in_call=look.in_call, share=look.share,
                 trouble=look.trouble,
                 troubled_seconds=now - following.troubled if following.troubled else 0.0,
                 asked_to_stop=self._asked_to_stop or bool(self.workspace.pause_file.in_force()),
             )  # fmt: skip
-            action = while_living(self.policy, self.kept.tally, seen)
-            if isinstance(action, End):
+            action = decide.while_living(self.policy, self.kept.tally, seen)
+            if isinstance(action, decide.End):
                 child.end()
                 look = following.look(now=True)
-                retry = (
-                    _asked_to_wait(look.fault, self._heard(launch, child)) if action.cause == "rate" else 0.0
-                )
+                heard = self._heard(launch, child)
+                retry = _asked_to_wait(look.fault, heard) if action.cause == "rate" else 0.0
                 return self._gone(launch, look, action.cause, action.why, retry)
-            if now - told > TELL_SECONDS:
-                told = now
+            if now - reported > TELL_SECONDS:
+                reported = now
                 self._say("working", launch, look.last_said, now - began, look)
             time.sleep(TICK_SECONDS)
 
-    def _following(self, launch: Launched, child: Child) -> Following:
-        chosen = launch.how == "resume" or traits_of(agent_of(launch.agent)).id_can_be_chosen
-        native = (
-            launch.native if chosen and not self.kept.options.screen else self._heard(launch, child).native
-        )
-        return Following(
-            self.workspace, launch.agent, native, began=launch.began, known=frozenset(launch.known)
-        )  # fmt: skip
-
-    def _ended(self, launch: Launched, child: Child, following: Following, code: int) -> Gone:
+    def _ended(
+        self, launch: Launched, child: processes.Child, following: Following, code: int
+    ) -> decide.Gone:
         heard = self._heard(launch, child)
         following.native = following.native or heard.native
         look = following.look(now=True)
         fault = heard.fault or ("" if code == 0 else look.fault)
-        trouble = trouble_of(fault, heard.status) if fault else look.trouble
+        trouble = decide.trouble_of(fault, heard.status) if fault else look.trouble
         if heard.cost:
-            look = msgspec.structs.replace(look, cost=heard.cost)
+            look = replace(look, cost=heard.cost)
         if trouble:
             retry = _asked_to_wait(fault or look.fault, heard) if trouble == "rate" else 0.0
             return self._gone(launch, look, trouble, fault or look.fault, retry)
-        ended_well = code == 0 or (code == UNKNOWN_EXIT and look.ended and not look.in_call)
+        ended_well = code == 0 or (code == processes.UNKNOWN_EXIT and look.ended and not look.in_call)
         if ended_well and not heard.fault:
             return self._gone(launch, look, "done", "")
-        how = f"killed by signal {-code}" if code < 0 else f"exit {code}" if code < UNKNOWN_EXIT else "killed"
+        how = (
+            f"killed by signal {-code}"
+            if code < 0
+            else f"exit {code}"
+            if code < processes.UNKNOWN_EXIT
+            else "killed"
+        )
         return self._gone(launch, look, "crashed", f"{how}: {fault[:200]}" if fault else how)
 
     def _gone(
         self, launch: Launched, look: Look, cause: str, detail: str, retry_seconds: float = 0.0
-    ) -> Gone:
-        """Take in what it left, and say so."""
+    ) -> decide.Gone:
         heard_native = look.native or (launch.native if launch.how == "resume" else "")
         seconds = time.time() - launch.began
         self._spend(launch, look)
@@ -285,120 +257,93 @@ class Supervisor:
         progressed = look.calls > launch.calls
         tally = self.kept.tally
         fruitless = 0 if progressed or cause in ("paused", "rate", "full") else tally.fruitless + 1
-        fruitless = (
-            tally.fruitless if cause == "done" else fruitless
-        )  # the gate decides what a "done" is worth
+        if cause == "done":  # the gate decides whether that is so
+            fruitless = tally.fruitless
         waits = tally.waits if cause == "rate" else 0
         out = (*tally.out, launch.agent) if cause == "auth" else tally.out
-        self.kept = msgspec.structs.replace(
-            self.kept, tally=msgspec.structs.replace(tally, fruitless=fruitless, waits=waits, out=out)
-        )
-        ended = msgspec.structs.replace(
+        self._count(fruitless=fruitless, waits=waits, out=out)
+        ended = replace(
             launch, native=heard_native, ended=cause, seconds=seconds, detail=detail, calls=look.calls,
             tokens=look.tokens, cost=look.cost,
         )  # fmt: skip
         self._keep(ended)
         self._output(launch.mark).unlink(missing_ok=True)
-        words = {"done": "says it is done", "full": f"{detail}: handed over"}.get(
-            cause, f"{cause} ({detail})"
-        )
+        named = {"done": "says it is done", "full": f"{detail}: handed over"}
+        words = named.get(cause, f"{cause} ({detail})")
         self._say("ended", ended, f"{words} after {_span(seconds)}", seconds, look)
         for one in self._left:
             self._say("left behind", ended, f"pid {one.pid} still runs: {one.command[:120]}")
-        return msgspec.convert(
-            {
-                "agent": launch.agent, "cause": cause, "native": heard_native if look.path else "",
-                "share": look.share, "filled": look.filled, "progressed": progressed,
-                "resumed": launch.how == "resume", "retry_seconds": retry_seconds, "detail": detail,
-            },
-            Gone,
+        return decide.Gone(
+            launch.agent, cast(decide.Cause, cause), native=heard_native if look.path else "",
+            share=look.share, filled=look.filled, progressed=progressed, resumed=launch.how == "resume",
+            retry_seconds=retry_seconds, detail=detail,
         )  # fmt: skip
 
-    # -- what comes next -----------------------------------------------------------------------
-
-    def _next(self, gone: Gone) -> Launch | Stop:
-        action = once_gone(self.policy, self.kept.tally, gone)
-        if isinstance(action, Prove):
+    def _next(self, gone: decide.Gone) -> decide.Launch | decide.Stop:
+        action = decide.once_gone(self.policy, self.kept.tally, gone)
+        if isinstance(action, decide.Prove):
             proven = self._proven(gone)  # which counts runs without progress
-            action = once_gone(self.policy, self.kept.tally, proven)
-            assert not isinstance(action, Prove)
-        if isinstance(action, Launch) and action.agent != gone.agent:
+            action = decide.once_gone(self.policy, self.kept.tally, proven)
+            assert not isinstance(action, decide.Prove)
+        if isinstance(action, decide.Launch) and action.agent != gone.agent:
             self._hand_over(action)
         return action
 
-    def _proven(self, gone: Gone) -> Gone:
-        """Whether a "done" is one: checks are run, the plan is looked at."""
+    def _proven(self, gone: decide.Gone) -> decide.Gone:
+        """Whether a "done" is true: the checks are run and the plan is looked at."""
         features = Features(self.session)
         state = self.session.state
         if state.features:
-            self._say(
-                "proving",
-                self.kept.launches[-1],
-                f"running the checks of {count(len(state.features), 'feature')}",
-            )
+            checks = f"running the checks of {count(len(state.features), 'feature')}"
+            self._say("proving", self.kept.launches[-1], checks)
             with suppress(SegueError):
                 verify(features)
         gate, status = features.gate(), session_status(self.session)
         left = [*status.active, *status.next]
         if gate.ok and (not left or state.features):
-            proven = (
-                f"{gate.counts.passing} of {gate.counts.total} proven"
-                if state.features
-                else "nothing to prove"
-            )
+            proven = f"{gate.counts.passing} of {gate.counts.total} proven"
             checked = bool(state.features)
-            return msgspec.structs.replace(gone, proven=True, checked=checked, detail=proven)
+            return replace(
+                gone, proven=True, checked=checked, detail=proven if checked else "nothing to prove"
+            )
         covered = dict(features.covered(self.session.state)) if state.features else {}
         unproven = len(gate.unproven) + len(left)
         moved = unproven != self._unproven or covered != self._covered
-        tally = self.kept.tally
-        fruitless = 0 if moved else tally.fruitless + 1
-        self.kept = msgspec.structs.replace(
-            self.kept, tally=msgspec.structs.replace(tally, fruitless=fruitless)
-        )
+        self._count(fruitless=0 if moved else self.kept.tally.fruitless + 1)
         self._unproven, self._covered = unproven, covered
         why = gate.text if not gate.ok else "left of the plan: " + ", ".join(left[:8])
-        return msgspec.structs.replace(gone, proven=False, why_not=why)
+        return replace(gone, proven=False, why_not=why)
 
-    def _hand_over(self, action: Launch) -> None:
+    def _hand_over(self, action: decide.Launch) -> None:
         with suppress(SegueError):
             self.session.apply(do.Hand(action.agent, action.why))
-        self.kept = msgspec.structs.replace(
-            self.kept, tally=msgspec.structs.replace(self.kept.tally, fruitless=0, waits=0)
-        )
+        self._count(fruitless=0, waits=0)
 
-    def _wait(self, action: Launch) -> None:
+    def _wait(self, action: decide.Launch) -> None:
         if not action.wait_seconds:
             return
         launch = self.kept.launches[-1]
         text = f"{action.why}: waiting {_span(action.wait_seconds)}"
-        self._keep_waiting(Waiting(action.agent, action.how, action.why, time.time() + action.wait_seconds))
-        self._say("waiting", launch, text, action.wait_seconds)
-        until = time.monotonic() + action.wait_seconds
-        while time.monotonic() < until and not self._asked_to_stop:
-            time.sleep(min(TICK_SECONDS, max(0.0, until - time.monotonic())))
-        self._add(seconds=action.wait_seconds - max(0.0, until - time.monotonic()))
-        tally = msgspec.structs.replace(self.kept.tally, waits=self.kept.tally.waits + 1)
-        self.kept = msgspec.structs.replace(self.kept, tally=tally)
-
-    def _keep_waiting(self, waiting: Waiting) -> None:
-        """A limit outlives whoever waits for its end."""
-        self.kept = msgspec.structs.replace(self.kept, waiting=waiting)
+        until = time.time() + action.wait_seconds  # the limit may outlast this supervisor
+        waiting = decide.Waiting(action.agent, action.how, action.why, until)
+        self.kept = replace(self.kept, waiting=waiting)
         self._save()
+        self._say("waiting", launch, text, action.wait_seconds)
+        over = time.monotonic() + action.wait_seconds
+        while time.monotonic() < over and not self._asked_to_stop:
+            time.sleep(min(TICK_SECONDS, max(0.0, over - time.monotonic())))
+        waited, tally = action.wait_seconds - max(0.0, over - time.monotonic()), self.kept.tally
+        self._count(seconds=tally.seconds + waited, waits=tally.waits + 1)
 
-    def _finish(self, stop: Stop) -> RunFinished:
+    def _finish(self, stop: decide.Stop) -> RunFinished:
         tally = self.kept.tally
-        self.kept = msgspec.structs.replace(
-            self.kept, outcome=stop.outcome if stop.outcome != "paused" else "", why=stop.why
-        )
+        self.kept = replace(self.kept, outcome=stop.outcome if stop.outcome != "paused" else "", why=stop.why)
         with suppress(SegueError):
             self._save()
             if stop.outcome == "done":
                 complete_session(self.session, f"segue run: {stop.why}")
             elif self.session.state.status == "active":
-                cause = (
-                    "budget" if stop.outcome == "budget" else "user" if stop.outcome == "paused" else "error"
-                )
+                cause = {"budget": "budget", "paused": "user"}.get(stop.outcome, "error")
                 interrupt(self.session, cause, f"segue run: {stop.outcome}: {stop.why}")
         proven = bool(self.session.state.features) and stop.outcome == "done"
         if self.kept.launches:
@@ -408,9 +353,7 @@ class Supervisor:
             tally.cost, proven,
         )  # fmt: skip
 
-    # -- small things --------------------------------------------------------------------------
-
-    def _prompt(self, action: Launch) -> str:
+    def _prompt(self, action: decide.Launch) -> str:
         if not self.kept.launches:
             return first_prompt(self.workspace, self.session)
         if action.how == "resume":
@@ -418,70 +361,57 @@ class Supervisor:
         return next_prompt(self.workspace, self.session, action.why, self._left)
 
     def _take_in(self, launch: Launched, look: Look) -> None:
-        """Digest, copy and manifest of what it left; none of it is worth losing the work for."""
-        from pathlib import Path
-
-        from ..resume.prepare import prepare
-
+        """Sync the run and write the manifest; a failure of either must not stop the work."""
         with suppress(SegueError, OSError):
             if look.path and agent_of(launch.agent).form != "database":
                 sync(self.workspace, shares=True, paths=[Path(look.path)], session=self.session.id)
             elif look.path:
                 sync(self.workspace, shares=True, agent=launch.agent, session=self.session.id)
             prepare(
-                self.workspace,
-                self.session,
-                reason=window_pressure.BEFORE_EXIT,
-                transcript=look.path or None,
-                run=look.native,
-                agent=launch.agent,
-            )
+                self.workspace, self.session, reason=window_pressure.BEFORE_EXIT, agent=launch.agent,
+                transcript=look.path or None, run=look.native,
+            )  # fmt: skip
 
-    def _orphans(self, launch: Launched) -> list[LeftoverProcess]:
-        """What a dead agent left running. Its own program, without a launcher, is ended: two would write."""
+    def _orphans(self, launch: Launched) -> list[processes.LeftoverProcess]:
+        """What a dead agent left running. The agent's own program is killed, because two would write to one
+        conversation."""
         command, left = launcher_of(launch.agent).command, []
-        for one in leftover_processes(launch.mark):
+        for one in processes.leftover_processes(launch.mark):
             program = one.command.split(" ")[0].rpartition("/")[2]
             if program == command or f"/{command}.js" in one.command.split(" -")[0]:
-                kill(one.pid)
+                processes.kill(one.pid)
             else:
                 left.append(one)
         if left:
-            told = "; ".join(f"pid {one.pid}: {one.command[:100]}" for one in left[:5])
+            names = "; ".join(f"pid {one.pid}: {one.command[:100]}" for one in left[:5])
             with suppress(SegueError):
-                self.session.apply(do.Note(f"run {launch.number} left processes running: {told}"))
+                self.session.apply(do.Note(f"run {launch.number} left processes running: {names}"))
         return left
 
-    def _known(self, agent: str) -> tuple[str, ...]:
-        return tuple(sorted(known_runs(self.workspace, agent)))[-200:]
-
-    def _heard(self, launch: Launched, child: Child) -> AgentOutput:
+    def _heard(self, launch: Launched, child: processes.Child) -> AgentOutput:
         return launcher_of(launch.agent).parse_output(child.tail())
 
     def _output(self, mark: str) -> Path:
         return self.workspace.home.path / "launches" / f"{mark}.out"
 
     def _spend(self, launch: Launched, look: Look) -> None:
-        """What this run has cost so far, on top of those before it; a conversation that goes on counts
-        once."""
+        """Add what this run has cost so far; a conversation that is continued counts once."""
         before = self._before
         earlier = next((one for one in reversed(self.kept.launches[:-1]) if one.native == look.native), None)
         tokens = look.tokens - (earlier.tokens if earlier and look.native else 0)
         cost = look.cost - (earlier.cost if earlier and look.native else 0.0)
-        tally = msgspec.structs.replace(
+        tally = replace(
             before, seconds=before.seconds + time.time() - launch.began,
             tokens=before.tokens + max(0, tokens), cost=before.cost + max(0.0, cost),
         )  # fmt: skip
-        self.kept = msgspec.structs.replace(self.kept, tally=tally)
+        self.kept = replace(self.kept, tally=tally)
 
-    def _add(self, *, seconds: float = 0.0, runs: int = 0) -> None:
-        tally = self.kept.tally
-        tally = msgspec.structs.replace(tally, seconds=tally.seconds + seconds, runs=tally.runs + runs)
-        self.kept = msgspec.structs.replace(self.kept, tally=tally)
+    def _count(self, **changes: Any) -> None:
+        self.kept = replace(self.kept, tally=replace(self.kept.tally, **changes))
 
     def _keep(self, launch: Launched, *, runs: int = 0) -> None:
-        self._add(runs=runs)
-        self.kept = msgspec.structs.replace(self.kept.with_launch(launch), waiting=None)
+        self._count(runs=self.kept.tally.runs + runs)
+        self.kept = replace(self.kept.with_launch(launch), waiting=None)
         self._save()
 
     def _save(self) -> None:
@@ -506,7 +436,8 @@ def _span(seconds: float) -> str:
 
 
 def _asked_to_wait(fault: str, heard: AgentOutput) -> float:
-    """How many seconds a limited agent asks to wait, as its records or its words say; 0 where they do not."""
+    """How many seconds a rate-limited agent asks to wait, according to its records or its text; 0 if they do
+    not say."""
     if heard.resets_at > time.time():
         return heard.resets_at - time.time()
     return heard.retry_seconds or told_wait(fault, datetime.now().astimezone(), _zone)

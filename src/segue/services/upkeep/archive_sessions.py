@@ -11,42 +11,26 @@ import builtins
 import errno
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ... import errors
 from ..._failpoints import trip
-from ...core.base.values import Value
+from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
+from ...effects.clock import moment
 from ...effects.files.atomic import sync_folder, write_whole
-from ...errors import (
-    AccessError,
-    BadImport,
-    ConflictError,
-    DamagedError,
-    RefusedError,
-    SegueError,
-    SessionHeld,
-    StaleVersion,
-    StoreFull,
-    StoreUnavailable,
-    UnknownSession,
-    UsageError,
-)
 from ...stores.base import Append
 from ..handoff.export import Parcel, deliver, named_pieces, pack, unpack
 from ..runs.shared_copies import archived_with
 from ..sessions.holds import Hold, hold_stream, new_run
 from ..sessions.repository import fold_all, stream_of
 from ..workspace.session_handle import SessionHandle
+from ..workspace.workspace import Workspace
 
-if TYPE_CHECKING:
-    from ..workspace.workspace import Workspace
-
-Progress = Callable[[int, int, str], None]
 Cards = list[Card]
 _HOLDER = "segue cleanup"
 
@@ -58,7 +42,6 @@ class Archived(Value):
     goal: str
     path: Path
     size: int
-    """Bytes of the file."""
     events: int
     archived_at: str
     damage: str = ""
@@ -75,35 +58,28 @@ class Cleanup:
         """Sessions that were completed or abandoned longer ago than the settings say."""
         age_days = self._workspace.settings.number("cleanup_days") if days is None else days
         if age_days < 0:
-            raise UsageError(f"{age_days:g} days are no age", hint="0 means all sessions that are over")
-        before = _text(datetime.now(UTC) - timedelta(days=age_days))
-        over = ("completed", "abandoned")
-        return [
-            card
-            for card in self._workspace.repository.cards()
-            if card.status in over and "" < card.ended < before
-        ]
+            hint = "0 means all sessions that are over"
+            raise errors.UsageError(f"{age_days:g} days are no age", hint=hint)
+        before = moment(-86_400 * age_days)
+        cards, over = self._workspace.repository.cards(), ("completed", "abandoned")
+        return [card for card in cards if card.status in over and "" < card.ended < before]
 
     def run(self, days: float | None = None, progress: Progress | None = None) -> builtins.list[Archived]:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
         what stands in the way of another is raised when all the rest is archived."""
         self._workspace.pause_file.check()
         if self._workspace.home.shared_store:
-            raise RefusedError(
-                "sessions of a shared store are not archived on one machine",
-                hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",
-            )
+            hint = "`segue export ID -o FILE` keeps a copy here; --list and --restore work as always"
+            raise errors.RefusedError("sessions of a shared store are not archived on one machine", hint=hint)
         cards = self.candidates(days)
         archived: builtins.list[Archived] = []
-        faults: builtins.list[SegueError] = []
-        for done, card in enumerate(cards):
-            if progress:
-                progress(done, len(cards), card.id)
+        faults: builtins.list[errors.SegueError] = []
+        for card in counted(cards, progress, lambda card: card.id):
             try:
                 archived.append(self._archive(card.id))
-            except (SessionHeld, StaleVersion):
+            except (errors.SessionHeld, errors.StaleVersion):
                 continue
-            except (ConflictError, DamagedError) as fault:
+            except (errors.ConflictError, errors.DamagedError) as fault:
                 faults.append(fault)
         if progress and cards:
             progress(len(cards), len(cards), "")
@@ -120,9 +96,8 @@ class Cleanup:
         self._workspace.pause_file.check()
         path = self._workspace.home.archived(id)
         if not path.is_file():
-            raise UnknownSession(
-                f"no session {id!r} is archived", hint="`segue cleanup --list` names those that are"
-            )
+            hint = "`segue cleanup --list` names those that are"
+            raise errors.UnknownSession(f"no session {id!r} is archived", hint=hint)
         with self._held(id) as hold, _file_faults(path):
             session = deliver(self._workspace, _read(path))
             trip("cleanup.after_restore")
@@ -130,8 +105,6 @@ class Cleanup:
             sync_folder(path.parent)
             hold.release()
         return session
-
-    # -- one session ---------------------------------------------------------------------------
 
     @contextmanager
     def _held(self, id: str) -> Iterator[Hold]:
@@ -152,7 +125,7 @@ class Cleanup:
             self._write(path, unpack(body), body)
             parcel = _read(path)
             if parcel.head != events[-1].hash:
-                raise DamagedError("the archive", str(path), "it does not hold what was written")
+                raise errors.DamagedError("the archive", str(path), "it does not hold what was written")
             trip("cleanup.after_archive")
             self._drop(parcel, ledger)
             trip("cleanup.after_drop")
@@ -164,17 +137,15 @@ class Cleanup:
         if path.exists():
             old = _read(path)
             if not _continues(parcel, old):
-                raise ConflictError(
-                    f"{path} holds another session {old.session}: nothing was overwritten",
-                    hint="move that file away, or restore it in another data folder",
-                )
+                told = f"{path} holds another session {old.session}: nothing was overwritten"
+                hint = "move that file away, or restore it in another data folder"
+                raise errors.ConflictError(told, hint=hint)
             if gzip.decompress(path.read_bytes()) == body:
                 return
         write_whole(path, gzip.compress(body, mtime=int(datetime.now(UTC).timestamp())))
 
     def _drop(self, parcel: Parcel, ledger: Append) -> None:
-        """Out of the store: the stream, its holds, pieces that no other session names, and the copies of
-        its runs' transcripts."""
+        """Drop the stream, its holds, pieces that no other session names, and copies of its transcripts."""
         journal, stream = self._workspace.store, stream_of(parcel.session)
         whole = Append(stream, parcel.events[-1].version)
         while True:
@@ -187,51 +158,45 @@ class Cleanup:
             try:
                 journal.drop(whole, ledger, *copies, pieces=[*own, *theirs], beside=beside)
                 return
-            except StaleVersion as stale:
+            except errors.StaleVersion as stale:
                 if stale.stream != "session/" and not stale.stream.startswith(PREFIX):
                     raise
 
 
 def _continues(parcel: Parcel, old: Parcel) -> bool:
-    """Whether a session holds everything that an archive of it holds."""
     count = len(old.events)
     same = len(parcel.events) >= count and parcel.events[count - 1].hash == old.head
     return same and old.pieces.keys() <= parcel.pieces.keys()
 
 
 def _read(path: Path) -> Parcel:
-    """The session in an archive, proven."""
     try:
         return unpack(gzip.decompress(path.read_bytes()))
-    except (gzip.BadGzipFile, EOFError, zlib.error, BadImport) as fault:
-        raise DamagedError("the archive", str(path), str(fault)) from fault
+    except (gzip.BadGzipFile, EOFError, zlib.error, errors.BadImport) as fault:
+        raise errors.DamagedError("the archive", str(path), str(fault)) from fault
 
 
 def _described(path: Path, parcel: Parcel | None = None) -> Archived:
     with path.open("rb") as file:
-        moment = datetime.fromtimestamp(int.from_bytes(file.read(8)[4:], "little"), UTC)
+        made = datetime.fromtimestamp(int.from_bytes(file.read(8)[4:], "little"), UTC)
+    archived_at = made.isoformat(timespec="microseconds").replace("+00:00", "Z")
     size, id = path.stat().st_size, path.name.removesuffix(".jsonl.gz")
     try:
         parcel = parcel or _read(path)
-    except DamagedError as fault:
-        return Archived(id, "", path, size, 0, _text(moment), fault.reason)
-    return Archived(id, fold_all(parcel.events).goal, path, size, len(parcel.events), _text(moment))
-
-
-def _text(moment: datetime) -> str:
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    except errors.DamagedError as fault:
+        return Archived(id, "", path, size, 0, archived_at, fault.reason)
+    return Archived(id, fold_all(parcel.events).goal, path, size, len(parcel.events), archived_at)
 
 
 @contextmanager
 def _file_faults(path: Path) -> Iterator[None]:
-    """Our error for one of the file system."""
     try:
         yield
     except OSError as fault:
+        told = f"cannot write {path}: {fault.strerror}"
         if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
-            raise AccessError(
-                f"cannot write {path}: {fault.strerror}", hint="mend the permissions of the data folder"
-            ) from fault
+            raise errors.AccessError(told, hint="mend the permissions of the data folder") from fault
         if fault.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoreFull(f"no space left for {path}", hint="free some space, then try again") from fault
-        raise StoreUnavailable(f"cannot write {path}: {fault.strerror}", hint="see `segue doctor`") from fault
+            hint = "free some space, then try again"
+            raise errors.StoreFull(f"no space left for {path}", hint=hint) from fault
+        raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault

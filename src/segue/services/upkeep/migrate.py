@@ -12,20 +12,21 @@ store that machines share; it is written anew under that name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from msgspec.structs import replace
 
 from ..._failpoints import trip
 from ...core import event_kinds as ev
-from ...core.base.values import Value
+from ...core.base.values import Progress, Value, counted
 from ...core.journal.event import Draft, Event
 from ...core.runs.shared_copies import PREFIX
 from ...effects.pause_file import PauseFile
 from ...errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ...settings import Settings
-from ...stores.base import Append, Memories, Runs, Store
+from ...stores.base import Append, Runs, Store
 from ...stores.memory_changes import MemoryChange
 from ..handoff.export import named_pieces
 from ..memories.service import search_words
@@ -35,7 +36,6 @@ from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import KINDS, check_kind, open_store, shown
 from ..workspace.working_tree import TRUST_STREAM, tree_stream
 
-Progress = Callable[[int, int, str], None]
 BATCH_EVENTS = 400
 BATCH_PIECES = 100
 BATCH_MEMORIES = 200
@@ -76,16 +76,16 @@ def migrate(
     for where in (source, target):
         check_kind(where)
     if is_remote(target):
-        raise RefusedError(
-            "a Segue server takes a store in where it keeps its own",
-            hint="run `segue migrate` there, with --to the store that the server uses",
-        )
+        hint = "run `segue migrate` there, with --to the store that the server uses"
+        raise RefusedError("a Segue server takes a store in where it keeps its own", hint=hint)
     timeout_ms = int(settings.number("busy_timeout_ms"))
     places = [home.for_store(where) for where in (source, target)]
     names = [place.shared_store or str(place.database) for place in places]
     if names[0] == names[1]:
         raise UsageError(f"source and target are the same store: {names[0]}", hint=KINDS)
-    _must_exist(places[0], source)
+    if not places[0].has_store():
+        text = shown(source) if source else str(places[0].database)
+        raise UsageError(f"there is no store at {text}", hint=f"give the one to copy with --from {KINDS}")
     there = open_store(places[0], source, busy_timeout_ms=timeout_ms, key=settings.text("api_key"))
     if dry_run and not places[1].has_store():
         from ...stores.memory.store import VolatileStore
@@ -93,23 +93,11 @@ def migrate(
         here: Store = VolatileStore()
     else:
         here = open_store(places[1], target, busy_timeout_ms=timeout_ms)
-    try:
-        move = _Move(there, here, dry_run, progress)
-        return move.all(names[0], names[1])
-    finally:
-        there.close()
-        here.close()
-
-
-def _must_exist(place: DataFolder, where: str) -> None:
-    if not place.has_store():
-        text = shown(where) if where else str(place.database)
-        raise UsageError(f"there is no store at {text}", hint=f"give the one to copy with --from {KINDS}")
+    with closing(there), closing(here):
+        return _Move(there, here, dry_run, progress).all(names[0], names[1])
 
 
 class _Move:
-    """One migration."""
-
     def __init__(self, source: Store, target: Store, dry_run: bool, progress: Progress | None) -> None:
         self.source, self.target = source, target
         self.dry_run = dry_run
@@ -121,22 +109,18 @@ class _Move:
     def all(self, source: str, target: str) -> Migrated:
         heads = self.source.streams()
         owns = _owned(self.source, self.source.machine, self.target.machine)
-        for done, (stream, version) in enumerate(heads):
-            self.progress(done, len(heads), stream)
+        for stream, version in counted(heads, self.progress, lambda head: head[0]):
             if stream in owns:
                 self._write_anew(stream, owns[stream])
             else:
                 self._copy(stream, version)
-        runs = self._runs(_port(self.source, "runs"), _port(self.target, "runs"))
-        memories = self._memories(_port(self.source, "memories"), _port(self.target, "memories"))
+        runs, memories = self._runs(self.source.runs, self.target.runs), self._memories()
         sessions = [name for name, _ in heads if name.startswith("session/")]
         verified, behind = (0, []) if self.dry_run else self._verify(sessions)
         return Migrated(
             source, target, len(sessions), self.events, self.events_there, self.pieces, runs, memories,
             verified, self.conflicts, self.kept, behind,
         )  # fmt: skip
-
-    # -- events --------------------------------------------------------------------------------
 
     def _copy(self, stream: str, version: int) -> None:
         """One stream, behind what the target has of it."""
@@ -156,7 +140,7 @@ class _Move:
                 self._copy_pieces(piece_addresses(batch))
             if not self.dry_run:
                 try:
-                    _copy_in(self.target, stream, after, batch)
+                    _upkeep_of(self.target).copy_in(self.target, stream, after, batch)
                 except StaleVersion:  # another migration, or somebody who writes there already
                     self._differs(stream)
                     return
@@ -165,9 +149,8 @@ class _Move:
             after = batch[-1].version
 
     def _differs(self, stream: str) -> None:
-        (self.conflicts if stream.startswith("session/") else self.kept).append(
-            stream.removeprefix("session/")
-        )
+        left = self.conflicts if stream.startswith("session/") else self.kept
+        left.append(stream.removeprefix("session/"))
 
     def _whole_commits(self, stream: str, after: int) -> list[Event]:
         """The next events, up to the end of a commit; of one that a recovery tore, what there is."""
@@ -187,11 +170,10 @@ class _Move:
             there = self.target.pieces(wanted)
             found = self.source.pieces(address for address in wanted if address not in there)
             if found and not self.dry_run:
-                _copy_pieces(self.target, found)
+                _upkeep_of(self.target).copy_pieces(self.target, found)
             self.pieces += len(found)
 
     def _write_anew(self, stream: str, own: str) -> None:
-        """A stream of this machine, under its name in the target."""
         events, there = self.source.read(stream), self.target.read(own)
         if [_said(e) for e in there] != [_said(e) for e in events[: len(there)]]:
             self.kept.append(own)
@@ -202,29 +184,22 @@ class _Move:
             self.target.append(Append(own, len(there), rest))
         self.events += len(rest)
 
-    # -- beside the journal --------------------------------------------------------------------
-
-    def _runs(self, source: Runs | None, target: Runs | None) -> int:
-        if source is None or target is None:
-            return 0
-        rows = source.rows()
+    def _runs(self, source: Runs, target: Runs) -> int:
+        keys = [row.key for row in source.rows()]
         waiting, count = [], 0
-        for done, listed in enumerate(rows):
-            self.progress(done, len(rows), "runs")
-            row = source.get(listed.key)
-            if row is not None and target.get(listed.key) != row:
+        for key in counted(keys, self.progress, lambda _: "runs"):
+            row = source.get(key)
+            if row is not None and target.get(key) != row:
                 waiting.append(row)
                 count += 1
-            if waiting and (len(waiting) >= BATCH_RUNS or done == len(rows) - 1) and not self.dry_run:
-                target.put(waiting)
+            if waiting and (len(waiting) >= BATCH_RUNS or key == keys[-1]):
+                if not self.dry_run:
+                    target.put(waiting)
                 waiting = []
-        if waiting and not self.dry_run:
-            target.put(waiting)
         return count
 
-    def _memories(self, source: Memories | None, target: Memories | None) -> int:
-        if source is None or target is None:
-            return 0
+    def _memories(self) -> int:
+        source, target = self.source.memories, self.target.memories
         there = {kept.memory.id for kept in target.everything()}
         count, after = 0, 0
         while found := source.carried(after, BATCH_MEMORIES):
@@ -240,13 +215,10 @@ class _Move:
             trip("migrate.after_memories")
         return count
 
-    # -- proof ---------------------------------------------------------------------------------
-
     def _verify(self, sessions: Sequence[str]) -> tuple[int, list[str]]:
         """How many sessions a refold of the target gives as the source has them; those that moved on."""
         verified, behind = 0, []
-        for done, stream in enumerate(sessions):
-            self.progress(done, len(sessions), f"proving {stream}")
+        for stream in counted(sessions, self.progress, lambda stream: f"proving {stream}"):
             session = stream.removeprefix("session/")
             if session in self.conflicts:
                 continue
@@ -262,9 +234,6 @@ class _Move:
             self.target.keep(made)
             verified += 1
         return verified, behind
-
-
-# -- what belongs to a machine ---------------------------------------------------------------------
 
 
 def _owned(source: Store, theirs: str, ours: str) -> dict[str, str]:
@@ -294,39 +263,15 @@ def _said(event: Event) -> tuple[Any, ...]:
     return event.kind, event.body, event.at, event.actor
 
 
-def _port(journal: Store, name: str) -> Any:
-    return getattr(journal, name, None)
-
-
-# -- writing as it is ------------------------------------------------------------------------------
-
-
-def _copy_in(target: Store, stream: str, after: int, events: Sequence[Event]) -> None:
-    from ...stores.sqlite import SqliteStore
+def _upkeep_of(target: Store) -> Any:
+    """The module that puts into a store what another one has, as it is."""
+    from ...stores.sqlite import SqliteStore, upkeep
 
     if isinstance(target, SqliteStore):
-        from ...stores.sqlite.upkeep import copy_in
+        return upkeep
+    from ...stores import postgres
+    from ...stores.postgres import upkeep as of_server
 
-        copy_in(target, stream, after, events)
-        return
-    from ...stores.postgres import PostgresStore
-    from ...stores.postgres.upkeep import copy_in as copy_to_server
-
-    if not isinstance(target, PostgresStore):
+    if not isinstance(target, postgres.PostgresStore):
         raise UsageError("this kind of store cannot be migrated to", hint=KINDS)
-    copy_to_server(target, stream, after, events)
-
-
-def _copy_pieces(target: Store, pieces: Mapping[str, bytes]) -> None:
-    from ...stores.sqlite import SqliteStore
-
-    if isinstance(target, SqliteStore):
-        from ...stores.sqlite.upkeep import copy_pieces
-
-        copy_pieces(target, pieces)
-        return
-    from ...stores.postgres import PostgresStore
-    from ...stores.postgres.upkeep import copy_pieces as copy_to_server
-
-    assert isinstance(target, PostgresStore)
-    copy_to_server(target, pieces)
+    return of_server

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ...agents import agent as agent_of
-from ...core.base.values import Value
+from ...core.base.values import Progress, Value, counted
 from ...core.runs.digest import encode
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, SegueError
 from ...stores.base import Journal, RunRow
 from ..runs import cursor
-from ..runs.discovery import RunFinder, found_of, read_blocks
+from ..runs.discovery import found_of, read_blocks
 from ..runs.observed import runs_of
 from ..runs.read_transcript import Reading, read
 from ..runs.run import facts_of, row_of
 from ..sessions.repository import fold_all, snapshot_of, stream_of
 from ..workspace.workspace import Workspace
-
-Progress = Callable[[int, int, str], None]
 
 
 class Rebuilt(Value):
@@ -42,10 +40,9 @@ def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | N
         workspace.pause_file.check()
     heads = workspace.store.streams("session/")
     same, missing, different = 0, 0, []
-    for done, (stream, _) in enumerate(heads):
-        session = stream.removeprefix("session/")
-        if progress:
-            progress(done, len(heads), session)
+    sessions = [stream.removeprefix("session/") for stream, _ in heads]
+    for session in counted(sessions, progress):
+        stream = stream_of(session)
         kept = workspace.store.snapshots([stream]).get(stream)
         events = workspace.store.read(stream)
         if kept is None:
@@ -59,22 +56,19 @@ def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | N
             workspace.repository.forget(session)
             after = workspace.store.snapshots([stream]).get(stream)
             if after is None or after.version != len(events):
-                raise DamagedError("a snapshot", stream_of(session), "it was not replaced")
+                raise DamagedError("a snapshot", stream, "it was not replaced")
     runs, other = _rebuild_runs(workspace, check, progress)
     return Rebuilt(len(heads), same, different, missing, runs, other)
 
 
 def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
     """Read every run from its start; one that cannot be read as it was is left as it is."""
-    finder = runs_of(workspace).finder()
     rows = runs_of(workspace).runs.rows()
     read, different = 0, []
-    for done, listed in enumerate(rows):
-        if progress:
-            progress(done, len(rows), listed.native)
+    for listed in counted(rows, progress, lambda row: row.native):
         row = runs_of(workspace).runs.get(listed.key)
         kept = cursor.unpacked(row.reading) if row is not None else None
-        anew = _read_anew(workspace, finder, listed, kept)
+        anew = _read_anew(workspace, listed, kept)
         if row is None or anew is None:
             continue
         read += 1
@@ -88,13 +82,11 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
     return read, different
 
 
-def _read_anew(
-    workspace: Workspace, finder: RunFinder, row: RunRow, kept: cursor.StoredReading | None
-) -> Reading | None:
+def _read_anew(workspace: Workspace, row: RunRow, kept: cursor.StoredReading | None) -> Reading | None:
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)
     copy = runs_of(workspace).archive.find(row.key)
-    try:
+    with suppress(SegueError):
         if copy is not None and (kept is None or copy.about.offset == kept.offset):
             blocks = runs_of(workspace).archive.read(row.key)
             reading = read_blocks(blocks, found, agent)
@@ -103,8 +95,13 @@ def _read_anew(
         clean = redact_bytes if workspace.settings["redact"] else None
         reading = read(Path(row.path), agent, row.native, clean)
         return reading if kept is None or reading.offset == kept.offset else None
-    except SegueError:
-        return None
+    return None
+
+
+def tally(journal: Journal) -> tuple[int, int]:
+    """How many sessions and events a store has."""
+    heads = journal.streams()
+    return sum(name.startswith("session/") for name, _ in heads), sum(version for _, version in heads)
 
 
 def stale_snapshots(journal: Journal, *, mend: bool = False) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ...core import event_kinds as ev
 from ...core.base import canonical
-from ...core.base.values import Value
+from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.fold import fold
 from ...core.sessions.state import SessionState
@@ -43,8 +43,6 @@ from ..workspace.workspace import Workspace
 
 SCRUBBED = "[scrubbed]"
 LENGTH_MIN = 4
-_RETRIES = 5
-Progress = Callable[[int, int, str], None]
 
 
 class Scrubbed(Value):
@@ -62,7 +60,6 @@ class Scrubbed(Value):
     originals: list[str] = []
     """Transcripts of agents that hold it: not ours to change."""
     memories: int = 0
-    """Memories that held it."""
     beyond: list[str] = []
     """Where it may be that is not ours to reach: of a server."""
 
@@ -79,16 +76,13 @@ def scrub(
     runs = scrub_runs(runs_of(workspace).runs, text, dry_run)
     memories = scrub_memories(memories_of(workspace).store, text, dry_run)
     found_any = bool(events or pieces or runs or memories)
-    if not dry_run:
-        _compact(workspace, found_any)
     workspace.forget()
     if not dry_run:
+        _compact(workspace, found_any)
         workspace.forget_last_seen()
     files = [path for path in _files(workspace) if path.is_file()]
     hit: list[str] = []
-    for done, path in enumerate(files):
-        if progress:
-            progress(done, len(files), path.name)
+    for path in counted(files, progress, lambda path: path.name):
         whole_backup = path.parent == workspace.home.backups and path.name.startswith("segue-")
         scrubbed = _scrub_backup if whole_backup else _scrub_file
         if scrubbed(path, text, workspace.repository.actor, dry_run):
@@ -103,7 +97,6 @@ def scrub(
 
 
 def _compact(workspace: Workspace, found_any: bool) -> None:
-    """What was erased is gone from the store's own files, too."""
     if isinstance(workspace.store, SqliteStore):
         compact(workspace.store.database)
     elif workspace.home.shared_store and found_any:
@@ -125,9 +118,6 @@ def _stays(journal: Journal, text: str) -> list[str]:
     return sorted(found)
 
 
-# -- a journal -------------------------------------------------------------------------------------
-
-
 def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
     """Erase a text from one journal: (events rewritten, pieces masked, sessions touched)."""
     rewrites: list[Rewrite] = []
@@ -136,11 +126,7 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
     copies = 0
     for stream, version in journal.streams():
         events = journal.read(stream)
-        mine = [
-            Rewrite(stream, event.version, body)
-            for event in events
-            if (body := _without(event, text)) != event.body
-        ]
+        mine = [Rewrite(stream, e.version, body) for e in events if (body := _without(e, text)) != e.body]
         if stream.startswith("session/"):
             pieces.update(_pieces_with(journal, events, text))
         elif stream.startswith(PREFIX):
@@ -152,17 +138,12 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
             appends.append(Append(stream, version, [ev.draft(record, at=now(), actor=actor)]))
     if not dry_run and (rewrites or pieces):
         journal.erase(rewrites, pieces, *appends)
-    sessions = sorted(
-        {r.stream.removeprefix("session/") for r in rewrites if r.stream.startswith("session/")}
-    )
+    names = {rewrite.stream for rewrite in rewrites}
+    sessions = sorted(name.removeprefix("session/") for name in names if name.startswith("session/"))
     return len(rewrites), len(pieces) + copies, sessions
 
 
-_FIELDS = frozenset(field for body in ev.BODIES.values() for field in body.__struct_fields__) | frozenset(
-    SessionState.__struct_fields__
-)
-
-
+_FIELDS = set(SessionState.__struct_fields__).union(*(one.__struct_fields__ for one in ev.BODIES.values()))
 _NAMING = {ev.Created.KIND: "id", ev.TreeCurrent.KIND: "session"}
 """Fields that name a session: without them it could not be found."""
 
@@ -190,9 +171,8 @@ def _replace(value: Any, text: str) -> Any:
     if isinstance(value, list):
         return [_replace(child, text) for child in value]
     if isinstance(value, dict):
-        return {
-            k if k in _FIELDS else k.replace(text, _mask(text)): _replace(v, text) for k, v in value.items()
-        }
+        names = {name: name if name in _FIELDS else name.replace(text, _mask(text)) for name in value}
+        return {names[name]: _replace(child, text) for name, child in value.items()}
     return value
 
 
@@ -227,9 +207,6 @@ def _mask_pieces(
         at += len(body)
 
 
-# -- runs ------------------------------------------------------------------------------------------
-
-
 def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     """Erase a text from what is kept of runs; the keys of those that held it. Names stay."""
     changed: list[RunRow] = []
@@ -249,29 +226,27 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     return {row.key for row in changed}
 
 
-def scrub_memories(memories: Memories, text: str, dry_run: bool) -> int:
+def scrub_memories(memories: Memories, text: str, dry_run: bool, retries: int = 4) -> int:
     """Erase a text from memories, their votes and their trail; how many held it."""
     from .recover.from_memories import scrubbed
 
-    for attempt in range(_RETRIES):
-        all_kept, beside = [], set()
-        for one in _carried(memories):
-            all_kept.append(one.kept)
-            said = [vote.context for vote in one.votes] + [trace.reason for trace in one.trail]
-            if any(text in words for words in said):
-                beside.add(one.kept.memory.id)
-        changed = scrubbed(all_kept, lambda value: _replace(value, text))
-        if not dry_run:
-            try:
-                if changed:
-                    memories.write(MemoryChange(puts=changed))
-            except StaleVersion:  # somebody changed one meanwhile
-                if attempt < _RETRIES - 1:
-                    continue
+    all_kept, beside = [], set()
+    for one in _carried(memories):
+        all_kept.append(one.kept)
+        said = [vote.context for vote in one.votes] + [trace.reason for trace in one.trail]
+        if any(text in words for words in said):
+            beside.add(one.kept.memory.id)
+    changed = scrubbed(all_kept, lambda value: _replace(value, text))
+    if not dry_run:
+        try:
+            if changed:
+                memories.write(MemoryChange(puts=changed))
+        except StaleVersion:  # somebody changed one meanwhile
+            if not retries:
                 raise
-            memories.compact(text)
-        return len(beside | {kept.memory.id for kept in changed})
-    raise AssertionError("unreachable")
+            return scrub_memories(memories, text, dry_run, retries - 1)
+        memories.compact(text)
+    return len(beside | {kept.memory.id for kept in changed})
 
 
 def _carried(memories: Memories) -> Iterator[MemoryWithHistory]:
@@ -291,15 +266,10 @@ def mask_all(body: bytes, text: str) -> bytes:
 
 
 def _holds(path: str, text: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            body = file.read()
-    except OSError:
-        return False
-    return mask_all(body, text) != body
-
-
-# -- files -----------------------------------------------------------------------------------------
+    with contextlib.suppress(OSError):
+        body = Path(path).read_bytes()
+        return mask_all(body, text) != body
+    return False
 
 
 def _files(workspace: Workspace) -> list[Path]:
@@ -377,8 +347,7 @@ def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
     from ..handoff.export import append_missing, pack, unpack
 
     parcel, journal = unpack(data), VolatileStore()
-    append_missing(journal, parcel.session, parcel)
+    session = parcel.session
+    append_missing(journal, session, parcel)
     events, pieces, _ = scrub_journal(journal, text, actor, False)
-    return (
-        pack(parcel.session, journal.read(stream_of(parcel.session)), journal) if events or pieces else data
-    )
+    return pack(session, journal.read(stream_of(session)), journal) if events or pieces else data

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
 from ...effects.clock import now
@@ -20,9 +19,6 @@ from ...errors import RefusedError, SegueError, StoreUnavailable
 from ...settings import Settings
 from ...stores.base import Journal
 from ..workspace.data_folder import DataFolder, is_remote
-
-if TYPE_CHECKING:
-    from ...stores.sqlite import Database
 
 _CHECK_EVERY_WRITES = 64
 
@@ -45,7 +41,6 @@ class Backups:
         self._journal = journal
         self._settings = settings
         self._written = 0
-        self._total = 0
         self.on_write = True
         """Whether writes check if a backup is due. A server checks from time to time instead."""
 
@@ -61,7 +56,6 @@ class Backups:
 
     def written(self, count: int) -> None:
         """Count writes, and from time to time check whether a backup is due."""
-        self._total += count
         self._written += count
         if self._written >= _CHECK_EVERY_WRITES and self.on_write:
             self.if_due()
@@ -94,6 +88,7 @@ class Backups:
         """Make a backup now and delete the oldest beyond ``backup_keep``. Raises RefusedError for a shared
         store, and StoreUnavailable if the file cannot be written."""
         from ...stores.sqlite import SqliteStore
+        from ...stores.sqlite.upkeep import back_up
 
         if self._home.shared_store:
             how = "on the server" if is_remote(self._home.shared_store) else "with pg_dump"
@@ -107,25 +102,20 @@ class Backups:
             )
         self._pause_file.check()
         events = self._count()
+        stamp = now().replace("-", "").replace(":", "").partition(".")[0] + "Z"
+        target = self._home.backups / f"segue-{stamp}-{events:09d}.db"
         try:
-            return self._make(self._journal.database, events)
+            private_folder(self._home.backups)
+            back_up(self._journal.database, target)
+            for old in self.list()[max(1, int(self._settings["backup_keep"])) :]:
+                old.path.unlink(missing_ok=True)
+            sync_folder(self._home.backups)
+            return next(b for b in self.list() if b.path == target)
         except OSError as fault:
             raise StoreUnavailable(
                 f"the backup in {self._home.backups} failed: {fault.strerror}",
                 hint="check disk space and permissions, then run `segue backup`",
             ) from fault
-
-    def _make(self, database: Database, events: int) -> Backup:
-        from ...stores.sqlite.upkeep import back_up
-
-        private_folder(self._home.backups)
-        stamp = now().replace("-", "").replace(":", "").partition(".")[0] + "Z"
-        target = self._home.backups / f"segue-{stamp}-{events:09d}.db"
-        back_up(database, target)
-        for old in self.list()[max(1, int(self._settings["backup_keep"])) :]:
-            old.path.unlink(missing_ok=True)
-        sync_folder(self._home.backups)
-        return next(b for b in self.list() if b.path == target)
 
     def _count(self) -> int:
         return sum(version for _, version in self._journal.streams())

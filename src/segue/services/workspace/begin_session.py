@@ -1,8 +1,10 @@
-"""Beginning a session as a command does it: whether there was one, and which one stays active beside it."""
+"""Beginning a session for a command, which reports whether it existed and which other session stays
+active."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ...core.base.text import one_line
 from ...core.base.values import Value
@@ -16,7 +18,7 @@ PENDING = "pending"
 
 
 class Started(Value):
-    """A session that was begun, or one that was there and was taken up."""
+    """A session that was begun, or an existing one that was continued."""
 
     saved: Saved
     status: str
@@ -25,7 +27,7 @@ class Started(Value):
     """The session that was current here before and is still active."""
     existed: bool = False
     kept_goal: str = ""
-    """The goal of a session that existed, where another one was given."""
+    """The goal of an existing session, if a different one was given."""
 
     @property
     def is_pending(self) -> bool:
@@ -36,11 +38,11 @@ def begin_session(
     workspace: Workspace, goal: str, *, items: Iterable[str] = (), id: str = "", type: str = "",
     organization: str = "", project: str = "",
 ) -> Started:  # fmt: skip
-    """Begin a session, or take up the one of this id, and make it the current one here."""
+    """Begin a session, or continue the one with this id, and make it the current one here."""
     try:
         existed = bool(id) and workspace.repository.exists(id)
     except StoreUnavailable:
-        existed = False  # it cannot be asked; whether the beginning can wait is decided below
+        existed = False  # the store cannot be asked; whether the command may wait is decided below
     before = _active_here(workspace)
     session = start_session(
         workspace, goal, items=items, id=id, type=type, organization=organization, project=project
@@ -57,9 +59,7 @@ def begin_session(
 
 
 def _active_here(workspace: Workspace) -> str:
-    """The current session of the working tree, if it is active."""
-    try:
+    with suppress(SegueError):
         current = workspace.working_tree.tree().current
         return current if current and workspace.repository.state(current).status == "active" else ""
-    except SegueError:
-        return ""
+    return ""

@@ -10,8 +10,7 @@ from ...errors import AccessError, StoreUnavailable
 
 
 def is_remote(where: str) -> bool:
-    """Whether the address of a store is that of a Segue server. Every command asks, so nothing is
-    imported."""
+    """Whether an address is that of a Segue server. Every command asks, so nothing is imported."""
     return where[:8].lower().startswith(("https://", "http://"))
 
 
@@ -31,13 +30,26 @@ class DataFolder:
         if shared_store:  # such a file is never made: notes about the store are named after it
             store = path / "elsewhere" / f"{_hashed(shared_store)[:16]}.db"
         self.database = store or path / "segue.db"
-        """The file of the embedded store."""
         if not shared_store:
             protect_database(self.database)
+        self.transcripts = path / "archive" / "transcripts.db"
+        """The database that copies of transcripts are archived in."""
         protect_database(self.transcripts)
         self.backups = path / "backups"
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
+        self.emergency = path / "emergency"
+        self.archive = path / "archive" / "sessions"
+        self.evidence = path / "evidence"
+        self.manifests = path / "manifests"
+        self.scenes = path / "scenes"
+        """Scenes: what the working tree was like when sessions were left."""
+        self.handover = path / "handover"
+        """Checkpoints of handovers, one file for each working tree."""
+        self.handoff = path / "handoff"
+        """Restorations for the agents that sessions were offered to."""
+        self.damaged = path / "damaged"
+        """Where recoveries keep the damaged originals."""
 
     @property
     def swap_note(self) -> Path:
@@ -97,49 +109,6 @@ class DataFolder:
         """The cache of working trees and sessions of the shared store."""
         return self.database.with_suffix(".seen")
 
-    @property
-    def emergency(self) -> Path:
-        return self.path / "emergency"
-
-    @property
-    def archive(self) -> Path:
-        return self.path / "archive" / "sessions"
-
-    @property
-    def transcripts(self) -> Path:
-        """The database that copies of transcripts are archived in."""
-        return self.path / "archive" / "transcripts.db"
-
-    @property
-    def evidence(self) -> Path:
-        """Complete outputs of checks."""
-        return self.path / "evidence"
-
-    @property
-    def manifests(self) -> Path:
-        """Manifests that were prepared for the next run."""
-        return self.path / "manifests"
-
-    @property
-    def scenes(self) -> Path:
-        """Scenes: what the working tree was like when sessions were left."""
-        return self.path / "scenes"
-
-    @property
-    def handover(self) -> Path:
-        """Checkpoints of handovers, one file for each working tree."""
-        return self.path / "handover"
-
-    @property
-    def handoff(self) -> Path:
-        """Restorations for the agents that sessions were offered to."""
-        return self.path / "handoff"
-
-    @property
-    def damaged(self) -> Path:
-        """Where recoveries keep the damaged originals."""
-        return self.path / "damaged"
-
     def folder_for_original(self, at: str) -> Path:
         """Where a recovery at this time keeps the original; each store has folders of its own."""
         return self.damaged / (at.replace(":", "").replace(".", "-") + self._store_suffix)
@@ -161,8 +130,7 @@ class DataFolder:
         return self.archive / f"{clean_name(session)}.jsonl.gz"
 
     def make(self) -> None:
-        """Create the folder if it is missing, accessible to its owner only. Raises AccessError or
-        StoreUnavailable."""
+        """Create the folder, accessible to its owner only. Raises AccessError or StoreUnavailable."""
         try:
             private_folder(self.path)
         except OSError as fault:

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...core.base.values import Value
-from ...core.sessions import commands as do
-from ...core.sessions import snapshot
+from ...core.sessions import commands as do, snapshot
 from ...core.sessions.commands import Command, DecidedBatch, decide_all
 from ...core.sessions.offline import waiting_union
 from ...core.sessions.state import SessionState
@@ -33,8 +32,7 @@ _Cached = TypeVar("_Cached")
 
 
 class PendingRecord(Value):
-    """Commands that were declared together while the server could not be reached: the payload of a spool
-    record."""
+    """Commands declared together while the server could not be reached, as a spool record holds them."""
 
     session: str
     at: str
@@ -74,14 +72,12 @@ class LastSeenSession(Value):
     """As last seen, with the pending commands applied."""
     at: str
     pending: int
-    """How many records are pending for it."""
 
 
 class DrainResult(Value):
     """What became of pending commands that were sent to the server."""
 
     saved: int = 0
-    """How many records were saved."""
     refused: tuple[str, ...] = ()
     """A line for each record that was refused: what it was, and why."""
 
@@ -96,17 +92,14 @@ class LastSeen:
 
     def waits(self) -> bool:
         """Whether commands are pending, judged by the names of files alone."""
-        try:
+        with suppress(OSError):
             return any(name.startswith("commands") for name in os.listdir(self.spool.folder))
-        except OSError:
-            return False
+        return False
 
     def clear(self) -> None:
         """Drop the cache. Pending commands stay."""
         for path in self._folder.glob("*"):
             path.unlink(missing_ok=True)
-
-    # -- writing -------------------------------------------------------------------------------
 
     def keep_session(self, session: str, state: SessionState) -> None:
         """Cache a session as it is now; the oldest beyond ``SESSIONS_SEEN_MAX`` are dropped."""
@@ -118,8 +111,7 @@ class LastSeen:
             path.unlink(missing_ok=True)
 
     def keep_tree(self, tree: TreeRecord, trusted: str | None = None) -> None:
-        """Cache a working tree as it is now. ``trusted`` is the hash of its trusted project file; None keeps
-        the one in the cache."""
+        """Cache a working tree; ``trusted`` is the hash of its trusted project file, None: as cached."""
         accepted = self._trusted(tree.path) if trusted is None else trusted
         private_folder(self._folder)
         replace_quickly(self._tree_file(tree.path), msgspec.json.encode(TreeSeen(tree, now(), accepted)))
@@ -128,18 +120,13 @@ class LastSeen:
         name = tree_stream(path, self._machine).removeprefix("tree/")
         return self._folder / f"tree-{name}.json"
 
-    # -- reading -------------------------------------------------------------------------------
-
-    def _read_tree(self, path: str) -> TreeSeen | None:
-        return _read(self._tree_file(path), TreeSeen)
-
     def tree_seen(self, path: str) -> TreeRecord | None:
         """A working tree as it was last seen; None if it never was."""
-        seen = self._read_tree(path)
+        seen = _read(self._tree_file(path), TreeSeen)
         return seen.tree if seen is not None else None
 
     def _trusted(self, path: str) -> str:
-        seen = self._read_tree(path)
+        seen = _read(self._tree_file(path), TreeSeen)
         return seen.trusted if seen is not None else ""
 
     def trusted(self, path: str, hash: str) -> bool:
@@ -184,15 +171,13 @@ class LastSeen:
 
 
 def _read(path: Path, kind: type[_Cached]) -> _Cached | None:
-    try:
+    with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+    return None
 
 
 def commands_of(pending: PendingRecord) -> list[Command]:
-    """The commands of a record. Raises ``msgspec.ValidationError`` if this version of Segue does not know
-    one."""
+    """The commands of a record. Raises ``msgspec.ValidationError`` for one of a newer Segue."""
     if pending.create is not None:
         return [msgspec.convert(pending.create, do.Create)]
     return [msgspec.convert(command, waiting_union()) for command in pending.commands]
@@ -204,13 +189,13 @@ def _decided(state: SessionState, pending: PendingRecord) -> Any:
     return None
 
 
-def last_here(home: DataFolder, folder: Path, session: str = "") -> LastSeenSession | None:
-    """A session, by default the current one of a folder, as it was last seen; None if it never was."""
+def last_here(home: DataFolder, folder: Path) -> LastSeenSession | None:
+    """The current session of a folder as it was last seen; None if it never was."""
     if not home.shared_store:
         return None
     cache = LastSeen(home, this_machine())
     repository = git.find(folder)
     tops = (repository.root,) if repository is not None else (folder, *folder.parents)
     trees = (tree for top in tops if (tree := cache.tree_seen(str(top))) is not None)
-    wanted = session or next((tree.current for tree in trees), "")
+    wanted = next((tree.current for tree in trees), "")
     return cache.last(wanted) if wanted else None

@@ -16,7 +16,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import msgspec
+from msgspec.structs import replace
 
+from ... import errors
 from ...core import event_kinds as ev
 from ...core.sessions import commands as do
 from ...core.sessions.cleaning import clean_command
@@ -27,15 +29,6 @@ from ...effects.clock import now
 from ...effects.files.atomic import file_lock
 from ...effects.files.log import log
 from ...effects.files.spool import PAYLOAD_BYTES_MAX, SpoolRecord
-from ...errors import (
-    ConflictError,
-    RefusedError,
-    SegueError,
-    StaleVersion,
-    StoreBusy,
-    StoreUnavailable,
-    UsageError,
-)
 from ...stores.base import Append
 from ..sessions.repository import Saved, SessionRepository, refuse, stream_of
 from .last_seen import DrainResult, LastSeen, PendingRecord, commands_of
@@ -68,13 +61,10 @@ class OfflineQueue:
         self._unreachable = False
         """Whether the server could not be reached when it was last needed."""
 
-    # -- queueing ------------------------------------------------------------------------------
-
     def keep(
-        self, session: str, commands: Sequence[Command], fault: StoreUnavailable, actor: str
+        self, session: str, commands: Sequence[Command], fault: errors.StoreUnavailable, actor: str
     ) -> QueuedCommand:
-        """Queue commands. Raises ``fault`` if they may not wait, or the error of a refusal that is certain
-        already."""
+        """Queue commands. Raises ``fault`` if they may not wait, or the refusal that is certain already."""
         self._unreachable = True
         self._remember(session)
         last = self.last(session)
@@ -98,7 +88,7 @@ class OfflineQueue:
         self._put(record, fault)
         return QueuedCommand(session, state.version if state is not None else 0, 0)
 
-    def start(self, create: do.Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
+    def start(self, create: do.Create, base: str, root_commit: str, fault: errors.StoreUnavailable) -> str:
         """Begin a session as pending and return its id, which nobody else can have chosen."""
         if fault.doubt:
             raise fault
@@ -107,7 +97,7 @@ class OfflineQueue:
         repository, root = self._workspace.repository, str(self._workspace.working_tree.root)
         record = PendingRecord(
             session, now(), repository.actor, repository.run,
-            create=msgspec.to_builtins(msgspec.structs.replace(create, id=session)),
+            create=msgspec.to_builtins(replace(create, id=session)),
             root_commit=root_commit, tree=root,
         )  # fmt: skip
         self._put(record, fault)
@@ -116,7 +106,7 @@ class OfflineQueue:
         self._cache.keep_tree(TreeRecord(tree.path, tree.version, projects, root_commit, session))
         return session
 
-    def _put(self, pending: PendingRecord, fault: StoreUnavailable) -> None:
+    def _put(self, pending: PendingRecord, fault: errors.StoreUnavailable) -> None:
         payload = msgspec.json.encode(pending)
         if len(payload) > PAYLOAD_BYTES_MAX:
             raise fault
@@ -125,8 +115,6 @@ class OfflineQueue:
                 raise fault
         except OSError:
             raise fault from None
-
-    # -- sending -------------------------------------------------------------------------------
 
     def drain(self) -> DrainResult:
         """Send everything that is pending. Raises StoreUnavailable if the server still cannot be reached."""
@@ -149,7 +137,7 @@ class OfflineQueue:
                         else:
                             saved += 1
                     self.spool.drop(path)
-        except StoreBusy as busy:
+        except errors.StoreBusy as busy:
             if _DRAINING not in busy.message:
                 raise
         self._workspace.forget()
@@ -169,7 +157,7 @@ class OfflineQueue:
     def remember(self) -> None:
         """Cache what this process has read, for when the server cannot be reached. Never raises."""
         tree = self._workspace.working_tree
-        with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
+        with suppress(OSError, errors.SegueError, ValueError, msgspec.MsgspecError):
             if tree.seen is not None and tree.from_store:
                 self._cache.keep_tree(tree.seen, tree.trusted_hash)
             for session in self._workspace.repository.seen()[-SESSIONS_MAX:]:
@@ -178,7 +166,7 @@ class OfflineQueue:
     def _remember(self, session: str) -> None:
         """Cache a session as this process saw it last. While the server cannot be reached, one that is cached
         in this version keeps its time."""
-        with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
+        with suppress(OSError, errors.SegueError, ValueError, msgspec.MsgspecError):
             state, cached = self._workspace.repository.cached(session), self._cache.session_seen(session)
             if state is None or not state.version:
                 return
@@ -192,8 +180,6 @@ def ledger_of(workspace: Workspace) -> str:
 
 
 class _PendingSender:
-    """Commits pending records in one drain."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._journal = workspace.store
@@ -203,13 +189,12 @@ class _PendingSender:
         self._repositories: dict[tuple[str, str], SessionRepository] = {}
 
     def send(self, record: SpoolRecord) -> str:
-        """Commit a record, or an event that says why it was refused. Returns the refusal, empty if it was
-        saved."""
+        """Commit a record, or why it was refused. Returns the refusal, empty if it was saved."""
         pending = msgspec.json.decode(record.payload, type=PendingRecord)
         try:
             commands = commands_of(pending)
         except msgspec.ValidationError as fault:
-            unknown = UsageError(f"this version of Segue does not know the command: {fault}")
+            unknown = errors.UsageError(f"this version of Segue does not know the command: {fault}")
             return self._refuse(record, pending, [], unknown)
         try:
             if pending.create is not None:
@@ -217,7 +202,7 @@ class _PendingSender:
             else:
                 self._commit(record, pending, commands)
             return ""
-        except (UsageError, RefusedError, ConflictError) as fault:
+        except (errors.UsageError, errors.RefusedError, errors.ConflictError) as fault:
             return self._refuse(record, pending, commands, fault)
 
     def _repository(self, pending: PendingRecord) -> SessionRepository:
@@ -237,24 +222,24 @@ class _PendingSender:
             theirs = self._journal.read(stream_of(session), after=pending.since)
             for event in theirs:
                 if event.version not in own and not all(merges(command, event) for command in commands):
-                    raise StaleVersion(stream_of(session), pending.since, theirs[-1].version)
+                    raise errors.StaleVersion(stream_of(session), pending.since, theirs[-1].version)
         elif not self._journal.head(stream_of(session)).version:
-            raise UsageError(f"there is no session {session!r}")
-        saved = self._repository(pending).commit(
-            session, commands, guards=self._ledger_entry(record, pending)
-        )
+            raise errors.UsageError(f"there is no session {session!r}")
+        entry = self._ledger_entry(record, pending)
+        saved = self._repository(pending).commit(session, commands, guards=entry)
         self._note(session, saved)
 
     def _begin(self, record: SpoolRecord, pending: PendingRecord, create: Command) -> None:
         assert isinstance(create, do.Create)
         if self._journal.head(stream_of(pending.session)).version:
-            raise ConflictError(f"somebody else has begun session {pending.session} in the meantime")
+            raise errors.ConflictError(f"somebody else has begun session {pending.session} in the meantime")
         working_tree, ledger_entry = self._workspace.working_tree, self._ledger_entry(record, pending)
 
         def guards() -> list[Append]:
-            bind = working_tree.bind_at(
-                pending.tree, create.project, pending.root_commit, create.id, at=now(), actor=pending.actor
-            )
+            bind = working_tree.bind(
+                create.project, pending.root_commit, create.id, at=now(), actor=pending.actor,
+                path=pending.tree,
+            )  # fmt: skip
             return [*ledger_entry(), *([bind] if bind is not None else [])]
 
         saved = self._repository(pending).commit(create.id, [create], guards=guards)
@@ -276,7 +261,11 @@ class _PendingSender:
         return entry
 
     def _refuse(
-        self, record: SpoolRecord, pending: PendingRecord, commands: Sequence[Command], fault: SegueError
+        self,
+        record: SpoolRecord,
+        pending: PendingRecord,
+        commands: Sequence[Command],
+        fault: errors.SegueError,
     ) -> str:
         """Record the refusal in the session, or in the ledger alone if there is no such session."""
         what, stream = in_words(commands) or "a command", stream_of(pending.session)
@@ -289,7 +278,7 @@ class _PendingSender:
             try:
                 self._journal.append(*appends, *ledger_entry())
                 break
-            except StaleVersion:
+            except errors.StaleVersion:
                 continue
         if version:
             self._own.setdefault(pending.session, set()).add(version + 1)

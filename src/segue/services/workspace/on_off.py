@@ -27,7 +27,6 @@ class Switch(Value):
     folder: str = ""
     session: str = ""
     changed: bool = False
-    """Whether this call changed it."""
 
 
 def tree_mark(home: DataFolder, root: Path) -> Path:

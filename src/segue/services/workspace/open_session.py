@@ -116,8 +116,7 @@ def make_current(workspace: Workspace, id: str) -> SessionHandle:
 
 
 def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
-    """The session with this id, or the current one if none is given. Raises UnknownSession if there is
-    none."""
+    """The session with this id, or without one the current session. Raises UnknownSession."""
     wanted = id or workspace.current_session()
     if not wanted:
         raise UnknownSession(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...effects.files.atomic import private_folder
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
 
 DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
-"""For a minute after a server could not be reached, other processes give their first attempt only 0.3
-seconds."""
+"""For a minute after a server could not be reached, processes try it for only 0.3 seconds at first."""
 
 
 def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Store:
@@ -76,33 +76,28 @@ def shown(where: str) -> str:
 
 
 def _was_down(home: DataFolder) -> bool:
-    try:
+    with suppress(OSError):
         return time.time() - home.unreachable_note.stat().st_mtime < DOWN_SECONDS
-    except OSError:
-        return False
+    return False
 
 
 def _note_reached(home: DataFolder, reached: bool) -> None:
-    """Leave or remove the note for other processes. It only saves them time, so failing to write it is no
-    error."""
-    try:
+    """Leave or remove the note for other processes. It only saves them time, so failing is not an error."""
+    with suppress(OSError):
         if reached:
             home.unreachable_note.unlink(missing_ok=True)
         else:
             private_folder(home.unreachable_note.parent)
             home.unreachable_note.touch(0o600)
-    except OSError:
-        pass
 
 
 def token_here(home: DataFolder, address: Address) -> str:
     """The token that a server on this machine left for its own user; empty if there is none."""
     if not address.loopback:
         return ""
-    try:
+    with suppress(OSError, UnicodeDecodeError):
         return home.token.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    return ""
 
 
 def this_machine() -> str:

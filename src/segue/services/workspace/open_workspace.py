@@ -30,8 +30,9 @@ def open_workspace(
     flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
     config = user_file(variables) if variables else None
     user_settings = resolve(flags=flags, environment=variables, user_config=config)
-    data = home if isinstance(home, DataFolder) else _data_folder(home, variables)
-    opened, data = _opened(store, data, user_settings)
+    if not isinstance(home, DataFolder):
+        home = DataFolder(Path(home).absolute() if home is not None else data_folder(variables))
+    opened, data = _opened(store, home, user_settings)
     here = Path(folder).resolve() if folder is not None else Path.cwd()
     shared: dict[str, Any] = {
         "home": data, "folder": here, "environment": variables, "run": run, "session": session,
@@ -54,10 +55,6 @@ def open_workspace(
     cache = LastSeen(data, opened.machine)
     tree = WorkingTree(here, opened, cache)
     return RemoteWorkspace(opened, working_tree=tree, settings=settings_in(tree), last_seen=cache, **shared)
-
-
-def _data_folder(home: Path | str | None, variables: Mapping[str, str]) -> DataFolder:
-    return DataFolder(Path(home).absolute() if home is not None else data_folder(variables))
 
 
 def _opened(store: Journal | str | None, home: DataFolder, settings: Settings) -> tuple[Store, DataFolder]:
@@ -83,8 +80,7 @@ def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | Non
 def without_store(
     folder: Path, environment: Mapping[str, str], last: LastSeenSession | None = None
 ) -> Workspace:
-    """An empty in-memory workspace, whatever is on disk; ``last`` is what is known of the folder's
-    session."""
+    """An empty in-memory workspace; ``last`` is what is known of the folder's session."""
     from ...stores.memory.store import VolatileStore
 
     opened = open_workspace(VolatileStore(), folder=folder, environment=environment)

@@ -1,21 +1,17 @@
-"""The workspace whose store is a Segue server. While that cannot be reached, commands that may wait are
-queued."""
+"""The workspace of a Segue server. While that cannot be reached, commands that may wait are queued."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from ...core.sessions.commands import Command, Create
 from ...errors import StoreError, StoreUnavailable
-from ..sessions.repository import Guards, Saved
+from ..sessions.repository import CommitOptions, Saved
 from .last_seen import DrainResult, LastSeen, LastSeenSession
 from .offline_queue import OfflineQueue
 from .workspace import Workspace
-
-if TYPE_CHECKING:
-    from ...stores.memory_changes import MemoryChange
 
 
 class RemoteWorkspace(Workspace):
@@ -27,23 +23,17 @@ class RemoteWorkspace(Workspace):
         super().__init__(*store, **arguments)
         self.offline = OfflineQueue(self, last_seen)
 
-    def commit(
-        self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        since: int | None = None, actor: str = "", guards: Guards | None = None,
-        memories: MemoryChange | None = None,
-    ) -> Saved:  # fmt: skip
+    def commit(self, session: str, commands: Sequence[Command], **options: Unpack[CommitOptions]) -> Saved:
         """Send pending commands first, then these. If the server cannot be reached, these are queued as well,
         unless they carry pieces or demand a version."""
         try:
             if self.offline.waits():
                 self.offline.drain()
-            saved = self.repository.commit(
-                session, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
-            )
+            saved = self.repository.commit(session, commands, **options)
         except StoreUnavailable as fault:
-            if pieces or since is not None:
+            if options.get("pieces") or options.get("since") is not None:
                 raise
-            return self.offline.keep(session, commands, fault, actor)
+            return self.offline.keep(session, commands, fault, options.get("actor", ""))
         with suppress(StoreError):  # the commands are saved, even if holds cannot be looked up
             saved = self.with_warnings(saved)
         return saved

@@ -44,5 +44,5 @@ class NoWorkingTree(WorkingTree):
     def project_key(self, settings: Settings) -> tuple[str, str]:
         return self._project, ""
 
-    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
+    def bind(self, *_: Any, **__: Any) -> Append | None:
         return None

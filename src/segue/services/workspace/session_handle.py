@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from ...core import event_kinds as ev
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
 from ...errors import UsageError
 from ..sessions.holds import Hold, new_run
-from ..sessions.repository import Guards, Saved, stream_of
+from ..sessions.repository import CommitOptions, Saved, stream_of
 from .workspace import Workspace
-
-if TYPE_CHECKING:
-    from ...stores.memory_changes import MemoryChange
 
 
 class UnsavedKeeper(Protocol):
@@ -57,8 +54,7 @@ class SessionHandle:
     def apply(
         self, *commands: Command, pieces: Mapping[str, bytes] | None = None, since: int | None = None
     ) -> Saved:
-        """Make commands durable, all or none. Raises UsageError for commands that only Segue itself may
-        issue."""
+        """Make commands durable, all or none. Raises UsageError for those that only Segue may issue."""
         for command in commands:
             if command.WITNESSED:
                 raise UsageError(
@@ -66,26 +62,18 @@ class SessionHandle:
                 )
         return self.commit_trusted(commands, pieces=pieces, since=since)
 
-    def commit_trusted(
-        self, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        since: int | None = None, actor: str = "", guards: Guards | None = None,
-        memories: MemoryChange | None = None,
-    ) -> Saved:  # fmt: skip
+    def commit_trusted(self, commands: Sequence[Command], **options: Unpack[CommitOptions]) -> Saved:
         """Make commands durable, all or none, fenced by the hold if there is one. For services: unlike
         ``apply``, it accepts commands that only Segue itself may issue."""
         hold, workspace = self.held, self.workspace
         if hold is None and self.keeper is None:
-            return workspace.commit(
-                self.id, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
-            )
+            return workspace.commit(self.id, commands, **options)
         if hold is not None:
             hold.renew_if_due()
+            fence, guards = hold.guard, options.get("guards")
+            options["guards"] = lambda: [*fence(), *(guards() if guards is not None else ())]
         try:
-            sources = [guard for guard in (hold.guard if hold else None, guards) if guard is not None]
-            both = (lambda: [append for guard in sources for append in guard()]) if sources else None
-            saved = workspace.repository.commit(
-                self.id, commands, pieces=pieces, guards=both, since=since, actor=actor, memories=memories
-            )
+            saved = workspace.repository.commit(self.id, commands, **options)
         except BaseException as fault:
             if self.keeper is not None:
                 self.keeper.keep_unsaved(commands, fault)
@@ -94,21 +82,16 @@ class SessionHandle:
             self.keeper.now_saved(commands)
         return saved if hold is not None else workspace.with_warnings(saved)
 
-    def go_back(
-        self, command: Command, *, since: int | None = None, guards: Guards | None = None,
-        memories: MemoryChange | None = None,
-    ) -> Saved:  # fmt: skip
-        """Commit a command that may change agents' saved states, such as a rewind, and drop the cached
-        ones."""
-        saved = self.commit_trusted((command,), since=since, guards=guards, memories=memories)
+    def go_back(self, command: Command, **options: Unpack[CommitOptions]) -> Saved:
+        """Commit what may change agents' saved states, such as a rewind, and drop the cached ones."""
+        saved = self.commit_trusted((command,), **options)
         self.workspace.agent_states.forget(self.id)
         return saved
 
     def save_agent(self, agent: str, value: Any, *, since: int | None = None) -> Saved:
         """Save an agent's own state; ``since`` is the session version at which the agent last read it."""
-        return self.workspace.agent_states.save(
-            self.id, agent, value, commit=self.commit_trusted, since=since
-        )
+        states = self.workspace.agent_states
+        return states.save(self.id, agent, value, commit=self.commit_trusted, since=since)
 
     def load_agent(self, agent: str) -> Any:
         """The state that the agent saved last."""
@@ -153,8 +136,7 @@ class SessionHold:
         self._held.renew()
 
     def release(self) -> None:
-        """Release the session. Does nothing for a hold inside a hold of the same run: the outer one releases
-        it."""
+        """Release the session. For a hold inside a hold of the same run, the outer one does that."""
         if not self._nested:
             self._session.held = None
             self._held.release()

@@ -1,4 +1,4 @@
-"""Settings as they may be shown: a key or a password never is."""
+"""Settings as they may be shown, without keys and passwords."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ SECRET = ("api_key", "embedder_key")
 
 
 def shown_settings(origins: Iterable[Origin]) -> list[Origin]:
-    """Every setting; of a secret only that it is set, of a store's address all but the password."""
+    """Every setting. Of a secret it only says that it is set; a store's address is shown without its
+    password."""
     return [_shown(one) for one in origins]
 
 

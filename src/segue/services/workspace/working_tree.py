@@ -74,7 +74,6 @@ class WorkingTree:
         self._last = last
         self.folder = folder
         self.seen: TreeRecord | None = None
-        """The tree's record, once it was read."""
         self.from_store = False
         """Whether ``seen`` was read from the store, not from the cache."""
         self.trusted_hash = ""
@@ -113,7 +112,8 @@ class WorkingTree:
         """Whether the project file was trusted, with the content that it has now."""
         file_hash = content_hash(self.project_file)
         try:
-            accepted = bool(file_hash) and file_hash in _trusted_hashes(self._store)
+            bodies = map(ev.read_body, self._store.read(trust_stream(self._store)) if file_hash else ())
+            accepted = any(isinstance(body, ev.Trusted) and body.hash == file_hash for body in bodies)
         except StoreUnavailable:
             if self._last is None:
                 raise
@@ -134,8 +134,7 @@ class WorkingTree:
         return file_hash
 
     def tree(self, *, fresh: bool = False) -> TreeRecord:
-        """The tree's record; ``fresh`` reads it again. While the store cannot be reached, it is the cached
-        one."""
+        """The tree's record, read again if ``fresh``; the cached one while the store cannot be reached."""
         if self.seen is None or fresh:
             try:
                 self.seen, self.from_store = self._read(str(self.root)), True
@@ -153,8 +152,6 @@ class WorkingTree:
         return tree
 
     def _root_commit(self) -> str:
-        """The root commit that the tree was bound by; empty if none is recorded or the store is
-        unreachable."""
         try:
             return self.tree().root_commit
         except StoreUnavailable:
@@ -187,19 +184,12 @@ class WorkingTree:
         key, _ = self.project_key(settings)
         return (*(p for p in self.tree().projects if p != key), key)
 
-    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
-        """The append that makes a session the current one here; None if it is already."""
-        return self._binding(self.tree(fresh=True), key, root_commit, session, at, actor)
-
-    def bind_at(
-        self, path: str, key: str, root_commit: str, session: str, *, at: str, actor: str
+    def bind(
+        self, key: str, root_commit: str, session: str, *, at: str, actor: str, path: str = ""
     ) -> Append | None:
-        """The same for the working tree at another path."""
-        return self._binding(self._read(path), key, root_commit, session, at, actor)
-
-    def _binding(
-        self, tree: TreeRecord, key: str, root_commit: str, session: str, at: str, actor: str
-    ) -> Append | None:
+        """The append that makes a session the current one here, or in the working tree at another path; None
+        if it is already."""
+        tree = self._read(path) if path else self.tree(fresh=True)
         bodies: list[ev.Body] = []
         if not tree.projects or tree.projects[-1] != key:
             bodies.append(ev.TreeBound(tree.path, key, root_commit))
@@ -215,15 +205,9 @@ class WorkingTree:
 
 
 def _is_text(path: str) -> bool:
-    try:
+    with suppress(UnicodeEncodeError):
         return path.isascii() or bool(path.encode())
-    except UnicodeEncodeError:
-        return False
-
-
-def _trusted_hashes(store: Store) -> set[str]:
-    bodies = (ev.read_body(event) for event in store.read(trust_stream(store)))
-    return {body.hash for body in bodies if isinstance(body, ev.Trusted)}
+    return False
 
 
 def check_pause(folder: Path, data: Path, pause_file: str = "") -> None:

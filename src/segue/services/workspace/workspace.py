@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from ...core.base.text import clean_text
 from ...core.sessions.commands import Command, Create
@@ -21,14 +21,13 @@ from ...settings import Settings
 from ...stores.base import Store
 from ..sessions.agent_states import AgentStates
 from ..sessions.holds import Holds
-from ..sessions.repository import Guards, Saved, SessionRepository
+from ..sessions.repository import CommitOptions, Saved, SessionRepository
 from .backups import Backups
 from .data_folder import DataFolder
 from .working_tree import WorkingTree
 
 if TYPE_CHECKING:
     from ...effects.vectors.embedder import Embedder
-    from ...stores.memory_changes import MemoryChange
     from .last_seen import DrainResult, LastSeenSession
 
 _HOLD_CHECK_SECONDS = 1.0
@@ -75,7 +74,6 @@ class Workspace:
         self._next_hold_check: dict[str, float] = {}
         self._parts: dict[Any, Any] = {}
         self.at_close: list[Callable[[], None]] = []
-        """Callbacks that run before the store is closed."""
 
     def part(self, make: Callable[[Workspace], _Part]) -> _Part:
         """What ``make`` returns for this workspace: called once, then cached."""
@@ -87,20 +85,12 @@ class Workspace:
         """The id of the session that a command without one means; empty if there is none."""
         return self.named_session or self.working_tree.tree(fresh=True).current
 
-    def commit(
-        self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        since: int | None = None, actor: str = "", guards: Guards | None = None,
-        memories: MemoryChange | None = None,
-    ) -> Saved:  # fmt: skip
+    def commit(self, session: str, commands: Sequence[Command], **options: Unpack[CommitOptions]) -> Saved:
         """Make commands durable, all or none. The result warns of other living runs that hold the session."""
-        saved = self.repository.commit(
-            session, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
-        )
-        return self.with_warnings(saved)
+        return self.with_warnings(self.repository.commit(session, commands, **options))
 
     def start_offline(self, create: Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
-        """Begin a session although the store cannot be reached, and return its id. Without an offline queue,
-        as here, ``fault`` is raised."""
+        """Begin a session offline, and return its id. Without a queue, as here, ``fault`` is raised."""
         raise fault
 
     def last_seen(self, session: str) -> LastSeenSession | None:
@@ -123,8 +113,7 @@ class Workspace:
         """Drop the local cache of a remote store: it may hold a text that is being erased."""
 
     def with_warnings(self, saved: Saved) -> Saved:
-        """The result with a warning for every other living run that holds the session; checked at most once a
-        second."""
+        """The result, at most once a second with a warning for each other living run that holds it."""
         checked = time.monotonic()
         if checked < self._next_hold_check.get(saved.session, 0.0):
             return saved

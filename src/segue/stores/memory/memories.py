@@ -7,19 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ...core.memories.model import (
-    Audience,
-    Memory,
-    MemoryAudit,
-    MemoryFilter,
-    MemoryReader,
-    Vote,
-    audience_of,
-    fits,
-    hash_of,
-    may_read,
-)
-from ...core.memories.ranking import Hit, SessionNeighbours, Texts, length_of
+from ...core.memories import model as mem
+from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
+from ...core.memories.ranking import Hit, Neighbours, Pairs, SessionNeighbours, Texts, length_of
 from ...errors import StaleVersion
 from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 from ..vectors import bits_of, index
@@ -34,12 +24,10 @@ class VolatileMemories:
         self._lock = threading.RLock()
         self._rows: dict[int, StoredMemory] = {}
         self._numbers: dict[str, int] = {}
-        self._votes: dict[tuple[int, str], Vote] = {}
+        self._votes: dict[tuple[int, str], mem.Vote] = {}
         self._recalls: dict[int, tuple[int, str]] = {}
         self._trail: list[tuple[int, MemoryAudit]] = []
         self._last = 0
-
-    # -- writing -------------------------------------------------------------------------------
 
     def write(self, change: MemoryChange) -> list[str]:
         with self._lock:
@@ -74,7 +62,7 @@ class VolatileMemories:
             memory = kept.memory
             there = self._rows.get(self._numbers.get(memory.id, 0))
             actual = there.memory.revision if there else 0
-            key = audience_of(memory), hash_of(memory)
+            key = mem.audience_of(memory), mem.hash_of(memory)
             other = said.get(key) or self._saying(*key, but=memory.id) if memory.live else ""
             if actual != memory.revision - 1 or other:
                 raise StaleVersion(f"memory {memory.id}", memory.revision - 1, actual)
@@ -82,10 +70,9 @@ class VolatileMemories:
                 said[key] = memory.id
 
     def _saying(self, audience: Audience, own: bytes, but: str = "") -> str:
-        """The id of a live memory that says the same to the same."""
         for kept in self._rows.values():
             there = kept.memory
-            same = there.live and audience_of(there) == audience and hash_of(there) == own
+            same = there.live and mem.audience_of(there) == audience and mem.hash_of(there) == own
             if same and there.id != but:
                 return there.id
         return ""
@@ -94,15 +81,13 @@ class VolatileMemories:
         memory = kept.memory
         if memory.id in self._numbers:
             return memory.id
-        there = self._saying(audience_of(memory), hash_of(memory)) if memory.live else ""
+        there = self._saying(mem.audience_of(memory), mem.hash_of(memory)) if memory.live else ""
         if there:
             return there
         self._last += 1
         self._rows[self._last] = kept if memory.live else replace(kept, words="", model="", vector=b"")
         self._numbers[memory.id] = self._last
         return memory.id
-
-    # -- reading -------------------------------------------------------------------------------
 
     def _whole(self, no: int) -> Memory:
         votes = [vote.vote for (of, _), vote in self._votes.items() if of == no]
@@ -114,7 +99,7 @@ class VolatileMemories:
 
     def _seen(self, reader: MemoryReader) -> Iterator[tuple[int, StoredMemory]]:
         for no, kept in self._rows.items():
-            if may_read(reader, audience_of(kept.memory)):
+            if mem.may_read(reader, mem.audience_of(kept.memory)):
                 yield no, kept
 
     def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
@@ -125,33 +110,32 @@ class VolatileMemories:
     def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
         with self._lock:
             there = {id: self._rows[self._numbers[id]] for id in ids if id in self._numbers}
-            return {id: audience_of(kept.memory) for id, kept in there.items()}
+            return {id: mem.audience_of(kept.memory) for id, kept in there.items()}
 
     def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         with self._lock:
             return {
                 no: self._whole(no)
                 for no in numbers
-                if no in self._rows and may_read(reader, audience_of(self._rows[no].memory))
+                if no in self._rows and mem.may_read(reader, mem.audience_of(self._rows[no].memory))
             }
 
     def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         with self._lock:
-            found = [
-                (kept.memory.created, no) for no, kept in self._seen(reader) if fits(where, kept.memory, now)
-            ]
+            seen = [(no, kept.memory) for no, kept in self._seen(reader)]
+            found = [(memory.created, no) for no, memory in seen if mem.fits(where, memory, now)]
             found.sort(reverse=True)
             return [self._whole(no) for _, no in (found[:limit] if limit else found)]
 
     def _live(self, reader: MemoryReader, where: MemoryFilter) -> Iterator[tuple[int, StoredMemory]]:
         narrow = MemoryFilter(types=where.types, agents=where.agents, sessions=where.sessions, dead=True)
         for no, kept in self._seen(reader):
-            if kept.memory.live and fits(narrow, kept.memory, _ANYTIME):
+            if kept.memory.live and mem.fits(narrow, kept.memory, _ANYTIME):
                 yield no, kept
 
     def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         with self._lock:
-            hits, lengths = [], []
+            hits = []
             counts = [0] * len(words)
             for no, kept in self._live(reader, where):
                 own = set(kept.words.split())
@@ -160,24 +144,18 @@ class VolatileMemories:
                     counts[place] += held >> place & 1
                 if held:
                     hits.append(Hit(no, held, length_of(kept.words)))
-            for _, kept in self._seen(reader):
-                if kept.memory.live:
-                    lengths.append(length_of(kept.words))
+            lengths = [length_of(kept.words) for _, kept in self._seen(reader) if kept.memory.live]
             mean = sum(lengths) / len(lengths) if lengths else 1.0
             return Texts(hits, counts, len(lengths), mean)
 
-    def near(
-        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
             made = index(len(bodies))
             made.add((no, 0, bits_of(body)) for no, body in bodies.items())
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 
-    def places(
-        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
-    ) -> dict[int, SessionNeighbours]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> Neighbours:
         with self._lock:
             rows: dict[str, list[int]] = {}
             live = {no: kept.memory.session for no, kept in self._seen(reader) if kept.memory.live}
@@ -200,8 +178,6 @@ class VolatileMemories:
             seen = {no for no, _ in self._seen(reader)}
             found = [trace for no, trace in self._trail if no in seen and id in ("", trace.memory)]
             return found[::-1][:limit]
-
-    # -- upkeep --------------------------------------------------------------------------------
 
     def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
         with self._lock:

@@ -7,14 +7,14 @@ store passes was written against it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from ...core.base import canonical
 from ...core.journal.event import Event, seal
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, RunRow, Snapshot
+from ..base import Append, Head, Pieces, Rewrite, RunRow, Snapshot, Versions
 from ..memory_changes import MemoryChange
 from ..proofs import check_beside
 from .memories import VolatileMemories
@@ -33,9 +33,8 @@ class VolatileStore:
         self.machine = ""
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         with self._lock:
             if memories is not None:
                 self.memories.check(memories)
@@ -68,9 +67,8 @@ class VolatileStore:
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         with self._lock:
-            return sorted(
-                (name, len(rows)) for name, rows in self._streams.items() if name.startswith(prefix)
-            )
+            found = ((name, len(rows)) for name, rows in self._streams.items())
+            return sorted(one for one in found if one[0].startswith(prefix))
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
         with self._lock:
@@ -86,7 +84,7 @@ class VolatileStore:
             if old is None or (old.fold, old.version) <= (snapshot.fold, snapshot.version):
                 self._snapshots[snapshot.stream] = snapshot
 
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         with self._lock:
             self.append(*appends)
             for rewrite in rewrites:
@@ -96,9 +94,7 @@ class VolatileStore:
             for stream in {r.stream for r in rewrites} | {a.stream for a in appends}:
                 self._snapshots.pop(stream, None)
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         with self._lock:
             check_beside(self.streams("session/"), [wish.stream for wish in streams], beside)
             for wish in streams:

@@ -9,7 +9,8 @@ and what the driver says goes through ``masked`` first. Nothing here imports the
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, quote, unquote
+from contextlib import suppress
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from ...errors import BadSettings
 
@@ -48,7 +49,8 @@ class Address:
         account, at, place = rest.rpartition("@")
         user, colon, password = account.partition(":")
         secrets += [password, unquote(password)] if colon else []
-        self._secrets = sorted({s for s in (*secrets, *map(_quoted, secrets)) if s}, key=len, reverse=True)
+        forms = {form for one in secrets for form in (one, quote(one, safe="")) if form}
+        self._secrets = sorted(forms, key=len, reverse=True)
         self.libpq = f"{scheme}://{rest}" + _query(kept)
         """For the driver alone: it holds the password."""
         shown = [(name, value) for name, value in kept if name not in _SECRET_PARAMETERS]
@@ -71,25 +73,19 @@ def shown(where: str) -> str:
     """An address as it may be shown: any other kind of store as it is."""
     if not is_postgres(where):
         return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", where)
-    try:
+    with suppress(BadSettings):
         return Address(where).shown
-    except BadSettings:
-        return "postgresql://"
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe="")
+    return "postgresql://"
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:
-    return "?" + "&".join(f"{quote(n, safe='')}={quote(v, safe='')}" for n, v in pairs) if pairs else ""
+    return f"?{urlencode(pairs, quote_via=quote, safe='')}" if pairs else ""
 
 
 def _namespace(value: str) -> str:
     if not value or len(value) > NAMESPACE_CHARS_MAX or not value.isprintable():
-        raise BadSettings(
-            "a namespace is a printable name of at most 128 characters", hint="for example ?namespace=web"
-        )
+        hint = "for example ?namespace=web"
+        raise BadSettings("a namespace is a printable name of at most 128 characters", hint=hint)
     return value
 
 

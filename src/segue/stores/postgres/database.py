@@ -18,27 +18,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
+from ... import errors
 from ...core.base.text import encodable
-from ...errors import (
-    AccessError,
-    BadSettings,
-    DamagedError,
-    NotInstalled,
-    SegueError,
-    StaleVersion,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    extra,
-)
 from ..pool import Pool
+from ..proofs import too_new
 from ..sql import Row
 from . import schema
 from .address import Address
+from .schema import Db
 
 if TYPE_CHECKING:
-    from psycopg import Connection, Error
+    from psycopg import Error
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
@@ -58,6 +48,7 @@ _LOST = ("57P01", "57P02", "57P03", "57P05", "25006", "08")
 """The server ends, starts, or is a standby by now."""
 _BUSY = ("53300", "55P03", "57014", "53400")
 _DENIED = ("28", "42501")
+_HOPELESS = ("authentication failed", "does not exist", "no password supplied", "not known", "no pg_hba.conf")
 
 
 class Database:
@@ -70,7 +61,7 @@ class Database:
         self.ready: schema.Ready | None = None
         self._preparing = threading.Lock()
         hint = "try again, or allow more with ?pool=N in SEGUE_STORE"
-        self._pool: Pool[Connection[Any]] = Pool(address.pool_max, "the store", hint)
+        self._pool: Pool[Db] = Pool(address.pool_max, "the store", hint)
 
     def beside(self, namespace: str) -> Database:
         """The same database, for another namespace; both share their connections."""
@@ -88,10 +79,8 @@ class Database:
         """The schema of pgvector; empty if this database does not have it."""
         return self.ready.vector if self.ready else ""
 
-    # -- connections ---------------------------------------------------------------------------
-
     @contextmanager
-    def _connection(self, deadline: float) -> Iterator[Connection[Any]]:
+    def _connection(self, deadline: float) -> Iterator[Db]:
         """A connection for this block alone; StoreBusy if none is to be had before the deadline."""
         with self._pool.lease(deadline) as lease:
             db = lease.connection = lease.connection or self._open(deadline)
@@ -101,20 +90,18 @@ class Database:
                 lease.broken = db.closed or db.broken
                 lease.usable = lease.broken or not db.info.transaction_status  # none is left open
 
-    def _open(self, deadline: float) -> Connection[Any]:
+    def _open(self, deadline: float) -> Db:
         psycopg = driver()
         seconds = max(2, int(deadline - time.monotonic()))
         try:
-            db: Connection[Any] = psycopg.connect(
+            db: Db = psycopg.connect(
                 self.address.libpq, autocommit=True, connect_timeout=seconds, application_name="segue",
                 keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=20_000,
                 client_encoding="UTF8",
             )  # fmt: skip
         except psycopg.ProgrammingError as fault:
-            text = self.address.masked(str(fault))
-            raise BadSettings(
-                f"not an address that Postgres understands: {text}", hint="see SEGUE_STORE"
-            ) from None
+            told = f"not an address that Postgres understands: {self.address.masked(str(fault))}"
+            raise errors.BadSettings(told, hint="see SEGUE_STORE") from None
         try:
             sql = (
                 "SELECT set_config('lock_timeout', %s, false),"
@@ -133,39 +120,32 @@ class Database:
             raise
         return db
 
-    # -- work ----------------------------------------------------------------------------------
-
     def fetch(self, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
         """The rows of a statement that only reads."""
         return self.reading(lambda db: rows(db, sql, values))
 
-    def reading(self, look: Callable[[Connection[Any]], T]) -> T:
+    def reading(self, look: Callable[[Db], T]) -> T:
         """Look; a connection that is lost is replaced."""
         return self._trying(look, None)
 
-    def writing(
-        self, work: Callable[[Connection[Any], UUID], T], done: Callable[[Connection[Any], UUID], T | None]
-    ) -> T:
+    def writing(self, work: Callable[[Db, UUID], T], done: Callable[[Db, UUID], T | None]) -> T:
         """Do work that commits once; ``done`` looks, after a doubt, whether this attempt is there, and
         gives what the work would have given."""
         attempt = uuid4()
         return self._trying(lambda db: work(db, attempt), lambda db: done(db, attempt))
 
-    def transaction(
-        self, work: Callable[[Connection[Any], UUID], T], done: Callable[[Connection[Any], UUID], T | None]
-    ) -> T:
+    def transaction(self, work: Callable[[Db, UUID], T], done: Callable[[Db, UUID], T | None]) -> T:
         """The same for work of several statements, all or nothing."""
 
-        def whole(db: Connection[Any], attempt: UUID) -> T:
+        def whole(db: Db, attempt: UUID) -> T:
             with db.transaction():
                 return work(db, attempt)
 
         return self.writing(whole, done)
 
-    def _trying(
-        self, work: Callable[[Connection[Any]], T], done: Callable[[Connection[Any]], T | None] | None
-    ) -> T:
+    def _trying(self, work: Callable[[Db], T], done: Callable[[Db], T | None] | None) -> T:
         psycopg = driver()
+        late = (errors.StaleVersion, psycopg.errors.UniqueViolation)
         began, whole = time.monotonic(), self.busy_timeout_ms / 1000
         deadline = began + self._patience_seconds()
         pause, doubt = _PAUSE_SECONDS, False
@@ -181,7 +161,7 @@ class Database:
                     begun = True
                     try:
                         return work(db)
-                    except (StaleVersion, psycopg.errors.UniqueViolation):  # perhaps by our own first try
+                    except late:  # perhaps by our own first try
                         found = done(db) if doubt and done is not None else None
                         if found is None:
                             raise
@@ -210,41 +190,34 @@ class Database:
         if self.ready is None or self.ready.writable:
             return
         if self.ready.schema > schema.SCHEMA:
-            raise schema.too_new(self.ready.schema)
+            raise too_new(self.ready.schema, schema.SCHEMA)
         self.ready = None  # a standby when it was opened: perhaps no longer
         raise driver().errors.ReadOnlySqlTransaction("the server is a standby")
 
-    # -- faults --------------------------------------------------------------------------------
-
-    def translate(self, fault: Error, *, doubt: bool = False) -> SegueError:
+    def translate(self, fault: Error, *, doubt: bool = False) -> errors.SegueError:
         """Our error for one of the driver's; it never holds the password."""
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
         if doubt:
-            return StoreUnavailable(
-                f"the connection to {where} was lost during a commit: what was written may be there or not"
-                f" ({text})",
-                hint="look with `segue log` before you do it again",
-            )
+            told = f"the connection to {where} was lost during a commit: what was written may be there or not"
+            hint = "look with `segue log` before you do it again"
+            return errors.StoreUnavailable(f"{told} ({text})", hint=hint)
         if state in _AGAIN or state in _BUSY:
-            return StoreBusy(
-                f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}", hint="try again"
-            )
+            told = f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}"
+            return errors.StoreBusy(told, hint="try again")
         if state.startswith("53"):
-            return StoreFull(f"the server has no room: {text}", hint="free some space there, then try again")
-        if state.startswith("XX00") and state in ("XX001", "XX002"):
-            return DamagedError("the store", where, text)
+            hint = "free some space there, then try again"
+            return errors.StoreFull(f"the server has no room: {text}", hint=hint)
+        if state in ("XX001", "XX002"):
+            return errors.DamagedError("the store", where, text)
         if state.startswith(_DENIED) or "authentication failed" in text or "no password supplied" in text:
-            return AccessError(
-                f"{where} does not let us in: {text}",
-                hint="check user, password (PGPASSWORD or ~/.pgpass) and what the role may do",
-            )
+            hint = "check user, password (PGPASSWORD or ~/.pgpass) and what the role may do"
+            return errors.AccessError(f"{where} does not let us in: {text}", hint=hint)
         if state == "3D000" or ("database" in text and "does not exist" in text):
-            return StoreUnavailable(f"{where}: {text}", hint="create the database with `createdb`")
+            return errors.StoreUnavailable(f"{where}: {text}", hint="create the database with `createdb`")
         if not state or state.startswith(_LOST) or state.startswith("58"):
-            return StoreUnavailable(
-                f"cannot reach {where}: {text}", hint="is the server up? `segue doctor` looks"
-            )
-        return StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
+            hint = "is the server up? `segue doctor` looks"
+            return errors.StoreUnavailable(f"cannot reach {where}: {text}", hint=hint)
+        return errors.StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
 
 
 def driver() -> Any:
@@ -252,26 +225,24 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError as fault:
-        raise NotInstalled(
-            "a Postgres store needs the driver psycopg, which is not installed",
-            hint=extra("postgres"),
-        ) from fault
+        told = "a Postgres store needs the driver psycopg, which is not installed"
+        raise errors.NotInstalled(told, hint=errors.extra("postgres")) from fault
     return psycopg
 
 
-def rows(db: Connection[Any], sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
+def rows(db: Db, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
     """All rows of a statement, as bytes come: no text form in between."""
     cursor = db.execute(sql, values or None, binary=True)
     found = cursor.pgresult
     return cursor.fetchall() if found is not None and found.nfields else []
 
 
-def changed(db: Connection[Any], sql: str, values: Row | dict[str, Any] = ()) -> int:
+def changed(db: Db, sql: str, values: Row | dict[str, Any] = ()) -> int:
     """How many rows a statement changed."""
     return db.execute(sql, values or None).rowcount
 
 
-def many(db: Connection[Any], sql: str, values: Sequence[Row | dict[str, Any]]) -> None:
+def many(db: Db, sql: str, values: Sequence[Row | dict[str, Any]]) -> None:
     """A statement for each row, sent together."""
     if values:
         with db.cursor() as cursor:
@@ -283,10 +254,7 @@ def plain(text: str) -> str:
     return encodable(text.replace("\0", "\ufffd") if "\0" in text else text)
 
 
-# -- attempts --------------------------------------------------------------------------------------
-
-
-def remember(db: Connection[Any], namespace: str, attempt: UUID) -> None:
+def remember(db: Db, namespace: str, attempt: UUID) -> None:
     """Note an attempt with what it does; one that is under way is waited for."""
     changed(db, "INSERT INTO segue.attempts (namespace, attempt) VALUES (%s, %s)", (namespace, attempt))
     if attempt.int % 64 == 0:  # now and then: nobody is in doubt about what is a day old
@@ -294,13 +262,10 @@ def remember(db: Connection[Any], namespace: str, attempt: UUID) -> None:
         changed(db, sql, (namespace,))
 
 
-def tried(db: Connection[Any], namespace: str, attempt: UUID) -> bool:
+def tried(db: Db, namespace: str, attempt: UUID) -> bool:
     """Whether an attempt is there."""
     sql = "SELECT 1 FROM segue.attempts WHERE namespace = %s AND attempt = %s"
     return bool(rows(db, sql, (namespace, attempt)))
-
-
-# -- faults ----------------------------------------------------------------------------------------
 
 
 def _is_lost(fault: Error) -> bool:
@@ -321,16 +286,9 @@ def _may_try_again(fault: Error) -> bool:
     if not (unnamed or isinstance(fault, kinds)):
         return False
     text = str(fault)
-    hopeless = (
-        "authentication failed",
-        "does not exist",
-        "no password supplied",
-        "not known",
-        "no pg_hba.conf",
-    )
     state = fault.sqlstate or ""
     if not state:
-        return not any(word in text for word in hopeless)
+        return not any(word in text for word in _HOPELESS)
     return state in _AGAIN or state.startswith(_LOST) or state == "53300"
 
 

@@ -1,4 +1,4 @@
-"""The journal port on Postgres.
+"""The store for teams, and its journal.
 
 A stream has a row with its head, and whoever appends moves it on from the version and the hash that it
 expects: one statement, which finds its predecessor or changes nothing. The row is the lock, too: appends to
@@ -11,10 +11,9 @@ a drop holds it alone, so that nobody names a piece while it is removed.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from ..._failpoints import trip
@@ -22,14 +21,17 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot
+from ..base import Append, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import Database, changed, many, plain, remember, rows, tried
+from .address import Address
+from .database import BUSY_TIMEOUT_MS, Database, changed, many, plain, remember, rows, tried
+from .schema import Db
 
 if TYPE_CHECKING:
-    from psycopg import Connection
-
     from ..memory_changes import MemoryChange
+    from ..sql_runs import SqlRuns
+    from ..sql_server_tables import SqlServerTables
+    from .memories import PostgresMemories
 
 _MOVE = """
     moved AS (UPDATE segue.streams SET version = %(new)s, hash = %(hash)s WHERE namespace = %(namespace)s
@@ -53,8 +55,7 @@ _MANY = """unnest(%(headers)s::bytea[], %(bodies)s::bytea[], %(hashes)s::bytea[]
         WITH ORDINALITY AS e (header, body, hash, place)"""
 _FEW = 12
 """So many events are sent one by one: the driver writes lists slowly, and remembers short statements only."""
-_INSERT = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
-_INSERT_PIECE = "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+INSERT = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
 _KEEP = """
     INSERT INTO segue.snapshots AS s
     SELECT %(namespace)s, %(stream)s, %(version)s, %(fold)s, %(state)s, %(card)s FROM (
@@ -70,31 +71,67 @@ _HIGHEST = "\U0010ffff"
 
 @cache
 def _appending(count: int, *, new: bool, pieces: bool) -> str:
-    """The statement that appends so many events to a stream."""
     rows = ", ".join(f"({n}, %(h{n})s::bytea, %(b{n})s::bytea, %(d{n})s::bytea)" for n in range(1, count + 1))
     events = f"(VALUES {rows}) AS e (place, header, body, hash)" if count <= _FEW else _MANY
     return "WITH" + (_BEGIN if new else _MOVE) + (_PIECES if pieces else "") + _EVENTS + events
 
 
-class PostgresJournal(ABC):
-    """A journal in a namespace of a Postgres database."""
+def put_pieces(db: Db, found: Sequence[tuple[str, bytes, bool, bytes]]) -> None:
+    """Insert pieces (namespace, address, erased, body), while nobody drops any there."""
+    rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE", (found[0][0],))
+    many(db, "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", found)
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self.namespace = database.namespace
+
+class PostgresStore:
+    """A store in a namespace of a Postgres database: a journal, and what was observed and learnt."""
+
+    def __init__(self, where: Address | str | Database, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        where = Address(where) if isinstance(where, str) else where
+        if isinstance(where, Address):
+            where = Database(where, busy_timeout_ms=busy_timeout_ms)
+        self.database = where
+        self.namespace = where.namespace
+        self.machine = ""
+        """Set by whoever shares the store with other machines: part of the names of streams of its own."""
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
 
-    @abstractmethod
-    def _learn(self, db: Connection[Any], change: MemoryChange, attempt: UUID) -> None:
-        """Make what happens to memories a part of an append."""
+    def beside(self, namespace: str) -> Self:
+        """The store of another namespace of this database; both share their connections."""
+        store = type(self)(self.database.beside(namespace))
+        store.machine = self.machine
+        return store
 
-    # -- writing -------------------------------------------------------------------------------
+    @cached_property
+    def runs(self) -> SqlRuns:
+        """What was observed of runs."""
+        from ..sql_runs import SqlRuns
+        from .sql import PostgresSql
+
+        return SqlRuns(
+            PostgresSql(self.database),
+            lambda: trip("postgres.runs.before_commit"),
+            lambda: trip("postgres.runs.after_commit"),
+        )
+
+    @cached_property
+    def memories(self) -> PostgresMemories:
+        """What was learnt."""
+        from .memories import PostgresMemories
+
+        return PostgresMemories(self.database)
+
+    @cached_property
+    def server_tables(self) -> SqlServerTables:
+        """What a server keeps for itself."""
+        from ..sql_server_tables import SqlServerTables
+        from .sql import PostgresSql
+
+        return SqlServerTables(PostgresSql(self.database))
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         if memories is None and len(appends) == 1 and appends[0].drafts:
             events = self._append_one(appends[0], pieces or {})
         else:
@@ -110,7 +147,7 @@ class PostgresJournal(ABC):
             self._seen = {}
         self._seen[stream] = (version, own)
 
-    def _append_one(self, wish: Append, pieces: Mapping[str, bytes]) -> list[Event]:
+    def _append_one(self, wish: Append, pieces: Pieces) -> list[Event]:
         """Any number of events of one stream: one statement."""
         prev = self._prev(wish)
         sealed = list(seal_rows(wish.stream, wish.expect, prev, wish.drafts))
@@ -129,7 +166,7 @@ class PostgresJournal(ABC):
             values |= {"headers": [header for _, header in sealed], "bodies": [e.body for e in events]}
             values["hashes"] = [e.hash for e in events]
 
-        def work(db: Connection[Any], attempt: UUID) -> list[Event]:
+        def work(db: Db, attempt: UUID) -> list[Event]:
             trip("postgres.append.before_commit")
             if not changed(db, sql, {**values, "attempt": attempt}):
                 raise StaleVersion(wish.stream, wish.expect, self.head_in(db, wish.stream).version)
@@ -151,7 +188,7 @@ class PostgresJournal(ABC):
             return head.hash
         return seen[1]
 
-    def is_there(self, db: Connection[Any], event: Event, attempt: UUID) -> bool:
+    def is_there(self, db: Db, event: Event, attempt: UUID) -> bool:
         """Whether an event was written by this attempt."""
         sql = (
             "SELECT 1 FROM segue.events"
@@ -160,30 +197,29 @@ class PostgresJournal(ABC):
         return bool(rows(db, sql, (self.namespace, event.stream, event.version, attempt)))
 
     def _append_all(
-        self, appends: Sequence[Append], pieces: Mapping[str, bytes], memories: MemoryChange | None
+        self, appends: Sequence[Append], pieces: Pieces, memories: MemoryChange | None
     ) -> list[Event]:
         """The long way: any number of streams, and memories."""
         made: list[Event] = []
 
-        def work(db: Connection[Any], attempt: UUID) -> list[Event]:
+        def work(db: Db, attempt: UUID) -> list[Event]:
             made[:] = self._append_many(db, attempt, appends)
             if pieces:
-                self._share(db)
-                found = [(self.namespace, bytes.fromhex(a), False, body) for a, body in pieces.items()]
-                many(db, _INSERT_PIECE, found)
+                own = self.namespace
+                put_pieces(db, [(own, bytes.fromhex(a), False, body) for a, body in pieces.items()])
             if memories is not None:
-                self._learn(db, memories, attempt)
+                self.memories.apply(db, memories, attempt)
             trip("postgres.append.before_commit")
             return list(made)
 
-        def done(db: Connection[Any], attempt: UUID) -> list[Event] | None:
+        def done(db: Db, attempt: UUID) -> list[Event] | None:
             if made:
                 return list(made) if self.is_there(db, made[0], attempt) else None
             return [] if tried(db, self.namespace, attempt) else None
 
         return self.database.transaction(work, done)
 
-    def _append_many(self, db: Connection[Any], attempt: UUID, appends: Sequence[Append]) -> list[Event]:
+    def _append_many(self, db: Db, attempt: UUID, appends: Sequence[Append]) -> list[Event]:
         heads = self._locked(db, appends)
         events: list[Event] = []
         for wish in appends:
@@ -196,14 +232,14 @@ class PostgresJournal(ABC):
                 found.append((self.namespace, event.stream, *row))
                 events.append(event)
                 heads[wish.stream] = (event.version, event.hash)
-            many(db, _INSERT, found)
+            many(db, INSERT, found)
             trip("postgres.append.between")
         sql = "UPDATE segue.streams SET version = %s, hash = %s WHERE namespace = %s AND name = %s"
         moved = dict.fromkeys(event.stream for event in events)
         many(db, sql, [(*heads[stream], self.namespace, stream) for stream in moved])
         return events
 
-    def _locked(self, db: Connection[Any], appends: Sequence[Append]) -> dict[str, tuple[int, bytes]]:
+    def _locked(self, db: Db, appends: Sequence[Append]) -> dict[str, tuple[int, bytes]]:
         """The heads of all streams, held to the end of the transaction; those that are new, too."""
         names = sorted({wish.stream for wish in appends})
         new = sorted({wish.stream for wish in appends if not wish.expect})
@@ -214,11 +250,6 @@ class PostgresJournal(ABC):
             " ORDER BY name FOR UPDATE"
         )
         return {name: (version, own) for name, version, own in rows(db, sql, (self.namespace, names))}
-
-    def _share(self, db: Connection[Any]) -> None:
-        rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE", (self.namespace,))
-
-    # -- reading -------------------------------------------------------------------------------
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         sql = (
@@ -237,7 +268,7 @@ class PostgresJournal(ABC):
         self._saw(stream, head.version, head.hash)
         return head
 
-    def head_in(self, db: Connection[Any], stream: str) -> Head:
+    def head_in(self, db: Db, stream: str) -> Head:
         """Where a stream ends, as a transaction sees it."""
         sql = "SELECT version, hash FROM segue.streams WHERE namespace = %s AND name = %s"
         found = rows(db, sql, (self.namespace, plain(stream)))
@@ -246,7 +277,7 @@ class PostgresJournal(ABC):
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         return self.database.reading(lambda db: self._streams(db, prefix))
 
-    def _streams(self, db: Connection[Any], prefix: str) -> list[tuple[str, int]]:
+    def _streams(self, db: Db, prefix: str) -> list[tuple[str, int]]:
         sql = (
             "SELECT name, version FROM segue.streams WHERE namespace = %(namespace)s AND name >= %(prefix)s"
             " AND name < %(end)s AND version > 0 ORDER BY name"
@@ -262,8 +293,6 @@ class PostgresJournal(ABC):
         fetched = self.database.fetch(sql, (self.namespace, [bytes.fromhex(a) for a in wanted]))
         found = {raw.hex(): proven_piece(raw.hex(), body, erased=erased) for raw, body, erased in fetched}
         return {address: found[address] for address in wanted if address in found}
-
-    # -- the cache -----------------------------------------------------------------------------
 
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         wanted = list(streams)
@@ -281,16 +310,14 @@ class PostgresJournal(ABC):
         values = {name: getattr(snapshot, name) for name in Snapshot.__struct_fields__}
         values["namespace"] = self.namespace
 
-        def work(db: Connection[Any], _: UUID) -> int:
+        def work(db: Db, _: UUID) -> int:
             return changed(db, _KEEP, values)
 
         self.database.writing(work, lambda *_: None)  # the same once more does no harm
         trip("postgres.snapshot.after_commit")
 
-    # -- erasing -------------------------------------------------------------------------------
-
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
-        def work(db: Connection[Any], attempt: UUID) -> bool:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
+        def work(db: Db, attempt: UUID) -> bool:
             remember(db, self.namespace, attempt)
             self._append_many(db, attempt, appends)
             sql = (
@@ -311,21 +338,18 @@ class PostgresJournal(ABC):
         for wish in appends:
             self._seen.pop(wish.stream, None)
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         addresses = [bytes.fromhex(address) for address in pieces]
         names = [wish.stream for wish in streams]
 
-        def work(db: Connection[Any], attempt: UUID) -> bool:
+        def work(db: Db, attempt: UUID) -> bool:
             remember(db, self.namespace, attempt)
             rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR UPDATE", (self.namespace,))
             heads = self._locked(db, [wish for wish in streams if wish.expect])
             check_beside(self._streams(db, "session/"), names, beside)
             for wish in streams:
-                version = (
-                    heads[wish.stream][0] if wish.stream in heads else self.head_in(db, wish.stream).version
-                )
+                known = heads.get(wish.stream)
+                version = known[0] if known else self.head_in(db, wish.stream).version
                 if version != wish.expect:
                     raise StaleVersion(wish.stream, wish.expect, version)
             for table, column in (("events", "stream"), ("snapshots", "stream"), ("streams", "name")):

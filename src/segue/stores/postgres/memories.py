@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from ..._failpoints import trip
-from ...core.memories.model import MemoryFilter
+from ...core.memories.model import MemoryFilter, MemoryReader
+from ...core.memories.ranking import Pairs
+from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
-from ..sql_memories import SqlMemories, SqlWords, narrow, narrow_values
-from ..sql_memory_writes import MemoryWriter, marked
-from ..vectors import cosine
+from ..sql import insert, update
+from ..sql_memories import SqlMemories, narrow, narrow_values
+from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
+from ..vectors import by_bytes
 from .database import Database, driver, plain, remember, tried
-from .schema import as_vector
+from .schema import Db, as_vector
 from .sql import PostgresSql, PostgresStatements
-
-if TYPE_CHECKING:
-    from psycopg import Connection
 
 _TIES = 32
 """So many more than asked for are fetched: the server reckons in single precision."""
@@ -66,24 +66,22 @@ class PostgresMemories(SqlMemories):
         self._database = database
         self._namespace = database.namespace
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(self, change: MemoryChange) -> list[str]:
         made: list[list[str]] = []
 
-        def work(db: Connection[Any], attempt: UUID) -> list[str]:
+        def work(db: Db, attempt: UUID) -> list[str]:
             made[:] = [self.apply(db, change, attempt)]
             trip("postgres.memories.before_commit")
             return made[0]
 
-        def done(db: Connection[Any], attempt: UUID) -> list[str] | None:
+        def done(db: Db, attempt: UUID) -> list[str] | None:
             return made[0] if made and tried(db, self._namespace, attempt) else None
 
         ids = self._database.transaction(work, done)
         trip("postgres.memories.after_commit")
         return ids
 
-    def apply(self, db: Connection[Any], change: MemoryChange, attempt: UUID) -> list[str]:
+    def apply(self, db: Db, change: MemoryChange, attempt: UUID) -> list[str]:
         """The change, within a transaction of the caller."""
         return _Writer(db, self._namespace, self._database.vector, attempt).apply(change)
 
@@ -92,21 +90,17 @@ class PostgresMemories(SqlMemories):
         if text:
             self._mask(text)
 
-    # -- reading -------------------------------------------------------------------------------
-
     def _mark(self, kind: str, name: object) -> str:
         return mark(self._namespace, kind, name)
 
     def _words(self, seen: Sequence[int], marks: list[list[str]]) -> SqlWords:
         return _Words(self._sql, [[self._mark("a", no) for no in seen], *marks])
 
-    def _nearest(
-        self, seen: list[int], model: str, vector: bytes, where: MemoryFilter, limit: int
-    ) -> list[tuple[int, float]]:
+    def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         """With pgvector: the server chooses, and what is chosen is compared as everywhere."""
-        schema, clauses = self._database.vector, narrow(where)
-        if not schema:
-            return super()._nearest(seen, model, vector, where, limit)
+        seen, schema, clauses = self._seen(reader), self._database.vector, narrow(where)
+        if not seen or not schema:
+            return super().near(reader, model, vector, where, limit)
         join = " JOIN segue.memories m ON m.namespace = v.namespace AND m.no = v.no" if clauses else ""
         every = (
             f"SELECT v.no, v.body FROM segue.memory_vectors v{join} WHERE v.namespace = :namespace"
@@ -122,13 +116,10 @@ class PostgresMemories(SqlMemories):
             sql, model=model, seen=seen, size=len(vector), vector=as_vector(vector), most=limit + _TIES,
             **narrow_values(where),
         )  # fmt: skip
-        scored = [(no, cosine(vector, body)) for no, body in found]
-        return sorted(scored, key=lambda pair: (-pair[1], -pair[0]))[:limit]
+        return by_bytes(vector, dict(found), limit)
 
 
 class _Words(SqlWords):
-    """An inverted index of lexemes."""
-
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         only = [_either(group) for group in self.marks]
         queries = [
@@ -152,23 +143,13 @@ def _quoted(word: str) -> str:
 
 
 class _Writer(MemoryWriter):
-    """One change of the memories of a namespace."""
-
-    INSERT = (
-        "INSERT INTO segue.memories (namespace, no, id, audience, live, length, hash, type, agent, session,"
-        " created, revision, body_hash, body) VALUES (:namespace, :no, :id, :audience, :live, :length, :hash,"
-        " :type, :agent, :session, :created, :revision, :body_hash, :body)",
-    )
-    UPDATE = (
-        "UPDATE segue.memories SET audience = :audience, live = :live, length = :length, hash = :hash,"
-        " type = :type, agent = :agent, session = :session, revision = :revision, body_hash = :body_hash,"
-        " body = :body WHERE namespace = :namespace AND no = :no",
-    )
+    INSERT = (insert("memories", (*COLUMNS, "body_hash", "body")),)
+    UPDATE = (update("memories", (*CHANGED, "body_hash", "body")),)
     ADD_WORDS = "INSERT INTO segue.memory_words VALUES (:namespace, :no, array_to_tsvector(:words::text[]))"
     DROP_WORDS = "DELETE FROM segue.memory_words WHERE namespace = :namespace AND no = :no"
     DROP_VECTORS = ("DELETE FROM segue.memory_vectors WHERE namespace = :namespace AND no = :no",)
 
-    def __init__(self, db: Connection[Any], namespace: str, vector: str, attempt: UUID) -> None:
+    def __init__(self, db: Db, namespace: str, vector: str, attempt: UUID) -> None:
         super().__init__(PostgresStatements(db, namespace))
         self._connection = db
         self._namespace = namespace
@@ -196,14 +177,10 @@ class _Writer(MemoryWriter):
         return [*dict.fromkeys(plain(word) for word in kept.words.split()), *marks]
 
     def add_vectors(self, rows: list[dict[str, Any]]) -> None:
-        columns, values = "namespace, no, audience, model, size, bits, body", ":size, :bits, :body"
-        if self._vector:
-            columns, values = f"{columns}, embedding", f"{values}, :vector::{self._vector}.vector"
-        sql = (
-            f"INSERT INTO segue.memory_vectors ({columns})"
-            f" VALUES (:namespace, :no, :audience, :model, {values})"
-        )
-        more = [{"size": len(row["body"]), "vector": as_vector(row["body"])} for row in rows]
+        columns = ["no", "audience", "model", "size", "bits", "body"]
+        sql = insert("memory_vectors", [*columns, "embedding"] if self._vector else columns)
+        sql = sql.replace(":embedding", f":embedding::{self._vector}.vector")
+        more = [{"size": len(row["body"]), "embedding": as_vector(row["body"])} for row in rows]
         self.db.many(sql, [{**row, **two} for row, two in zip(rows, more, strict=True)])
 
     def is_duplicate(self, fault: Exception) -> bool:

@@ -15,10 +15,15 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.values import Value
-from ...errors import SchemaTooNew, StoreUnavailable
+from ...errors import StoreUnavailable
+from ..proofs import too_new
 
 if TYPE_CHECKING:
     from psycopg import Connection
+
+    Db = Connection[Any]
+else:  # the driver is loaded when a store is used, not before
+    Db = Any
 
 LOCK = 0x5345475545
 """``SEGUE``: the advisory lock of migrations."""
@@ -134,13 +139,12 @@ _LOOK = """
 """
 
 
-def prepare(db: Connection[Any], namespace: str) -> Ready:
+def prepare(db: Db, namespace: str) -> Ready:
     """Bring a database to this schema, and have the namespace; raises SchemaTooNew."""
     encoding, _, standby, there, vector, available, column = db.execute(_LOOK).fetchone() or ("",) * 7
     if encoding != "UTF8":
-        raise StoreUnavailable(
-            f"the database is in {encoding}, and Segue needs UTF8", hint="create one with `createdb -E UTF8`"
-        )
+        hint = "create one with `createdb -E UTF8`"
+        raise StoreUnavailable(f"the database is in {encoding}, and Segue needs UTF8", hint=hint)
     found = _found(db) if there else Ready(True, 0)
     if not found.writable or standby:
         return Ready(False, found.schema, vector if column else "")
@@ -152,26 +156,18 @@ def prepare(db: Connection[Any], namespace: str) -> Ready:
     return Ready(True, SCHEMA, vector or "")
 
 
-def _found(db: Connection[Any]) -> Ready:
+def _found(db: Db) -> Ready:
     """The schema that is there; not writable if it is a newer one that this Segue may read."""
     meta = dict(db.execute("SELECT key, value FROM segue.meta").fetchall())
     newer = int(meta.get("schema", "0"))
     if newer <= SCHEMA:
         return Ready(True, newer)
     if int(meta.get("readable_from", str(newer))) > SCHEMA:
-        raise too_new(newer)
+        raise too_new(newer, SCHEMA)
     return Ready(False, newer)
 
 
-def too_new(newer: int) -> SchemaTooNew:
-    """The error for a store of a newer schema."""
-    return SchemaTooNew(
-        f"this store has schema {newer}, and this Segue knows up to {SCHEMA}",
-        hint="upgrade Segue on this machine; the store was not touched",
-    )
-
-
-def _migrate(db: Connection[Any]) -> str:
+def _migrate(db: Db) -> str:
     """All missing migrations in one transaction; others wait meanwhile. Gives the schema of pgvector."""
     with db.transaction():
         db.execute("SET LOCAL lock_timeout = 0")  # whoever migrates may take long, and will be done
@@ -180,7 +176,7 @@ def _migrate(db: Connection[Any]) -> str:
         db.execute(f"CREATE TABLE IF NOT EXISTS segue.meta (key {_NAME} PRIMARY KEY, value {_NAME})")
         current = _found(db)
         if not current.writable:
-            raise too_new(current.schema)
+            raise too_new(current.schema, SCHEMA)
         for script in MIGRATIONS[current.schema :]:
             for statement in script.split(";"):
                 if statement.strip():
@@ -194,7 +190,7 @@ def _migrate(db: Connection[Any]) -> str:
         return _add_vectors(db)
 
 
-def _add_vectors(db: Connection[Any]) -> str:
+def _add_vectors(db: Db) -> str:
     """The column for pgvector, filled; nothing where the extension is not to be had."""
     import psycopg
 

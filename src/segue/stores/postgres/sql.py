@@ -1,16 +1,13 @@
-"""Shared SQL on Postgres: the namespace is a value of every statement, and every text is one that it can
-keep."""
+"""Shared SQL on Postgres: every statement has the namespace, and every text can be kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..sql import Row, Statements, for_postgres
 from .database import Database, changed, many, plain, rows
-
-if TYPE_CHECKING:
-    from psycopg import Connection
+from .schema import Db
 
 T = TypeVar("T")
 
@@ -18,7 +15,7 @@ T = TypeVar("T")
 class PostgresStatements:
     """A transaction of a connection, in a namespace."""
 
-    def __init__(self, db: Connection[Any], namespace: str) -> None:
+    def __init__(self, db: Db, namespace: str) -> None:
         self._db = db
         self.namespace = namespace
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ..._failpoints import trip
@@ -11,11 +10,9 @@ from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...errors import StaleVersion
-from .database import Database, changed, driver, many, rows
-from .journal import PostgresJournal
-
-if TYPE_CHECKING:
-    from psycopg import Connection
+from .database import Database, changed, driver, many
+from .journal import INSERT, PostgresStore, put_pieces
+from .schema import Db
 
 TABLES = (
     "events", "pieces", "snapshots", "runs", "memories", "memory_words", "memory_vectors", "memory_votes",
@@ -56,9 +53,8 @@ _FACTS = """
 def facts(database: Database) -> Facts:
     """Look at a server; raises as every read does."""
     [(version, vector, available, fsync, pages, standby, size, used, most)] = database.fetch(_FACTS)
-    off = [
-        f"{name} is off" for name, value in (("fsync", fsync), ("full_page_writes", pages)) if value == "off"
-    ]
+    settings = {"fsync": fsync, "full_page_writes": pages}
+    off = [f"{name} is off" for name, value in settings.items() if value == "off"]
     schema = database.ready.schema if database.ready else 0
     own = f"psycopg {driver().__version__}"
     return Facts(version, schema, vector, available, ", ".join(off), standby, size, used, most, own)
@@ -67,7 +63,7 @@ def facts(database: Database) -> Facts:
 def compact(database: Database) -> None:
     """Rewrite the tables: what was deleted is in their files no more. Nobody writes meanwhile."""
 
-    def work(db: Connection[Any], _: UUID) -> bool:
+    def work(db: Db, _: UUID) -> bool:
         for table in TABLES:
             db.execute(f"VACUUM (FULL, ANALYZE) segue.{table}")
         return True
@@ -75,11 +71,11 @@ def compact(database: Database) -> None:
     database.writing(work, lambda *_: None)
 
 
-def copy_in(journal: PostgresJournal, stream: str, after: int, events: Sequence[Event]) -> None:
+def copy_in(journal: PostgresStore, stream: str, after: int, events: Sequence[Event]) -> None:
     """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
     The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
 
-    def work(db: Connection[Any], attempt: UUID) -> bool:
+    def work(db: Db, attempt: UUID) -> bool:
         namespace = journal.namespace
         if not after:
             sql = "INSERT INTO segue.streams VALUES (%s, %s, 0, %s) ON CONFLICT DO NOTHING"
@@ -92,32 +88,27 @@ def copy_in(journal: PostgresJournal, stream: str, after: int, events: Sequence[
         moved = changed(db, sql, (last.version, last.hash, namespace, stream, after, events[0].prev))
         if not moved:
             raise StaleVersion(stream, after, journal.head_in(db, stream).version)
-        sql = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
-        found = [
-            (namespace, stream, e.version, e.header(), e.body, e.hash, attempt, e.erased) for e in events
-        ]
-        many(db, sql, found)
+        own = (namespace, stream)
+        many(db, INSERT, [(*own, e.version, e.header(), e.body, e.hash, attempt, e.erased) for e in events])
         trip("postgres.copy.before_commit")
         return True
 
-    def done(db: Connection[Any], attempt: UUID) -> bool | None:
+    def done(db: Db, attempt: UUID) -> bool | None:
         return journal.is_there(db, events[0], attempt) or None
 
     journal.database.transaction(work, done)
     trip("postgres.copy.after_commit")
 
 
-def copy_pieces(journal: PostgresJournal, pieces: Mapping[str, bytes]) -> None:
+def copy_pieces(journal: PostgresStore, pieces: Mapping[str, bytes]) -> None:
     """Put pieces of another store in; one that a scrub rewrote stays what it is."""
     found = [
         (journal.namespace, bytes.fromhex(address), address_of(body) != address, body)
         for address, body in pieces.items()
     ]
 
-    def work(db: Connection[Any], _: UUID) -> bool:
-        sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE"
-        rows(db, sql, (journal.namespace,))
-        many(db, "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", found)
+    def work(db: Db, _: UUID) -> bool:
+        put_pieces(db, found)
         return True
 
     journal.database.transaction(work, lambda *_: None)

@@ -41,30 +41,26 @@ class Address:
         except ValueError:
             raise BadSettings("the address of the server cannot be read", hint=HINT) from None
         if "@" in parts.netloc:
-            raise BadSettings(
-                "an address of a Segue server holds no name and no password",
-                hint="give the key with SEGUE_API_KEY",
-            )
+            hint = "give the key with SEGUE_API_KEY"
+            raise BadSettings("an address of a Segue server holds no name and no password", hint=hint)
         if not self.host or not _HOST.fullmatch(self.host) or parts.fragment:
             raise BadSettings("the address of the server cannot be read", hint=HINT)
         self.tls = parts.scheme == "https"
         self.port = port or _PORTS[parts.scheme]
         self.prefix = quote(parts.path.rstrip("/"), safe="/%")
         self.project = ""
-        self._read(parts.query, parts.scheme)
+        self._read(parts.query)
         self.loopback = is_loopback(self.host)
         if not self.tls and not self.loopback and not self._insecure:
-            raise BadSettings(
-                f"http://{self.host} would carry the key and all texts in the clear",
-                hint="use https://, or ?insecure=1 if the network between is your own",
-            )
+            hint = "use https://, or ?insecure=1 if the network between is your own"
+            raise BadSettings(f"http://{self.host} would carry the key and all texts in the clear", hint=hint)
         host = f"[{self.host}]" if ":" in self.host else self.host
         standard = self.port == _PORTS[parts.scheme]
         self.base = f"{parts.scheme}://{host}{'' if standard else f':{self.port}'}{self.prefix}"
         self.shown = self.base + (f"?project={quote(self.project, safe='')}" if self.project else "")
         """The name of the store; it never held a secret."""
 
-    def _read(self, query: str, scheme: str) -> None:
+    def _read(self, query: str) -> None:
         self._insecure = False
         for name, value in parse_qsl(query, keep_blank_values=True):
             if name == "insecure":
@@ -72,10 +68,8 @@ class Address:
             elif name == "project":
                 self.project = value
             else:
-                raise BadSettings(
-                    "an address of a Segue server takes no other parameters than project and insecure",
-                    hint="give the key with SEGUE_API_KEY",
-                )
+                told = "an address of a Segue server takes no other parameters than project and insecure"
+                raise BadSettings(told, hint="give the key with SEGUE_API_KEY")
         if self.project and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", self.project):
             raise BadSettings("a project's name is made of letters, digits, dots and dashes", hint=HINT)
 

@@ -19,27 +19,15 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any, TypeVar
 
 import msgspec
 
 from ... import errors
-from ...errors import (
-    AccessError,
-    BadSettings,
-    RateLimited,
-    SegueError,
-    StaleVersion,
-    StoreBusy,
-    StoreUnavailable,
-)
 from ..pool import Pool
 from .address import Address
-
-if TYPE_CHECKING:
-    from http.client import HTTPResponse
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
@@ -60,13 +48,14 @@ _unreached: dict[str, tuple[float, str]] = {}
 
 
 _OVER = "the time for it is over"
+_NO_SEGUE = "what answers there is no Segue server"
 
 
 class Unsent(Exception):
     """The request never left this machine."""
 
 
-class Hopeless(StoreUnavailable):
+class Hopeless(errors.StoreUnavailable):
     """The same request in a moment would be answered the same."""
 
     sent = False
@@ -85,12 +74,9 @@ class Client:
         self.busy_timeout_ms = busy_timeout_ms
         self._key = key.strip()
         if not (self._key.isascii() and self._key.isprintable()):
-            raise BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
+            raise errors.BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
         self._pool: Pool[HTTPConnection] = Pool(
-            CONNECTIONS_MAX,
-            address.shown,
-            idle_seconds_max=IDLE_SECONDS_MAX,
-            alive=lambda one: not _hung_up(one),
+            CONNECTIONS_MAX, address.shown, idle_seconds_max=IDLE_SECONDS_MAX, alive=_is_open
         )
         self._tls: ssl.SSLContext | None = None
         self._reached = False
@@ -108,8 +94,6 @@ class Client:
         """Close idle connections; the next call opens anew."""
         self._pool.close()
 
-    # -- calling -------------------------------------------------------------------------------
-
     def call(self, name: str, body: bytes, settle: Callable[[], T | None] | None = None) -> bytes | T:
         """The answer to ``port/method``. With ``settle`` it is a write: that says, after a doubt, what the
         answer would have been if the write is there, and None if it is not."""
@@ -123,7 +107,7 @@ class Client:
                 answer = self._once(name, body, deadline)
                 self._now_reached()
                 return answer
-            except StaleVersion:  # perhaps by our own first try
+            except errors.StaleVersion:  # perhaps by our own first try
                 found = self._looked(settle, deadline) if doubt and settle is not None else None
                 if found is None:
                     raise
@@ -131,16 +115,16 @@ class Client:
             except (Unsent, Lost) as fault:
                 reason = str(fault)
                 doubt = doubt or (settle is not None and isinstance(fault, Lost))
-                error: SegueError = self._in_doubt() if doubt else self._unreachable(reason)
-            except (StoreBusy, StoreUnavailable, RateLimited) as fault:
+                error: errors.SegueError = self._in_doubt() if doubt else self._unreachable(reason)
+            except (errors.StoreBusy, errors.StoreUnavailable, errors.RateLimited) as fault:
                 if isinstance(fault, Hopeless):
                     fault.doubt = settle is not None and (doubt or fault.sent)
                     raise
-                doubt = doubt or (settle is not None and isinstance(fault, StoreUnavailable))
-                error = self._in_doubt() if doubt and isinstance(fault, StoreUnavailable) else fault
+                doubt = doubt or (settle is not None and isinstance(fault, errors.StoreUnavailable))
+                error = self._in_doubt() if doubt and isinstance(fault, errors.StoreUnavailable) else fault
                 wait = getattr(fault, "retry_after_seconds", 0.0)
             if time.monotonic() + max(pause, wait) > deadline:
-                if isinstance(error, StoreUnavailable):
+                if isinstance(error, errors.StoreUnavailable):
                     self._not_reached(reason)
                 raise error from None
             time.sleep(max(wait, pause * random.uniform(0.5, 1.0)))
@@ -166,7 +150,7 @@ class Client:
         """The same where it is the last word: if nobody answers, the doubt stays."""
         try:
             return self._settled(settle, deadline)
-        except StoreUnavailable:
+        except errors.StoreUnavailable:
             raise self._in_doubt() from None
 
     def _settled(self, settle: Callable[[], T | None], deadline: float) -> T | None:
@@ -192,7 +176,6 @@ class Client:
         return 0.0 if quiet else min(whole, self.first_seconds)
 
     def _once(self, name: str, body: bytes, deadline: float) -> bytes:
-        """One request and its answer."""
         with self._connection(deadline) as connection:
             response, content = self._ask(connection, name, body)
         return self._read(response, content)
@@ -231,10 +214,8 @@ class Client:
                 raise Unsent("connection refused")
             opened.settimeout(max(0.001, deadline - time.monotonic()))
         except ssl.SSLCertVerificationError as fault:
-            raise self._hopeless(
-                f"its certificate is not trusted: {fault.verify_message}",
-                "check the address; an own authority is named by SSL_CERT_FILE",
-            ) from None
+            hint = "check the address; an own authority is named by SSL_CERT_FILE"
+            raise self._hopeless(f"its certificate is not trusted: {fault.verify_message}", hint) from None
         except socket.gaierror as fault:
             if fault.errno == socket.EAI_AGAIN:
                 raise Unsent(fault.strerror) from None
@@ -246,12 +227,7 @@ class Client:
         headers = {**self._headers(MSGPACK), "Accept-Encoding": "gzip"}
         if len(body) >= GZIP_BYTES_MIN:
             body, headers["Content-Encoding"] = gzip.compress(body, 3, mtime=0), "gzip"
-        try:
-            connection.request("POST", f"{self.address.prefix}/v1/store/{name}", body, headers)
-            response = connection.getresponse()
-            content = response.read()
-        except (http.client.HTTPException, OSError) as fault:
-            raise Lost(str(fault) or type(fault).__name__) from None
+        response, content = self._exchange(connection, "POST", f"/v1/store/{name}", body, headers)
         if response.headers.get("Content-Encoding", "") == "gzip":
             try:
                 content = gzip.decompress(content)
@@ -259,23 +235,31 @@ class Client:
                 raise Lost("the answer is not whole") from None
         return response, content
 
+    def _exchange(
+        self, connection: HTTPConnection, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[HTTPResponse, bytes]:
+        try:
+            connection.request(method, f"{self.address.prefix}{path}", body, headers)
+            response = connection.getresponse()
+            return response, response.read()
+        except (http.client.HTTPException, OSError) as fault:
+            raise Lost(str(fault) or type(fault).__name__) from None
+
     def ask(self, method: str, path: str, value: Any = None) -> Any:
         """The decoded answer of a route of the described API; sent once."""
         headers = self._headers("application/json")
         try:
             with self._connection(time.monotonic() + self._patience_seconds()) as connection:
                 body = msgspec.json.encode(value) if value is not None else None
-                connection.request(method, f"{self.address.prefix}{path}", body, headers)
-                response = connection.getresponse()
-                content = response.read()
-        except (http.client.HTTPException, OSError, Unsent) as fault:
-            raise self._unreachable(str(fault) or type(fault).__name__) from None
+                response, content = self._exchange(connection, method, path, body, headers)
+        except (Lost, Unsent) as fault:
+            raise self._unreachable(str(fault)) from None
         if not 200 <= response.status < 300:
             raise self._error(response, _problem(content))
         try:
             return msgspec.json.decode(content)
         except msgspec.MsgspecError:
-            raise self._hopeless("what answers there is no Segue server", "check the address") from None
+            raise self._hopeless(_NO_SEGUE, "check the address") from None
 
     def _headers(self, kind: str) -> dict[str, str]:
         headers = {"Content-Type": kind, "Accept": kind}
@@ -285,37 +269,31 @@ class Client:
             headers["Segue-Project"] = self.address.project
         return headers
 
-    # -- answers -------------------------------------------------------------------------------
-
     def _read(self, response: HTTPResponse, content: bytes) -> bytes:
         kind = response.headers.get_content_type()
         if 200 <= response.status < 300 and kind == MSGPACK:
             return content
         if 200 <= response.status < 300:
-            raise self._hopeless(
-                "what answers there is no Segue server",
-                "check the address; a portal of the network?",
-                sent=True,
-            )
+            raise self._hopeless(_NO_SEGUE, "check the address; a portal of the network?", sent=True)
         problem = _problem(content) if kind.endswith("json") else {}
         raise self._error(response, problem)
 
-    def _error(self, response: HTTPResponse, problem: dict[str, Any]) -> SegueError:
+    def _error(self, response: HTTPResponse, problem: dict[str, Any]) -> errors.SegueError:
         status, where = response.status, self.address.shown
         detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
         if status == 429:
             seconds = _seconds(response.headers.get("Retry-After", ""))
-            return RateLimited(f"{where}: {detail}", hint="try again later", retry_after_seconds=seconds)
+            told, hint = f"{where}: {detail}", "try again later"
+            return errors.RateLimited(told, hint=hint, retry_after_seconds=seconds)
         if status == 401:
-            named = errors.NotKnown(f"{where} does not know the key: {detail}", hint=_KEY_HINT)
-            return named
+            return errors.NotKnown(f"{where} does not know the key: {detail}", hint=_KEY_HINT)
         known = known_error(problem)
         if known is not None:
             return known
         if status == 403:
-            return AccessError(f"{where} refuses: {detail}", hint=_KEY_HINT)
+            return errors.AccessError(f"{where} refuses: {detail}", hint=_KEY_HINT)
         if status in _AGAIN:
-            return StoreUnavailable(f"{where} cannot answer now: {detail}", hint="try again")
+            return errors.StoreUnavailable(f"{where} cannot answer now: {detail}", hint="try again")
         if 400 <= status < 500 and status != 404 and problem.get("code"):
             return errors.UsageError(f"{where} refuses: {detail}", hint=str(problem.get("hint", "")))
         if 300 <= status < 400:
@@ -328,19 +306,15 @@ class Client:
         error.sent = sent
         return error
 
-    def _unreachable(self, reason: str) -> StoreUnavailable:
+    def _unreachable(self, reason: str) -> errors.StoreUnavailable:
         if reason == _OVER:
             reason = _unreached.get(self.address.shown, (0.0, ""))[1] or reason
-        return StoreUnavailable(
-            f"cannot reach {self.address.shown}: {' '.join(reason.split())}",
-            hint="is the server up? `segue doctor` looks",
-        )
+        told = f"cannot reach {self.address.shown}: {' '.join(reason.split())}"
+        return errors.StoreUnavailable(told, hint="is the server up? `segue doctor` looks")
 
-    def _in_doubt(self) -> StoreUnavailable:
-        error = StoreUnavailable(
-            f"{self.address.shown} did not answer a write: what was written may be there or not",
-            hint="look with `segue log` before you do it again",
-        )
+    def _in_doubt(self) -> errors.StoreUnavailable:
+        told = f"{self.address.shown} did not answer a write: what was written may be there or not"
+        error = errors.StoreUnavailable(told, hint="look with `segue log` before you do it again")
         error.doubt = True
         return error
 
@@ -348,21 +322,20 @@ class Client:
 _KEY_HINT = "check SEGUE_API_KEY"
 
 
-def _hung_up(connection: HTTPConnection) -> bool:
-    """Whether the other side has closed it: nothing is expected, so whatever can be read is its end."""
+def _is_open(connection: HTTPConnection) -> bool:
+    """Whether the other side has not closed it: nothing is expected, so whatever can be read is its end."""
     try:
         waiting = select.poll()
         waiting.register(connection.sock, select.POLLIN | select.POLLHUP)
-        return bool(waiting.poll(0))
+        return not waiting.poll(0)
     except (AttributeError, OSError, ValueError, TypeError):  # no poll on this platform: asking will tell
-        return False
+        return True
 
 
 def _seconds(text: str) -> float:
-    try:
+    with suppress(ValueError):
         return min(max(float(text), 0.0), 3_600.0)
-    except ValueError:
-        return 1.0
+    return 1.0
 
 
 def _problem(content: bytes) -> dict[str, Any]:
@@ -373,7 +346,7 @@ def _problem(content: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _all_errors(base: type[SegueError]) -> dict[str, type[SegueError]]:
+def _all_errors(base: type[errors.SegueError]) -> dict[str, type[errors.SegueError]]:
     found = {base.code: base}
     for kind in base.__subclasses__():
         if kind.__module__ == base.__module__:
@@ -381,24 +354,21 @@ def _all_errors(base: type[SegueError]) -> dict[str, type[SegueError]]:
     return found
 
 
-def known_error(problem: dict[str, Any]) -> SegueError | None:
+_MADE_OF_FIELDS = (errors.StaleVersion, errors.DamagedError, errors.SessionHeld, errors.HandoverPending)
+_NUMBERS = ("expected", "actual")
+
+
+def known_error(problem: dict[str, Any]) -> errors.SegueError | None:
     """The error that a problem describes; None if it is none of ours."""
-    kind = _all_errors(SegueError).get(str(problem.get("code", "")))
+    kind: Any = _all_errors(errors.SegueError).get(str(problem.get("code", "")))
     if kind is None:
         return None
     detail, hint = str(problem.get("detail", "")), str(problem.get("hint", ""))
-    made: SegueError
+    if kind not in _MADE_OF_FIELDS:
+        return kind(detail, hint=hint)  # type: ignore[no-any-return]
     try:
-        if kind is StaleVersion:
-            made = StaleVersion(str(problem["stream"]), int(problem["expected"]), int(problem["actual"]))
-        elif kind is errors.DamagedError:
-            made = errors.DamagedError(*(str(problem[name]) for name in ("source", "where", "reason")))
-        elif kind is errors.SessionHeld:
-            made = errors.SessionHeld(*(str(problem[name]) for name in ("session", "by", "since", "until")))
-        elif kind is errors.HandoverPending:
-            made = errors.HandoverPending(str(problem["step"]), str(problem["reason"]))
-        else:
-            return kind(detail, hint=hint)
+        values = [int(problem[n]) if n in _NUMBERS else str(problem[n]) for n in kind.fields]
+        made: errors.SegueError = kind(*values)
     except (KeyError, TypeError, ValueError):
         return None
     made.hint = hint or made.hint

@@ -8,7 +8,7 @@ else has moved on meanwhile is let go: a recall too few does no harm, one too ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -22,8 +22,7 @@ _TRAIL_LINES = 50
 
 
 class RemoteMemories(RemotePort):
-    """Memories of a project on a server; who could read what was seen here is remembered, for looking it up
-    again after a doubt."""
+    """Memories on a server; who could read what is remembered, to look it up again after a doubt."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client, "memories")
@@ -41,12 +40,13 @@ class RemoteMemories(RemotePort):
     def there(self, change: MemoryChange) -> bool:
         """Whether a change has happened, as far as a second time would be another thing than the first."""
         for kept in change.puts:
-            found = self._own(kept.memory.id, _reader_of(kept.memory))
+            found = self._own(kept.memory.id, reader_of(kept.memory, kept.memory.agent))
             if found is None or found.revision < kept.memory.revision:
                 return False
             if found.revision == kept.memory.revision:
                 return _uncounted(found) == _uncounted(kept.memory)
-        readers = {kept.memory.id: _reader_of(kept.memory) for kept in (*change.adds, *change.puts)}
+        memories = [kept.memory for kept in (*change.adds, *change.puts)]
+        readers = {memory.id: reader_of(memory, memory.agent) for memory in memories}
         for trace in change.trail:
             reader = readers.get(trace.memory) or self._readers.get(trace.memory)
             if reader is not None and trace in self.trail(reader, trace.memory, _TRAIL_LINES):
@@ -61,7 +61,7 @@ class RemoteMemories(RemotePort):
     def _own(self, id: str, reader: MemoryReader) -> Memory | None:
         return next(iter(self.get([id], reader)), None)
 
-    def _seen(self, memories: Sequence[Memory], reader: MemoryReader) -> None:
+    def _seen(self, memories: Iterable[Memory], reader: MemoryReader) -> None:
         if len(self._readers) > _SEEN_MAX:
             self._readers.clear()
         self._readers.update((memory.id, reader) for memory in memories)
@@ -78,17 +78,15 @@ class RemoteMemories(RemotePort):
 
     def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         found: dict[int, Memory] = self.ask("take", numbers, reader)
-        self._seen(list(found.values()), reader)
+        self._seen(found.values(), reader)
         return found
 
 
 def _uncounted(memory: Memory) -> Memory:
-    """What a memory says, without what is counted beside it."""
     return replace(memory, helpful=0, harmful=0, recalled=0, recalled_at="")
 
 
-def _reader_of(memory: Memory) -> MemoryReader:
-    """Somebody for whom a memory is meant."""
-    return MemoryReader(
-        memory.agent, memory.namespace, memory.user, (memory.session,), (memory.project,), memory.organization
-    )
+def reader_of(memory: Memory, agent: str) -> MemoryReader:
+    """An agent that reads a memory where it was kept."""
+    where = (memory.session,), (memory.project,), memory.organization
+    return MemoryReader(agent, memory.namespace, memory.user, *where)

@@ -20,22 +20,14 @@ from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from ...core.base.values import Value
-from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
-from ...core.memories.ranking import SessionNeighbours, Texts
+from ...core.memories import model, ranking
 from ...errors import StoreUnavailable
-from .. import base
-from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
+from .. import base, memory_changes
 from . import wire
 from .client import Client
 
 T = TypeVar("T")
-_TYPES = {
-    kind.__name__: kind
-    for kind in (
-        Audience, Memory, MemoryAudit, MemoryChange, MemoryFilter, MemoryReader, MemoryWithHistory,
-        SessionNeighbours, StoredMemory, Texts,
-    )
-}  # fmt: skip
+_TYPES = vars(model) | vars(ranking) | vars(memory_changes)
 """What the protocols name and do not import."""
 
 
@@ -43,7 +35,6 @@ class About(Value):
     """What a server says of itself, and of the key that it is asked with."""
 
     segue: str = ""
-    """Its version."""
     project: str = ""
     role: str = ""
     agent: str = ""
@@ -54,12 +45,10 @@ class ServerJournal(base.Journal, Protocol):
 
     def about(self) -> About:
         """What the server says of itself, and of the key."""
-        ...
 
 
 PORTS: dict[str, type] = {"journal": ServerJournal, "runs": base.Runs, "memories": base.Memories}
 ONCE = {("journal", "append"), ("journal", "erase"), ("journal", "drop"), ("memories", "write")}
-"""What must not happen twice."""
 _NAMES = {
     ("journal", "head", "stream"): "name", ("journal", "streams", "prefix"): "name",
     ("journal", "pieces", "addresses"): "names", ("runs", "get", "key"): "name",
@@ -83,15 +72,13 @@ class PortMethod:
         self.port, self.name = port, name
         function = getattr(PORTS[port], name)
         self._signature = signature(function)
-        self._hints = get_type_hints(function, vars(base) | globals(), _TYPES)
+        self._hints = get_type_hints(function, _TYPES | vars(base) | globals())
         self._arguments = list(self._signature.parameters.values())[1:]
 
     @cached_property
     def answer(self) -> Any:
         """The type of an answer."""
         return _ANSWERS.get((self.port, self.name)) or _received(self._hints["return"])
-
-    # -- the client's side ---------------------------------------------------------------------
 
     def body(self, *args: Any, **named: Any) -> dict[str, Any]:
         """The request for a call with these arguments."""
@@ -102,8 +89,6 @@ class PortMethod:
 
     def _name(self, argument: Parameter) -> str:
         return _NAMES.get((self.port, self.name, argument.name), argument.name)
-
-    # -- the server's side ---------------------------------------------------------------------
 
     @cached_property
     def request(self) -> type[msgspec.Struct]:
@@ -160,7 +145,6 @@ def _received(hint: Any) -> Any:
 
 
 def _sent(value: Any) -> Any:
-    """A value as it can be encoded."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else value
@@ -189,8 +173,10 @@ class RemotePort:
         have given if it has happened, and None if it has not."""
         method = port_method(self._port, name)
         body = wire.encode(method.body(*args, **named))
-        found = self.client.call(f"{method.port}/{name}", body, lambda: _boxed(settle()))
-        if isinstance(found, tuple):
+        found = self.client.call(
+            f"{method.port}/{name}", body, lambda: None if (found := settle()) is None else (found,)
+        )
+        if isinstance(found, tuple):  # which cannot be mistaken for bytes of an answer
             return found[0]
         try:
             return self._read(found, method)
@@ -202,12 +188,6 @@ class RemotePort:
         try:
             return wire.decode(answer, method.answer)
         except msgspec.MsgspecError as fault:
-            raise StoreUnavailable(
-                f"{self.client.address.shown} answers in a way that this Segue does not understand: {fault}",
-                hint="are both of the same version?",
-            ) from None
-
-
-def _boxed(found: T | None) -> tuple[T] | None:
-    """A result that cannot be mistaken for bytes of an answer."""
-    return None if found is None else (found,)
+            where = self.client.address.shown
+            told = f"{where} answers in a way that this Segue does not understand: {fault}"
+            raise StoreUnavailable(told, hint="are both of the same version?") from None

@@ -7,23 +7,20 @@ that it comes too late, the events behind ``expect`` are compared with the draft
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 from ...core.journal.chain import linked
 from ...core.journal.event import Event
 from ...errors import DamagedError
-from ..base import Append, Head, Memories, Rewrite, Runs, Snapshot
+from ..base import Append, Head, Memories, Pieces, Rewrite, Runs, Snapshot, Versions
+from ..memory_changes import MemoryChange
 from ..proofs import proven_event, proven_piece
 from . import wire
 from .address import Address
 from .client import BUSY_TIMEOUT_MS, Client
 from .memories import RemoteMemories
 from .ports import About, RemotePort
-
-if TYPE_CHECKING:
-    from ..memory_changes import MemoryChange
 
 
 class RemoteStore:
@@ -36,18 +33,11 @@ class RemoteStore:
         self.client = Client(address, key, busy_timeout_ms=busy_timeout_ms)
         self._journal = RemotePort(self.client, "journal")
         self._memories = RemoteMemories(self.client)
+        self.memories = cast(Memories, self._memories)
+        self.runs = cast(Runs, RemotePort(self.client, "runs"))
+        """Rows are replaced whole, so that a put may be sent twice."""
         self.machine = ""
         """Set by whoever shares the store with other machines: part of the names of streams of its own."""
-
-    @cached_property
-    def runs(self) -> Runs:
-        """What was observed of runs; rows are replaced whole, so that a put may be sent twice."""
-        return cast(Runs, RemotePort(self.client, "runs"))
-
-    @property
-    def memories(self) -> Memories:
-        """What was learnt."""
-        return cast(Memories, self._memories)
 
     def about(self) -> About:
         """What the server says of itself, and of our key."""
@@ -57,12 +47,9 @@ class RemoteStore:
     def close(self) -> None:
         self.client.close()
 
-    # -- writing -------------------------------------------------------------------------------
-
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         wishes = [wish for wish in appends if wish.drafts]
 
         def settle() -> list[Event] | None:
@@ -86,7 +73,7 @@ class RemoteStore:
     def keep(self, snapshot: Snapshot) -> None:
         self._journal.keep(snapshot)
 
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         wishes = [wish for wish in appends if wish.drafts]  # without any, the same once more does no harm
 
         def settle() -> bool | None:
@@ -94,9 +81,7 @@ class RemoteStore:
 
         self._journal.once("erase", settle, rewrites, pieces, *appends)
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         there = {wish.stream: self.head(wish.stream) for wish in streams if wish.expect}
 
         def settle() -> bool | None:
@@ -105,8 +90,6 @@ class RemoteStore:
             return bool(gone and all(gone)) or None
 
         self._journal.once("drop", settle, *streams, pieces=pieces, beside=beside)
-
-    # -- reading -------------------------------------------------------------------------------
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         events: list[Event] = []

@@ -63,8 +63,7 @@ def rows_of(events: Iterable[Event]) -> list[EventRow]:
 
 
 def same_drafts(events: Sequence[Event], drafts: Sequence[Draft]) -> bool:
-    """Whether these events are what these drafts became, all of them, in one commit; a body that was erased
-    since counts by its hash."""
+    """Whether these events are what these drafts became, all of them; an erased body counts by its hash."""
 
     def became(event: Event, draft: Draft) -> bool:
         own = (event.kind, event.at, event.actor, event.run, event.format)

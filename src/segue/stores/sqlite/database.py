@@ -15,29 +15,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import apsw
 
-from ...errors import (
-    AccessError,
-    DamagedError,
-    SegueError,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-)
+from ... import errors
 from .. import forks
+from ..proofs import too_new
 from . import schema
-
-if TYPE_CHECKING:
-    from _thread import RLock
 
 T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
-"""What runs statements."""
 BUSY_TIMEOUT_MS = 10_000
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of could not be made"
@@ -103,7 +92,7 @@ def _locked(path: str, *, alone: bool, timeout_seconds: float) -> Iterator[None]
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise StoreBusy(f"{path} is being opened or recovered", hint="try again") from None
+                    raise errors.StoreBusy(f"{path} is being opened or recovered", hint="try again") from None
                 time.sleep(0.01)
         yield
     finally:
@@ -115,9 +104,8 @@ def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
     """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
     with _locked(str(path), alone=True, timeout_seconds=timeout_seconds):
         if _open_elsewhere(path):
-            raise StoreBusy(
-                f"other processes have {path} open", hint="end those that use Segue here, then try again"
-            )
+            hint = "end those that use Segue here, then try again"
+            raise errors.StoreBusy(f"other processes have {path} open", hint=hint)
         _alone.add(str(path))
         try:
             yield
@@ -172,7 +160,7 @@ class SharedCommit:
     def __init__(self) -> None:
         self.appends = 0
         self.begun = False
-        self.fault: SegueError | None = None
+        self.fault: errors.SegueError | None = None
         """Why it cannot be made any more: nothing that was part of it is there."""
 
 
@@ -180,13 +168,9 @@ class Database:
     """The file and its connections."""
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
-        vfs: str | None = None,
+        self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
         lock: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.path = path
         self._lock_openings = lock
         self._name = str(path)
@@ -269,17 +253,13 @@ class Database:
 
     def _no_folder(self, fault: OSError) -> NoReturn:
         if isinstance(fault, PermissionError) or fault.errno == 30:
-            raise AccessError(
-                f"cannot write in {self.path.parent}: {fault.strerror}",
-                hint="mend the folder's permissions, or choose another with SEGUE_HOME",
-            ) from fault
+            hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
+            told = f"cannot write in {self.path.parent}: {fault.strerror}"
+            raise errors.AccessError(told, hint=hint) from fault
         if fault.errno == 28:
-            raise StoreFull(
-                f"no space left for {self.path}", hint="free some space, then try again"
-            ) from fault
-        raise StoreUnavailable(
-            f"cannot open {self.path}: {fault.strerror}", hint="see `segue doctor`"
-        ) from fault
+            raise self._full() from fault
+        told = f"cannot open {self.path}: {fault.strerror}"
+        raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
     def _configured(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), vfs=self._vfs)
@@ -288,7 +268,8 @@ class Database:
             db.pragma("synchronous", "FULL")
             self.writable = schema.may_write(db)
             mode = str(db.pragma("journal_mode"))
-            wanted = "wal" if self._may_use_wal() else "delete"
+            safe = wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())
+            wanted = "wal" if safe else "delete"
             if self.writable and (mode == "wal") != (wanted == "wal"):
                 mode = str(db.pragma("journal_mode", wanted))
             self.journal_mode = mode
@@ -313,10 +294,7 @@ class Database:
         log = Path(f"{self._name}-wal")
         torn = os.stat(self._name).st_size % int(db.pragma("page_size"))
         if torn and not (log.exists() and log.stat().st_size):
-            raise DamagedError("the store", self._name, "its end is cut off")
-
-    def _may_use_wal(self) -> bool:
-        return wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())
+            raise errors.DamagedError("the store", self._name, "its end is cut off")
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
@@ -337,7 +315,7 @@ class Database:
         try:
             return look(db)
         except UnicodeDecodeError as fault:
-            raise DamagedError("the store", self._name, "a text is not UTF-8") from fault
+            raise errors.DamagedError("the store", self._name, "a text is not UTF-8") from fault
         except apsw.Error as fault:
             raise self.translate(fault) from fault
 
@@ -360,7 +338,7 @@ class Database:
         any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
         db = self.connection()
         if not self.writable:
-            raise schema.too_new(db.pragma("user_version"))
+            raise too_new(db.pragma("user_version"), schema.SCHEMA)
         turn, local = self.turn(), self._local
         shared, cursor = local.shared, local.writer
         try:
@@ -383,13 +361,10 @@ class Database:
         return result
 
     def _renew_writer(self, db: apsw.Connection, cursor: apsw.Cursor) -> None:
-        """Take another cursor after a fault: a look that was not at its end would hold this thread to what
-        the store was then."""
+        """Take another cursor: one that was not at its end would hold this thread to an old state."""
         with suppress(apsw.Error):
             cursor.close(True)
             self._local.writer = db.cursor()
-
-    # -- several writes in one commit ----------------------------------------------------------
 
     @property
     def shared(self) -> SharedCommit | None:
@@ -412,14 +387,13 @@ class Database:
 
     @staticmethod
     def _begin_shared(db: apsw.Connection, shared: SharedCommit) -> None:
-        """Begin the transaction that is shared, or go on with it."""
         if not shared.begun:
             db.execute("BEGIN IMMEDIATE")
             shared.begun = True
         elif shared.fault is not None:
             raise shared.fault
         elif db.get_autocommit():  # what was written before is gone: this must not be kept alone
-            shared.fault = StoreUnavailable(_LOST, hint="try again")
+            shared.fault = errors.StoreUnavailable(_LOST, hint="try again")
             raise shared.fault
 
     def _undo(self, db: apsw.Connection, fault: BaseException) -> None:
@@ -430,11 +404,11 @@ class Database:
         if shared is not None and shared.fault is None:
             ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
             shared.begun = True
-            shared.fault = ours or StoreUnavailable(_LOST, hint="try again")
+            shared.fault = ours or errors.StoreUnavailable(_LOST, hint="try again")
 
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
-        """What this thread writes within is one transaction; see `SqliteJournal.together`."""
+        """What this thread writes within is one transaction; see `SqliteStore.together`."""
         db, turn = self.connection(), self.turn()
         shared = self._local.shared = SharedCommit()
         try:
@@ -453,7 +427,7 @@ class Database:
             finally:
                 turn.release()
 
-    def turn(self) -> RLock:
+    def turn(self) -> threading.RLock:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
         that is short and fair, while SQLite looks again after ever longer sleeps."""
         turn = self.free_turn
@@ -461,33 +435,30 @@ class Database:
             raise self._busy()
         return turn
 
-    def _busy(self) -> StoreBusy:
-        return StoreBusy(
-            f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
-            hint="try again; `segue doctor` names who holds it",
-        )
+    def _busy(self) -> errors.StoreBusy:
+        hint = "try again; `segue doctor` names who holds it"
+        return errors.StoreBusy(f"the store was busy for {self.busy_timeout_ms / 1000:g} s", hint=hint)
 
-    def translate(self, fault: apsw.Error) -> SegueError:
+    def _full(self) -> errors.StoreFull:
+        return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+
+    def translate(self, fault: apsw.Error) -> errors.SegueError:
         """Our error for one of SQLite's."""
         if isinstance(fault, apsw.BusyError | apsw.LockedError):
             return self._busy()
         if isinstance(fault, apsw.FullError):
-            return StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+            return self._full()
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
-            return DamagedError("the store", str(self.path), str(fault))
-        may = os.access(self.path.parent, os.W_OK) and (
-            not self.path.exists() or os.access(self.path, os.R_OK)
-        )
+            return errors.DamagedError("the store", str(self.path), str(fault))
+        readable = not self.path.exists() or os.access(self.path, os.R_OK)
+        may = readable and os.access(self.path.parent, os.W_OK)
         read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
-            return AccessError(
-                f"cannot write {self.path}: {fault}",
-                hint="mend the permissions, or choose another folder with SEGUE_HOME",
-            )
+            hint = "mend the permissions, or choose another folder with SEGUE_HOME"
+            return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
         if isinstance(fault, apsw.CantOpenError):
-            return StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
+            return errors.StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
         if isinstance(fault, apsw.IOError):
-            return StoreUnavailable(
-                f"the disk did not take it: {fault}", hint="check space and quotas with `df`, then try again"
-            )
-        return StoreError(f"the store failed: {fault}", hint="see `segue doctor`")
+            hint = "check space and quotas with `df`, then try again"
+            return errors.StoreUnavailable(f"the disk did not take it: {fault}", hint=hint)
+        return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")

@@ -1,4 +1,4 @@
-"""The journal port on SQLite.
+"""The embedded store, and its journal.
 
 An append is one transaction. Events behind the head that this journal saw last need no look at the stream: a
 row is inserted only behind the predecessor that it names and in a place that is empty, or it is stale.
@@ -9,9 +9,10 @@ DamagedError.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
@@ -21,13 +22,16 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot
+from ..base import Append, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import Database, Executor
+from .database import BUSY_TIMEOUT_MS, Database, Executor
 from .schema import id_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # most commands need the journal alone
     from ..memory_changes import MemoryChange
+    from ..sql_runs import SqlRuns
+    from ..sql_server_tables import SqlServerTables
+    from .memories import SqliteMemories
 
 T = TypeVar("T")
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
@@ -46,21 +50,46 @@ _STREAMS = (
 )
 
 
-class SqliteJournal(ABC):
-    """A journal in one SQLite file."""
+class SqliteStore:
+    """A store in one SQLite file: a journal, and what was observed and learnt."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self._generation = database.generation
+    def __init__(
+        self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
+        lock: bool = False,
+    ) -> None:  # fmt: skip
+        self.database = Database(Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock)
+        self.machine = ""
+        self._generation = self.database.generation
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
 
-    @abstractmethod
-    def _learn(self, db: apsw.Cursor, change: MemoryChange) -> None:
-        """Make what happens to memories a part of an append."""
+    @cached_property
+    def runs(self) -> SqlRuns:
+        """What was observed of runs."""
+        from ..sql_runs import SqlRuns
+        from .sql import SqliteSql
 
-    # -- writing -------------------------------------------------------------------------------
+        return SqlRuns(
+            SqliteSql(self.database),
+            lambda: trip("store.runs.before_commit"),
+            lambda: trip("store.runs.after_commit"),
+        )
+
+    @cached_property
+    def memories(self) -> SqliteMemories:
+        """What was learnt."""
+        from .memories import SqliteMemories
+
+        return SqliteMemories(self.database)
+
+    @cached_property
+    def server_tables(self) -> SqlServerTables:
+        """What a server keeps for itself."""
+        from ..sql_server_tables import SqlServerTables
+        from .sql import SqliteSql
+
+        return SqlServerTables(SqliteSql(self.database))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -76,9 +105,8 @@ class SqliteJournal(ABC):
             trip("store.append.after_commit")
 
     def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
+        self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[Event]:
         numbers: dict[str, int] = {}
 
         def work(db: apsw.Cursor) -> list[Event]:
@@ -89,9 +117,9 @@ class SqliteJournal(ABC):
             for wish in appends:
                 events += self._append_many(db, numbers[wish.stream], wish)
             if pieces:
-                db.executemany(_INSERT_PIECE, _piece_rows(pieces))
+                db.executemany(_INSERT_PIECE, [(bytes.fromhex(a), body) for a, body in pieces.items()])
             if memories is not None:
-                self._learn(db, memories)
+                self.memories.apply(db, memories)
             trip("store.append.before_commit")
             return events
 
@@ -125,8 +153,6 @@ class SqliteJournal(ABC):
             events.append(event)
         return events
 
-    # -- reading -------------------------------------------------------------------------------
-
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         def look(db: apsw.Connection) -> list[tuple[Any, ...]]:
             number = self._known(db, stream)
@@ -150,9 +176,8 @@ class SqliteJournal(ABC):
     def head_in(db: Executor, number: int) -> tuple[int, bytes]:
         """Version and hash of the last event of a stream, by its number."""
         sql = "SELECT id & 0xffffffff, hash FROM events WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
-        found: list[Any] = (
-            db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchall() if number else []
-        )
+        span = (id_of(number, 0), id_of(number + 1, 0))
+        found: list[Any] = db.execute(sql, span).fetchall() if number else []
         return found[0] if found else (0, canonical.GENESIS)
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
@@ -170,8 +195,6 @@ class SqliteJournal(ABC):
             for body, erased in self.database.fetch(sql, (bytes.fromhex(address),)):
                 found[address] = proven_piece(address, body, erased=erased)
         return found
-
-    # -- what is known of streams --------------------------------------------------------------
 
     def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
         def in_this_file(db: apsw.Connection) -> T:
@@ -220,8 +243,6 @@ class SqliteJournal(ABC):
             self._numbers, self._seen = {}, {}
         self._seen[stream] = (version, own)
 
-    # -- the cache -----------------------------------------------------------------------------
-
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         state_column = "x''" if cards else "state"
         sql = f"SELECT version, fold, {state_column}, card FROM snapshots WHERE stream = ?"
@@ -248,9 +269,7 @@ class SqliteJournal(ABC):
         self.writing(work)
         trip("store.snapshot.after_commit")
 
-    # -- erasing -------------------------------------------------------------------------------
-
-    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         def work(db: apsw.Cursor) -> None:
             for wish in appends:
                 self._append_many(db, self.number(db, wish.stream), wish)
@@ -269,9 +288,7 @@ class SqliteJournal(ABC):
         self.writing(work)
         trip("store.erase.after_commit")
 
-    def drop(
-        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
-    ) -> None:
+    def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         def work(db: apsw.Cursor) -> None:
             check_beside(self._streams(db, "session/"), [wish.stream for wish in streams], beside)
             for wish in streams:
@@ -292,7 +309,3 @@ class SqliteJournal(ABC):
 
     def close(self) -> None:
         self.database.close()
-
-
-def _piece_rows(pieces: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
-    return [(bytes.fromhex(address), body) for address, body in pieces.items()]

@@ -15,10 +15,11 @@ import msgspec
 
 from ..._failpoints import trip
 from ...core.memories.model import MemoryReader
-from ..audiences import Audiences
+from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
-from ..sql_memories import SqlMemories, SqlWords
-from ..sql_memory_writes import MemoryWriter, marked
+from ..sql import insert, update
+from ..sql_memories import Audiences, SqlMemories
+from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
 from ..vectors import PLAIN_ROWS_MAX, VectorIndex, asks_once
 from .database import Database
 from .sql import SqliteSql, SqliteStatements
@@ -58,8 +59,6 @@ class SqliteMemories(SqlMemories):
         self._database = database
         self._generation = database.generation
 
-    # -- writing -------------------------------------------------------------------------------
-
     def write(self, change: MemoryChange) -> list[str]:
         if any(kept.memory.forgotten for kept in change.puts):
             self._database.connection().pragma("secure_delete", 1)
@@ -87,8 +86,6 @@ class SqliteMemories(SqlMemories):
         self._database.writing(lambda db: db.execute(optimize))
         if self._database.journal_mode == "wal":
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    # -- reading -------------------------------------------------------------------------------
 
     def _seen(self, reader: MemoryReader) -> list[int]:
         self._database.connection()
@@ -121,8 +118,6 @@ class SqliteMemories(SqlMemories):
 
 
 class _Words(SqlWords):
-    """An index of FTS5."""
-
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         only = "".join(f" AND ({_either(group)})" for group in self.marks)
         found = []
@@ -144,13 +139,11 @@ class _Writer(MemoryWriter):
     """One change of the memories of a file: only one can write to it at a time."""
 
     INSERT = (
-        "INSERT INTO memories (no, id, audience, live, length, hash, type, agent, session, created, revision)"
-        " VALUES (:no, :id, :audience, :live, :length, :hash, :type, :agent, :session, :created, :revision)",
+        insert("memories", COLUMNS),
         "INSERT INTO memory_bodies (no, hash, body) VALUES (:no, :body_hash, :body)",
     )
     UPDATE = (
-        "UPDATE memories SET audience = :audience, live = :live, length = :length, hash = :hash,"
-        " type = :type, agent = :agent, session = :session, revision = :revision WHERE no = :no",
+        update("memories", CHANGED),
         "UPDATE memory_bodies SET hash = :body_hash, body = :body WHERE no = :no",
     )
     ADD_WORDS = "INSERT INTO memory_words (rowid, words) VALUES (:no, :words)"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from ...core.journal.pieces import address as address_of
 
 _LEAF = 0x0D
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
-Progress = Callable[[int, int], None]
 
 
 class Loose(Value):
@@ -48,7 +47,7 @@ class Wreck(Value):
     """Bodies of memories, of any revision; what is sure comes first."""
 
 
-def salvage(path: Path, progress: Progress | None = None) -> Wreck:
+def salvage(path: Path) -> Wreck:
     """Every whole row of a store's file and log."""
     notes: list[str] = []
     body = path.read_bytes() if path.exists() else b""
@@ -59,10 +58,8 @@ def salvage(path: Path, progress: Progress | None = None) -> Wreck:
     pages = {i + 1: body[i * size : (i + 1) * size] for i in range((len(body) + size - 1) // size)}
     newest = {**pages, **sure}
     carver = _Carver(newest, size)
-    for done, (number, page) in enumerate(sorted(newest.items())):
+    for number, page in sorted(newest.items()):
         carver.carve(number, page, sure=True)
-        if progress and done % 256 == 0:
-            progress(done, len(newest))
     for number, page in leftovers:
         carver.carve(number, page, sure=False)
     for number, page in pages.items():
@@ -136,8 +133,6 @@ def _checksum(data: bytes, order: str, start: tuple[int, int]) -> tuple[int, int
 
 
 class _Carver:
-    """Collects rows from pages."""
-
     def __init__(self, pages: dict[int, bytes], size: int) -> None:
         self._pages, self._size = pages, size
         self.names: dict[int, str] = {}
@@ -173,9 +168,8 @@ class _Carver:
             local = local if local <= most else least
         payload = page[at : at + local]
         if length > local:
-            payload += self._overflow(
-                struct.unpack(">I", page[at + local : at + local + 4])[0], length - local
-            )
+            first = struct.unpack(">I", page[at + local : at + local + 4])[0]
+            payload += self._overflow(first, length - local)
         if len(payload) != length or length > 1 << 30:
             raise ValueError("a row that ends early")
         return rowid, list(_record(payload))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import apsw
 
-from ...errors import SchemaTooNew
+from ..proofs import too_new
 
 APPLICATION_ID = 0x53454755
 """``SEGU``, in the file's header."""
@@ -156,12 +156,4 @@ def _readable(db: apsw.Connection) -> bool:
     schema, _, oldest = str(row[0] if row else "").partition(":")
     if schema == str(newer) and oldest.isdecimal() and int(oldest) <= SCHEMA:
         return False
-    raise too_new(newer)
-
-
-def too_new(newer: int) -> SchemaTooNew:
-    """The error for a store of a newer schema."""
-    return SchemaTooNew(
-        f"this store has schema {newer}, and this Segue knows up to {SCHEMA}",
-        hint="upgrade Segue on this machine; the store was not touched",
-    )
+    raise too_new(newer, SCHEMA)

@@ -45,23 +45,13 @@ class SqliteSql:
         return self.database.writing(lambda db: work(SqliteStatements(db)))
 
 
-def array(values: Sequence[Any]) -> str:
-    """A list as SQL finds its elements in it, by ``json_each``."""
-    return msgspec.json.encode([_element(value) for value in values]).decode()
-
-
-def _element(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.hex()
-    return encodable(value) if isinstance(value, str) else value
-
-
 def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: array(value)
-        if isinstance(value, list)
-        else encodable(value)
-        if isinstance(value, str)
-        else value
-        for name, value in values.items()
-    }
+    return {name: _storable(value) for name, value in values.items()}
+
+
+def _storable(value: Any) -> Any:
+    """A value as SQLite takes it; of a list SQL finds the elements by ``json_each``."""
+    if isinstance(value, list):
+        elements = [one.hex() if isinstance(one, bytes) else _storable(one) for one in value]
+        return msgspec.json.encode(elements).decode()
+    return encodable(value) if isinstance(value, str) else value

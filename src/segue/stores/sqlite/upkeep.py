@@ -15,7 +15,7 @@ from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
-from .journal import INSERT, SqliteJournal
+from .journal import INSERT, SqliteStore
 from .schema import id_of
 
 PAGES_A_STEP = 4096
@@ -40,11 +40,8 @@ def back_up(database: Database, target: Path, progress: Callable[[int, int], Non
             copy.pragma("journal_mode", "delete")
         finally:
             copy.close()
-        descriptor = os.open(partial, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with open(partial, "rb") as whole:
+            os.fsync(whole.fileno())
         trip("backup.before_rename")
         os.replace(partial, target)
         trip("backup.after_rename")
@@ -75,20 +72,16 @@ def _sweep(folder: Path) -> None:
 
 
 def restore(
-    path: Path,
-    streams: Iterable[tuple[str, Sequence[Event]]],
-    pieces: Mapping[str, bytes],
+    path: Path, streams: Iterable[tuple[str, Sequence[Event]]], pieces: Mapping[str, bytes],
     erased: frozenset[str],
-) -> None:
+) -> None:  # fmt: skip
     """A new store with exactly these events and pieces; the path must be free."""
     database = Database(path)
 
     def work(db: apsw.Cursor) -> None:
         for number, (name, events) in enumerate(streams, 1):
             db.execute("INSERT INTO streams (no, name) VALUES (?, ?)", (number, name))
-            for event in events:
-                row = (id_of(number, event.version), event.header(), event.body, event.hash, event.erased)
-                db.execute(INSERT, row)
+            db.executemany(INSERT, _rows(number, events))
         rows = [(bytes.fromhex(a), a in erased, body) for a, body in pieces.items()]
         db.executemany("INSERT INTO pieces (address, erased, body) VALUES (?, ?, ?)", rows)
 
@@ -101,7 +94,11 @@ def restore(
         database.close()
 
 
-def copy_in(journal: SqliteJournal, stream: str, after: int, events: Sequence[Event]) -> None:
+def _rows(number: int, events: Sequence[Event]) -> list[tuple[int, bytes, bytes, bytes, bool]]:
+    return [(id_of(number, e.version), e.header(), e.body, e.hash, e.erased) for e in events]
+
+
+def copy_in(journal: SqliteStore, stream: str, after: int, events: Sequence[Event]) -> None:
     """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
     The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
 
@@ -110,15 +107,14 @@ def copy_in(journal: SqliteJournal, stream: str, after: int, events: Sequence[Ev
         version, own = journal.head_in(db, number)
         if (version, own) != (after, events[0].prev):
             raise StaleVersion(stream, after, version)
-        rows = [(id_of(number, e.version), e.header(), e.body, e.hash, e.erased) for e in events]
-        db.executemany(INSERT, rows)
+        db.executemany(INSERT, _rows(number, events))
         trip("store.copy.before_commit")
 
     journal.writing(work)
     trip("store.copy.after_commit")
 
 
-def copy_pieces(journal: SqliteJournal, pieces: Mapping[str, bytes]) -> None:
+def copy_pieces(journal: SqliteStore, pieces: Mapping[str, bytes]) -> None:
     """Put pieces of another store in; one that a scrub rewrote stays what it is."""
     rows = [(bytes.fromhex(a), address_of(body) != a, body) for a, body in pieces.items()]
     sql = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, ?, ?)"

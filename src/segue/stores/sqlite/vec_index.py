@@ -6,13 +6,14 @@ once. The best of them are compared by their bytes, as everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from typing import Any
 
 import apsw
 import msgspec
 
+from ...core.memories.ranking import Pairs
 from ..vectors import SHORTLIST_MIN, Bodies, bits_of, by_bytes
 
 _NEAR = """
@@ -66,11 +67,11 @@ class SqliteVecIndex:
 
     def near(
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
-    ) -> list[tuple[int, float]]:
+    ) -> Pairs:
         among = _array(only) if only is not None else None
         values = (self._model, _array(groups), bits_of(vector), among, max(SHORTLIST_MIN, most))
-        return by_bytes(vector, [row[0] for row in self._fetch(_NEAR, values)], most, bodies)
+        return by_bytes(vector, bodies([row[0] for row in self._fetch(_NEAR, values)]), most)
 
 
-def _array(values: Collection[int] | Sequence[int]) -> str:
+def _array(values: Collection[int]) -> str:
     return msgspec.json.encode(list(values)).decode()

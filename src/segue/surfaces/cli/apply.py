@@ -1,4 +1,4 @@
-"""Commands applied to a session, and what is said of it: what changed, and how far the work is."""
+"""Applying commands to a session, and reporting what changed and how far the work is."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ...core.sessions import commands as do
 from ...core.sessions.near_miss import NearMiss, names_rows, near_misses
+from ...core.sessions.state import SessionState
 from ...errors import StoreUnavailable
 from ..render import count, one_line, shown
 from .context import CommandContext
 
 if TYPE_CHECKING:
     from ...api.session import Session
-    from ...core.sessions.state import SessionState
 
 AS_BEFORE = "nothing changed"
 
@@ -47,7 +47,7 @@ def _state_before(session: Session, commands: list[do.Command]) -> SessionState 
 
 
 def _remark(miss: NearMiss) -> str:
-    """What was made of a text that named nothing, and how to take it back."""
+    """A remark about a text that matched no item or question, and how to undo what was made of it."""
     new = "this question was not asked before" if miss.question else "this is a new item"
     if miss.number:
         meant = f"#{miss.number} ({one_line(miss.meant)})"
@@ -60,7 +60,7 @@ def _remark(miss: NearMiss) -> str:
 
 
 def tally_lines(context: CommandContext, session: Session) -> list[str]:
-    """How far the work is, in a line at most; none where JSON was asked for."""
+    """How far the work is, in at most one line; none for JSON output."""
     if context.json:
         return []
     from .views.session import tally

@@ -15,7 +15,7 @@ TIME_SECONDS = 5.0
 
 
 def copy(text: str) -> str:
-    """Put a text on the clipboard; the name of the program that did it."""
+    """Put a text on the clipboard, and return the name of the program that did it."""
     for program in PROGRAMS:
         if shutil.which(program[0]) is None:
             continue

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+import msgspec
+
 from ...errors import UsageError, of_os
-from ...settings import environment_now
-from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for
+from ...settings import Settings, environment_now
+from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for, table
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from ...services.sessions.repository import Saved
     from ...services.workspace.data_folder import DataFolder
     from ...services.workspace.workspace import Workspace
-    from ...settings import Settings
 
 T = TypeVar("T")
 UNTRUSTED = "segue.toml in this project is not trusted and was ignored: review it, then run `segue trust`"
@@ -82,7 +83,7 @@ class CommandContext:
         return opened
 
     def _report_brought(self, workspace: Workspace) -> None:
-        """Say what had waited for the server, and what became of it."""
+        """Report what had waited for the server, and what became of it."""
         brought = workspace.brought
         if brought is None:
             return
@@ -92,7 +93,7 @@ class CommandContext:
             self.warn(f"a pending change was refused, and is recorded in the session as an error: {text}")
 
     def look(self) -> Segue:
-        """The same for a command that only looks: where nothing is stored yet, nothing is made."""
+        """The same for a command that only reads: where nothing is stored yet, no store is created."""
         if self._segue is None:
             from ...api.for_command import segue_for_looking
 
@@ -100,8 +101,9 @@ class CommandContext:
         return self._segue
 
     def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
-        """What Segue answers to one who only looks; without its store if that is damaged, which may show only
-        while it is asked, so it is asked once more. None is no answer then. ``instead``: what it goes by."""
+        """The result of ``ask`` for a command that only reads. If the store cannot be read, which may show
+        only while it is used, ``ask`` is called again without it, and a warning says what is used
+        ``instead``; if that gives None, the error is raised."""
         from ...errors import AccessError, DamagedError, StoreError
 
         try:
@@ -134,6 +136,14 @@ class CommandContext:
             raise UsageError("the session's id is empty", hint="`segue list` shows ids")
         return str(given or flag)
 
+    def needed(self, name: str, what: str) -> str:
+        """An argument that this action needs. Raises UsageError if it is missing."""
+        given = getattr(self.args, name)
+        if not given:
+            hint = f"segue {self.command} {self.args.action} {name.upper()}"
+            raise UsageError(f"which {what}?", hint=hint)
+        return str(given)
+
     # -- without a store ---------------------------------------------------------------------
 
     def data_folder(self) -> DataFolder:
@@ -144,7 +154,7 @@ class CommandContext:
         return DataFolder(data_folder(self.environment))
 
     def own_settings(self) -> Settings:
-        """The settings without those of the project: the store knows whether they are trusted."""
+        """The settings without the project's file, because only the store knows whether that is trusted."""
         from ...settings import resolve, user_file
 
         return resolve(
@@ -153,7 +163,8 @@ class CommandContext:
         )  # fmt: skip
 
     def check_paused(self) -> None:
-        """Paused if there is a PAUSE file in the data folder or in the project; asks no store."""
+        """Raise Paused if there is a PAUSE file in the data folder or in the project; the store is not
+        asked."""
         from ...services.workspace.working_tree import check_pause
 
         check_pause(self.folder, self.data_folder().path, self.own_settings().text("pause_file"))
@@ -172,6 +183,21 @@ class CommandContext:
         if self.json:
             write(self.out, as_json(value))
 
+    def report(self, value: Any, *lines: str, code: int = 0) -> int:
+        """Print a value for programs or lines for people, and return the exit code of the command."""
+        self.say(*lines)
+        self.emit(value)
+        return code
+
+    def listed(
+        self, value: Any, head: Sequence[str], rows: Iterable[Sequence[str]], empty: str, *, stretch: int = -1
+    ) -> int:
+        """Print a value for programs or, for people, a table of it, or a sentence if it is empty."""
+        if self.json or not value:
+            return self.report(value, empty)
+        self.say(*table(head, rows, self.style, stretch=stretch))
+        return 0
+
     def warn_all(self, texts: Iterable[str]) -> None:
         """Print several warnings."""
         for text in texts:
@@ -185,23 +211,20 @@ class CommandContext:
 
     def pending(self, saved: Saved, what: str, **more: Any) -> int:
         """Report that a change waits until the server can be reached: it is kept here, not saved there."""
-        self.say(
+        return self.report(
+            saved_object(saved, **more),
             f"pending: {what}",
             "the server cannot be reached; the next command that reaches it will save what is pending",
         )
-        self.emit(saved_object(saved, **more))
-        return 0
 
     def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
         """Report that a change is durable, with its warnings."""
         self.warn_all(saved.warnings)
-        self.say(*lines)
-        self.emit(saved_object(saved, **more))
-        return 0
+        return self.report(saved_object(saved, **more), *lines)
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Print a line; what the encoding of the stream cannot express is replaced."""
+    """Print a line; characters that the stream cannot encode are replaced."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     if not text.isascii():
         text = text.encode(encoding, "replace").decode(encoding)
@@ -215,13 +238,24 @@ def write(stream: TextIO, text: str) -> None:
         raise OutputFailed(fault) from fault
 
 
+def write_bytes(stream: TextIO, body: bytes) -> None:
+    """Print bytes as they are, or as text if the stream accepts only that."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(body.decode())
+        return
+    stream.flush()
+    buffer.write(body)
+    buffer.flush()
+
+
 def stdin_text() -> str:
     """All of standard input, as text."""
     return _input().decode("utf-8", "replace")
 
 
 def _input() -> bytes:
-    if sys.stdin is None:  # whoever started us closed it
+    if sys.stdin is None:  # the parent process closed it
         raise UsageError("there is no standard input to read", hint="give the text itself, or a file")
     buffer = getattr(sys.stdin, "buffer", None)
     return bytes(buffer.read()) if buffer is not None else sys.stdin.read().encode()
@@ -243,7 +277,7 @@ def read_file(name: str) -> bytes:
 
 
 def write_file(name: str, body: bytes) -> None:
-    """Write a user's own file, for the user only."""
+    """Write a file; a new one is readable by its owner only."""
     import os
 
     try:
@@ -252,6 +286,20 @@ def write_file(name: str, body: bytes) -> None:
             file.write(body)
     except OSError as fault:
         raise of_os(fault, name) from fault
+
+
+def facts(pairs: list[str]) -> dict[str, Any]:
+    """The facts in ``--meta KEY=VALUE``; a value that is JSON is parsed, any other is text."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not key or not equals:
+            raise UsageError(f"{pair[:60]!r} is not KEY=VALUE", hint="for example --meta area=auth")
+        try:
+            found[key] = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            found[key] = text
+    return found
 
 
 def can_ask() -> bool:

@@ -1,4 +1,4 @@
-"""Errors, in words for people and, with ``--json``, as an object for programs."""
+"""Reporting errors: as text for people and, with ``--json``, as an object for programs."""
 
 from __future__ import annotations
 
@@ -48,22 +48,23 @@ def report(fault: BaseException, words: list[str]) -> int:
 
 
 def _known(fault: SegueError, words: list[str]) -> int:
-    _say(f"segue: {_clean(fault.message)}")
-    if fault.hint:
-        _say(f"  hint: {_clean(fault.hint)}")
-    _object(fault.code, fault.message, fault.hint, words, retryable=fault.retryable, **fault.facts())
+    _tell(fault.code, fault.message, fault.hint, words, retryable=fault.retryable, **fault.facts())
     return fault.exit_code
 
 
 def _unforeseen(fault: Exception, words: list[str]) -> int:
     _show_where(fault)
     what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    message = f"unexpected error: {what}"
     hint = "SEGUE_DEBUG=1 shows where it happened; `segue doctor` checks the store"
-    _say(f"segue: {_clean(message)}")
-    _say(f"  hint: {hint}")
-    _object("unforeseen", message, hint, words, retryable=False)
+    _tell("unforeseen", f"unexpected error: {what}", hint, words, retryable=False)
     return UNFORESEEN
+
+
+def _tell(code: str, message: str, hint: str, words: list[str], **facts: object) -> None:
+    _say(f"segue: {_clean(message)}")
+    if hint:
+        _say(f"  hint: {_clean(hint)}")
+    _object(code, message, hint, words, **facts)
 
 
 def _show_where(fault: Exception) -> None:
@@ -107,7 +108,8 @@ def _say(text: str) -> None:
 
 
 def _close_pipe() -> None:
-    """The reader of the output is gone: let the interpreter flush into nothing at its end."""
+    """Redirect the output to nowhere, because its reader is gone and the interpreter will flush it at
+    exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .command import OF_EVERY_COMMAND, CliCommand
 from .table import GROUPS, TABLE
 
 if TYPE_CHECKING:
     import argparse
-
-    from .command import CliCommand
-
-_SHARED = (
-    ("--json", "print JSON instead of text"),
-    ("-C, --folder DIR", "run as if started in this folder"),
-    ("--home DIR", "the data folder; overrides SEGUE_HOME"),
-    ("--store URL", "the store; overrides SEGUE_STORE"),
-    ("--actor NAME", "who is acting: `user` or an agent's name"),
-    ("--no-color", "no colours, even on a terminal"),
-)
 
 
 def overview() -> str:
@@ -28,7 +18,9 @@ def overview() -> str:
         lines += ["", f"{group}:"]
         lines += [f"  {name:12} {TABLE[name][1]}" for name in names]
     lines += ["", "options, before or after the command:"]
-    lines += [f"  {flags:18} {about}" for flags, about in _SHARED]
+    for flags, settings in OF_EVERY_COMMAND[:-1]:
+        shown = f"{', '.join(flags)} {settings.get('metavar', '')}"
+        lines.append(f"  {shown:18} {settings['help']}")
     lines += ["", "`segue help COMMAND` has examples; `segue --version` shows the version.", ""]
     return "\n".join(lines)
 

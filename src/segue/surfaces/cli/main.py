@@ -1,8 +1,7 @@
-"""The command line: finds the command, runs it, and turns what went wrong into words.
+"""The command line: finds the command, runs it, and reports errors.
 
-Nothing heavy is imported before it is known which command is meant. Exit codes: those of
-``errors.py``; 64 for a bad command line, 70 for a fault nobody foresaw, 130 for Ctrl-C, and
-what the command itself says otherwise.
+Nothing heavy is imported before it is known which command is meant. Exit codes: those of ``errors.py``; 64
+for a bad command line, 70 for an unexpected error, 130 for Ctrl-C, otherwise the command's own.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from typing import NoReturn
 from .table import TABLE
 
 COLLECT_FROM = 50_000
-"""So many new values before Python looks for cycles: what is loaded for a command alone would have it look a
-hundred times, for nothing."""
+"""How many new objects there may be before Python looks for cycles. With its default, loading the modules of
+a command would make it look a hundred times, for nothing."""
 _VALUED = ("-C", "--folder", "--home", "--store", "--actor")
 _FLAGS = ("--json", "--no-color")
 
@@ -26,9 +25,9 @@ _FLAGS = ("--json", "--no-color")
 def run() -> NoReturn:
     """The process of a command line, from its start to its end.
 
-    Taking all that was loaded apart again costs a fifth of a short command. Nothing is left to do when a
-    command is over: what is durable is synced, the store is closed. So the process just ends; unless a
-    thread still works, or something could not be said."""
+    Tearing down everything that was loaded would take a fifth of the time of a short command. When a command
+    is over nothing is left to do: what is durable is synced, and the store is closed. So the process ends at
+    once, unless a thread still works or some output could not be written."""
     code = main()
     try:
         is_alone = "threading" not in sys.modules or sys.modules["threading"].active_count() == 1
@@ -39,7 +38,7 @@ def run() -> NoReturn:
                     stream.flush()
             os._exit(code)
     except Exception:
-        pass  # Python's own end says what it was
+        pass  # the regular exit reports what it was
     sys.exit(code)
 
 
@@ -60,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _flush() -> None:
-    """Write everything out while it can still be reported if that fails."""
+    """Flush the output while a failure can still be reported."""
     try:
         if sys.stdout is not None:  # it is None if the caller closed it
             sys.stdout.flush()
@@ -88,7 +87,8 @@ def _dispatch(words: list[str]) -> int:
             return code
     if command not in TABLE:
         raise _unknown(command)
-    options, dashed = _behind_dashes(rest)
+    place = rest.index("--") if "--" in rest else len(rest)
+    options, dashed = rest[:place], rest[place + 1 :]
     if "-h" in options or "--help" in options:
         return _help([command], asked=True)
     from .command import find
@@ -102,7 +102,8 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _quick_check(words: list[str]) -> int | None:
-    """`segue handover check`, which agents run first of all; None if it needs the slow way."""
+    """The quick form of `segue handover check`, which agents run first of all; None if it needs the regular
+    one."""
     from ...handover import quick
 
     found = quick.check(words, os.environ)
@@ -112,7 +113,7 @@ def _quick_check(words: list[str]) -> int | None:
 
 
 def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
-    """(global options before the command, the command, the rest)."""
+    """The global options before the command, the command, and the rest."""
     place = 0
     while place < len(words):
         word = words[place]
@@ -127,12 +128,6 @@ def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
         else:
             return words[:place], word, words[place + 1 :]
     return words, "", []
-
-
-def _behind_dashes(words: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before and after ``--``."""
-    place = words.index("--") if "--" in words else len(words)
-    return words[:place], words[place + 1 :]
 
 
 def _version(json: bool) -> int:

@@ -1,21 +1,23 @@
-"""The parser of one command.
-
-A parser is made for the command that was asked for and for no other. The global options may
-stand before and after the command. Help is written here rather than by argparse, so that it is
-the same on every version of Python and serves as the reference.
+"""The parser of a command; only the parser of the command that is run is made. Global options may come before
+or after the command. Help is written here rather than by argparse, so that it is the same on every version of
+Python and serves as the reference.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ...errors import UsageError
 
+Declared = Sequence[tuple[Sequence[str], Mapping[str, Any]]]
+"""Arguments and options: the names of each, and its settings for argparse."""
+
 
 class _Formatter(argparse.HelpFormatter):
-    """Argparse asks for one at every argument; without a width it would look at the terminal."""
+    """A formatter with a fixed width: argparse makes one for every argument, and would look at the terminal
+    each time."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=100)
@@ -24,19 +26,15 @@ class _Formatter(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """The parser of one command; a bad command line is a UsageError."""
 
-    def __init__(
-        self, name: str, declare: Declare | None = None, *, session: str = "", more: str = ""
-    ) -> None:
-        """``declare`` adds the command's own arguments; ``session`` and ``more`` are as in ``CliCommand``."""
+    def __init__(self, name: str, own: Declared, shared: Declared, more: str = "") -> None:
+        """``own`` are the options of this command, ``shared`` those of every command; ``more`` is as in
+        ``CliCommand``."""
         super().__init__(prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter)
         self.name = name
+        self.own = len(own)
         self.more = more
-        if declare is not None:
-            declare(self)
-        if session:
-            _declare_session(self, session)
-        self.own = len(self._actions)
-        _declare_globals(self)
+        for names, settings in (*own, *shared):
+            self.add_argument(*names, **settings)
 
     def error(self, message: str) -> NoReturn:
         head, _, names = message.partition("are required: ")
@@ -46,25 +44,14 @@ class Parser(argparse.ArgumentParser):
             message = f"{head}are required: {', '.join(shown_names)}"
         raise UsageError(message, hint=f"see `segue {self.name} --help`")
 
-    def flag(self, name: str, help: str) -> None:
-        """Add an option without a value."""
-        self.add_argument(name, action="store_true", help=help)
-
-    def many(self, name: str, metavar: str | tuple[str, ...], help: str) -> None:
-        """Add an option that may be given several times, each time with a value, or with several."""
-        values = None if isinstance(metavar, str) else len(metavar)
-        self.add_argument(
-            name, action="append", default=[], nargs=values, metavar=metavar, help=f"{help}; repeatable"
-        )
-
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """The words as values; options and arguments may stand in any order."""
+        """The values of a command line; options and arguments may be in any order."""
         if "--" in words or not any(a.nargs in ("+", "*", "?") for a in self.positionals()):
             return self.parse_args(words)
         return self.parse_intermixed_args(words)
 
     def positionals(self) -> list[argparse.Action]:
-        """The arguments that are no options."""
+        """The arguments that are not options."""
         return [action for action in self._actions if not action.option_strings]
 
     def options(self, *, shared: bool = False) -> list[argparse.Action]:
@@ -74,28 +61,6 @@ class Parser(argparse.ArgumentParser):
 
     def format_usage(self) -> str:
         return usage(self) + "\n"
-
-
-Declare = Callable[[Parser], None]
-"""Adds the arguments and options of a command to its parser."""
-
-
-def _declare_session(parser: Parser, kind: str) -> None:
-    if kind == "id":
-        parser.add_argument("id", nargs="?", metavar="ID", help="the session; by default the current one")
-    parser.add_argument(
-        "-s", "--session", metavar="ID", help="the session; by default SEGUE_SESSION, or the current one"
-    )
-
-
-def _declare_globals(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.add_argument("-C", "--folder", metavar="DIR", help="run as if started in this folder")
-    parser.add_argument("--home", metavar="DIR", help="the data folder; overrides SEGUE_HOME")
-    parser.add_argument("--store", metavar="URL", help="the store; overrides SEGUE_STORE")
-    parser.add_argument("--actor", metavar="NAME", help="who is acting: `user` or an agent's name")
-    parser.add_argument("--no-color", action="store_true", help="no colours, even on a terminal")
-    parser.add_argument("-h", "--help", action="help", help="show this help")
 
 
 def usage(parser: Parser) -> str:

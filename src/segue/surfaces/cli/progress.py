@@ -41,7 +41,8 @@ class ProgressBar:
 
 
 def model_progress(context: CommandContext) -> Callable[[str], None] | None:
-    """Says on a terminal which model is asked, since when; None where nobody looks."""
+    """A function that shows on a terminal which model is being asked, and since when; None without a
+    terminal."""
     return None if context.json or not is_terminal(sys.stderr) else _asking
 
 

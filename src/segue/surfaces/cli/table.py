@@ -1,6 +1,6 @@
 """Every command: its name, the module that has it, and what it does in a line.
 
-The only thing that is read before a command's own module, so that a command pays for no other.
+Only this is loaded before a command's own module, so that no command loads another.
 """
 
 from __future__ import annotations

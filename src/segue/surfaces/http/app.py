@@ -44,7 +44,7 @@ def operations() -> list[Operation]:
 
 
 def application(server: ServerContext, declared: Sequence[Operation] | None = None) -> Starlette:
-    """The application that serves these operations; by default, all that there are."""
+    """The application that serves these operations, by default all of them."""
     tools = McpEndpoint(server)
 
     @asynccontextmanager
@@ -74,14 +74,15 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
 
 
 async def _http_problem(request: Request, fault: Exception) -> Response:
-    """What Starlette itself refuses: a path that there is not, a method that a path does not take."""
+    """The response to what Starlette itself refuses: an unknown path, or a method that a path does not
+    support."""
     assert isinstance(fault, HTTPException)
     headers = dict(fault.headers or {})
     return problems.response(problems.problem(fault.status_code, fault.detail), headers)
 
 
 async def _keep_up(server: ServerContext) -> None:
-    """While the server runs: write the audit, forget old responses and marks."""
+    """Run while the server runs: write the audit, and delete old responses and marks."""
     last = float("-inf")
     while True:
         await asyncio.sleep(_FLUSH_SECONDS)

@@ -1,14 +1,14 @@
 """The tools for an agent on this machine.
 
-Calls of one agent run one after the other. Who calls is found out once, as soon as it can be what. Where
-Segue is off, tools that look tell nothing of the work, and the others store nothing and say so.
+Calls of one agent run one after the other. Which agent calls is determined once, as soon as that is possible.
+Where Segue is off, tools that only read show nothing, and the others store nothing and say so.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ...services.workspace.data_folder import DataFolder
 
 ACTOR = "agent"
-"""Who declares something, where it cannot be what which agent calls."""
+"""The actor if it is not known which agent calls."""
 NOTHING_KNOWN = "Nothing is known of earlier work here."
 
 
 class ToolOutcome(Value):
-    """What a call gave: the text of an object as JSON, and whether it is an error."""
+    """The outcome of a call: an object as JSON text, and whether it is an error."""
 
     text: str
     failed: bool = False
@@ -45,7 +45,7 @@ class Calls:
     def __init__(
         self, folder: Path | None = None, environment: Mapping[str, str] | None = None, session: str = ""
     ) -> None:
-        """What is not given is as it is at each call: the folder and the environment of this process."""
+        """By default each call uses the folder and the environment that this process has then."""
         self._folder_given = folder
         self._environment_given = environment
         self._session = session
@@ -61,17 +61,9 @@ class Calls:
         return dict(self._environment_given) if self._environment_given is not None else environment_now()
 
     def call(self, name: str, arguments: Arguments) -> ToolOutcome:
-        """Run a tool; what goes wrong is an outcome too."""
+        """Run a tool; an error is an outcome, too."""
         with self._lock:
-            try:
-                tool = tool_of(name)
-                return self._call(tool, checked(tool, arguments))
-            except SegueError as fault:
-                return failed(fault)
-            except OSError as fault:
-                return failed(of_os(fault))
-            except Exception as fault:
-                return unforeseen(fault)
+            return outcome_of(self._call, name, arguments)
 
     def _call(self, tool: Tool, given: Arguments) -> ToolOutcome:
         looks = stores_nothing(tool, given)
@@ -89,14 +81,14 @@ class Calls:
                     return ToolOutcome(as_json(begun))
                 if tool.name != "resume":
                     raise
-        return ToolOutcome(self._brief("json"))  # nothing was declared; an agent may have left a run
+        return ToolOutcome(self._brief("json"))  # no session was declared, but an agent may have left a run
 
     def brief(self) -> str:
         """The brief as text, for prompts and resources."""
         with self._lock:
             off = self._off()
             if off:
-                return f"Segue is off {off}: it tells nothing."
+                return f"Segue is off {off}: nothing is shown."
             try:
                 return self._brief("text") + "\n"
             except (SegueError, OSError):
@@ -108,10 +100,8 @@ class Calls:
         with workspace_to_look(self._folder, self._environment) as workspace:
             return brief_here(workspace, form=form)
 
-    # -- where, and who ------------------------------------------------------------------------
-
     def _opened(self, actor: str = "", *, looks: bool) -> Segue:
-        """Segue for whoever acts; where nothing is stored yet, one who only looks makes no store."""
+        """Segue for the caller; where nothing is stored yet, a call that only reads creates no store."""
         from ...api.for_command import segue_for_command, segue_for_looking
 
         folder, environment = self._folder, self._environment
@@ -119,8 +109,8 @@ class Calls:
         return found or segue_for_command(folder, environment, actor)
 
     def _off(self) -> str:
-        """Where Segue is off; empty where it is on. Finds out who calls, which needs a store, only if it is
-        not off for the whole folder."""
+        """Where Segue is off, in words; empty if it is on. Who calls, which needs a store, is determined only
+        if Segue is not off for the whole folder."""
         from ...services.workspace.data_folder import DataFolder
         from ...services.workspace.on_off import is_off
 
@@ -142,7 +132,7 @@ class Calls:
         return f"for session {session}" if is_off(home, folder, session) else ""
 
     def _find_caller(self, segue: Segue) -> None:
-        """Which agent calls, and on which session, unless that was given."""
+        """Determine which agent calls, and for which session, unless that was given."""
         from ...services.runs.caller import find_caller
 
         who = find_caller(segue.workspace)
@@ -156,22 +146,26 @@ def _sessions_off(home: DataFolder) -> bool:
 
 def _answer_when_off(off: str, looks: bool) -> ToolOutcome:
     if looks:
-        return ToolOutcome(json.dumps({"off": True, "message": f"Segue is off {off}: it tells nothing"}))
+        return ToolOutcome(json.dumps({"off": True, "message": f"Segue is off {off}: nothing is shown"}))
     raise RefusedError(
         f"Segue is off {off}: nothing was stored",
-        hint="go on without it; whether it is on is for the user to say",
+        hint="continue without it; only the user decides whether it is on",
     )
 
 
-def failed(fault: SegueError) -> ToolOutcome:
-    """An error that Segue foresaw, as an outcome."""
-    return _failed(fault.code, fault.message, fault.hint, retryable=fault.retryable, **fault.facts())
-
-
-def unforeseen(fault: Exception) -> ToolOutcome:
-    """An unexpected error, as an outcome."""
-    what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    return _failed("unforeseen", f"unexpected error: {what}", "see `segue doctor`")
+def outcome_of(
+    call: Callable[[Tool, Arguments], ToolOutcome], name: str, arguments: Arguments
+) -> ToolOutcome:
+    """The outcome of a tool call; an error is an outcome, too."""
+    try:
+        tool = tool_of(name)
+        return call(tool, checked(tool, arguments))
+    except Exception as fault:
+        known = of_os(fault) if isinstance(fault, OSError) else fault
+        if isinstance(known, SegueError):
+            return _failed(known.code, known.message, known.hint, retryable=known.retryable, **known.facts())
+        what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+        return _failed("unforeseen", f"unexpected error: {what}", "see `segue doctor`")
 
 
 def _failed(code: str, message: str, hint: str, **facts: Any) -> ToolOutcome:

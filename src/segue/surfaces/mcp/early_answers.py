@@ -1,10 +1,10 @@
-"""The first second: what an agent asks at once is answered while the SDK is being loaded.
+"""Answers for the first second: what an agent asks at once, while the SDK is being loaded.
 
 ``EarlyAnswers`` knows the handshake and the lists, which need no session and no SDK; a test compares its
 answers with those of the SDK. Everything else waits for the SDK. The handshake is passed on to the SDK too,
 and the SDK's own answer to it is dropped. Once the SDK is loaded, lines are only passed on.
 
-It is more than a nicety: a client may ask for the newest protocol first, wait for less than the SDK takes
+This is necessary: a client may ask for the newest protocol first, wait for less than the SDK takes
 to load, and go on with the older one; the SDK would then have heard both and refuse the older.
 """
 
@@ -20,7 +20,7 @@ from ... import __version__
 from .tools import BRIEF_URI, INSTRUCTIONS, listed
 
 LAST_SECONDS = 10.0
-"""How long the last answers are waited for when the agent has closed its end."""
+"""How long to wait for the last answers after the agent has closed its end."""
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -97,7 +97,7 @@ class EarlyAnswers:
         self._writing = threading.Lock()
         self._dropped: set[Any] = set()
         self._asked: set[str] = set()
-        """Ids, as JSON, of what the SDK was asked and has not answered."""
+        """The ids, as JSON, of requests that the SDK has not answered."""
         self._answered = threading.Condition()
         self.loaded = threading.Event()
         reading, writing = os.pipe()
@@ -127,14 +127,14 @@ class EarlyAnswers:
                 if message is not None:
                     self._asked.add(json.dumps(message["id"]))
                 elif b"notifications/cancelled" in line:
-                    self._asked.clear()  # no answer comes to one of them; the rest is not waited for
+                    self._asked.clear()  # one of them gets no answer; the others are not waited for
             self._pass_on.write(line)
-        with self._answered:  # whoever asked and closed its end still listens
+        with self._answered:  # an agent that has closed its end still reads answers
             self._answered.wait_for(lambda: not self._asked, LAST_SECONDS)
         self._pass_on.close()
 
     def write(self, line: str) -> None:
-        """A line of the SDK; its answer to a handshake that was answered is dropped."""
+        """Pass on a line of the SDK, unless it answers a handshake that was answered already."""
         message = json.loads(line)
         if "method" not in message:
             if message.get("id") in self._dropped:
@@ -163,7 +163,8 @@ def _request(line: bytes) -> dict[str, Any] | None:
 
 
 def own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The agent's streams, for us alone: whatever else reads or prints in this process does not meet them."""
+    """The agent's streams, reserved for the protocol: other code in this process cannot read or print to
+    them."""
     agent_in, agent_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -1,4 +1,4 @@
-"""What each tool does: its arguments as values, the service that it calls, and what that gave as an object.
+"""What each tool does: it reads the arguments, calls a service, and returns the result as an object.
 
 An object is what the command of the same operation prints with ``--json``. Texts are taken as they are,
 except ``-``: on a command line it stands for standard input, and a model has none.
@@ -13,24 +13,14 @@ from ...core.base.values import Value
 from ...core.sessions import commands as do
 from ...core.sessions.checkpoint import Checkpoint, commands
 from ...errors import UsageError
-from ..render import (
-    delta_object,
-    feature_object,
-    handed_object,
-    recalled_object,
-    resumed_object,
-    saved_object,
-    started_object,
-    status_object,
-    verified_object,
-)
+from .. import render
 from .tools import Arguments, Tool
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
 
 TYPE, LIMIT = "standard", 10
-"""Of memories: the type of one that is kept, and how many are found, if nothing is said."""
+"""The default type of a memory, and how many memories are found by default."""
 
 
 TEXTS = ("done", "begin", "add", "unblock", "ask", "learn", "error")
@@ -55,7 +45,7 @@ class ToolCall(Value):
 
 
 def stores_nothing(tool: Tool, given: Arguments) -> bool:
-    """Whether a call only looks."""
+    """Whether a call only reads."""
     if tool.name == "plan":
         return not _changes_plan(given)
     return tool.name in ("recall", "since") or given.get("action") in ("list", "show")
@@ -66,7 +56,7 @@ def _changes_plan(given: Arguments) -> bool:
 
 
 def perform(tool: Tool, call: ToolCall) -> Any:
-    """Do what a tool is for; the object that it gives."""
+    """Carry out a call and return its result."""
     return _OPERATIONS[tool.name](call)
 
 
@@ -75,18 +65,18 @@ def begin(call: ToolCall, id: str = "") -> Any:
     from ...services.workspace.begin_session import begin_session
 
     done = begin_session(call.segue.workspace, call.text("goal"), items=call.texts("add"), id=id)
-    return started_object(done)
+    return render.started_object(done)
 
 
 def _resume(call: ToolCall) -> Any:
     from ...services.resume.resume import resume
 
-    return resumed_object(resume(call.segue.session(call.session), budget=call.given.get("budget")))
+    return render.resumed_object(resume(call.segue.session(call.session), budget=call.given.get("budget")))
 
 
 def _checkpoint(call: ToolCall) -> Any:
     commands = checkpoint_commands(call)
-    return saved_object(call.segue.session(call.session).apply(*commands))
+    return render.saved_object(call.segue.session(call.session).apply(*commands))
 
 
 def _plan(call: ToolCall) -> Any:
@@ -94,11 +84,11 @@ def _plan(call: ToolCall) -> Any:
 
     if _changes_plan(call.given):
         return _checkpoint(call)
-    return status_object(known_status(call.segue.session(call.session)))
+    return render.status_object(known_status(call.segue.session(call.session)))
 
 
 def checkpoint_commands(call: ToolCall) -> list[do.Command]:
-    """The commands that the arguments of a checkpoint or of a plan come to."""
+    """The commands for the arguments of a checkpoint or of a plan."""
     fields: dict[str, Any] = {name: call.given.get(name) for name in ("focus", "summary", "goal", "name")}
     fields["note"] = call.text("note") if "note" in call.given else None
     fields |= {name: tuple(call.texts(name)) for name in TEXTS}
@@ -112,25 +102,25 @@ def _feature(call: ToolCall) -> Any:
     if action == "list":
         return features.list("")
     if action == "verify":
-        return verified_object(features.verify([name] if name else []))
+        return render.verified_object(features.verify([name] if name else []))
     if not name:
         raise UsageError("which feature?", hint=f"segue feature {action} NAME")
     match action:
         case "show":
-            return feature_object(features.feature(name), features.get(name), features.history(name))
+            return render.feature_object(features, name)
         case "begin":
-            return saved_object(features.begin(name))
+            return render.saved_object(features.begin(name))
         case "block":
-            return saved_object(features.block(name, call.text("text")))
+            return render.saved_object(features.block(name, call.text("text")))
         case "fail":
-            return saved_object(features.mark_failed(name, call.text("text")))
+            return render.saved_object(features.mark_failed(name, call.text("text")))
     text = call.text("text")
     if not text.strip():
         raise UsageError("a feature needs a description", hint='segue feature add NAME "what must work"')
     saved = features.add(
         name, text, steps=call.texts("steps"), checks=call.texts("checks"), covers=call.texts("covers")
     )
-    return saved_object(saved, feature=features.get(name))
+    return render.saved_object(saved, feature=features.get(name))
 
 
 def _remember(call: ToolCall) -> Any:
@@ -148,16 +138,16 @@ def _recall(call: ToolCall) -> Any:
     found = call.segue.recall(
         query, top_k=call.given.get("limit", LIMIT), types=None if kind is None else [kind]
     )
-    return [recalled_object(one) for one in found]
+    return [render.recalled_object(one) for one in found]
 
 
 def _since(call: ToolCall) -> Any:
-    return delta_object(call.segue.since(call.session, start=call.given.get("from", "")))
+    return render.delta_object(call.segue.since(call.session, start=call.given.get("from", "")))
 
 
 def _handoff(call: ToolCall) -> Any:
     session = call.segue.session(call.session)
-    return handed_object(session.hand_off(call.given["to"], call.text("note")))
+    return render.handed_object(session.hand_off(call.given["to"], call.text("note")))
 
 
 _OPERATIONS: dict[str, Callable[[ToolCall], Any]] = {

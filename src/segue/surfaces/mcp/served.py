@@ -1,8 +1,9 @@
 """The eight tools on a server: the same operations, on the sessions of the key's project, many at once.
 
-Which session is meant is said by the header ``Segue-Session``, else it is the one that this key last worked
-on here, else the only one that is open; with several nothing is guessed. A server has no working tree: what
-needs one is said to be done on the machine with the code. A reader's key calls what only looks.
+The header ``Segue-Session`` says which session is meant; by default it is the one that this key last worked
+on here, else the only one that is open; with several, nothing is guessed. A server has no working tree: a
+tool that needs one says that it must be used on the machine with the code. A reader's key can call only tools
+that read.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from ...core.sessions.state import OPEN
 from ...errors import RefusedError, SegueError, UnknownSession, UsageError
 from ...services.brief.brief import brief_of_session
 from ..render import as_json, saved_object
-from .calls import NOTHING_KNOWN, ToolOutcome, failed, unforeseen
+from .calls import NOTHING_KNOWN, ToolOutcome, outcome_of
 from .operations import ToolCall, begin, perform, stores_nothing
-from .tools import Arguments, Tool, checked, tool_of
+from .tools import Arguments, Tool
 
 NOWHERE = {
-    "verify": "checks are run on the machine with the code: `segue verify` there",
-    "since": "what changed in the project is seen on the machine with the code: `segue since` there",
+    "verify": "checks run on the machine with the code: use `segue verify` there",
+    "since": "what changed in the project is known on the machine with the code: use `segue since` there",
 }
 _REMEMBERED_MAX = 4_096
 _NAMED_MAX = 8
 
 
 class ServedCaller(Value):
-    """Who calls: the sessions as they may be seen, the key behind it, and the session that was named."""
+    """Who calls: the sessions that the caller may see, the key, and the session that was named."""
 
     segue: Segue
     access: Access
@@ -46,14 +47,10 @@ class ServedCalls:
         self._lock = threading.Lock()
 
     def call(self, caller: ServedCaller, name: str, arguments: Arguments) -> ToolOutcome:
-        """Run a tool; what goes wrong is an outcome too."""
-        try:
-            tool = tool_of(name)
-            return ToolOutcome(as_json(self._call(caller, tool, checked(tool, arguments))))
-        except SegueError as fault:
-            return failed(fault)
-        except Exception as fault:
-            return unforeseen(fault)
+        """Run a tool; an error is an outcome, too."""
+        return outcome_of(
+            lambda tool, given: ToolOutcome(as_json(self._call(caller, tool, given))), name, arguments
+        )
 
     def _call(self, caller: ServedCaller, tool: Tool, given: Arguments) -> Any:
         caller.access.demand("reader" if stores_nothing(tool, given) else "writer")
@@ -62,13 +59,9 @@ class ServedCalls:
             raise RefusedError("a server sees no working tree", hint=hint)
         try:
             session = self._meant(caller) if tool.name != "recall" else ""
-        except UnknownSession:
-            if tool.name == "plan" and "goal" in given:
+        except UsageError as fault:  # there is none, or more than one
+            if isinstance(fault, UnknownSession) and tool.name == "plan" and "goal" in given:
                 return self._begun(caller, given)
-            if tool.name != "remember":
-                raise
-            session = ""
-        except UsageError:
             if tool.name != "remember":
                 raise
             session = ""
@@ -88,21 +81,15 @@ class ServedCalls:
         self._remember(caller, str(begun["id"]))
         return begun
 
-    # -- which session -------------------------------------------------------------------------
-
     def _meant(self, caller: ServedCaller) -> str:
-        segue = caller.segue
         if caller.session:
-            return segue.attach(caller.session).id
+            return caller.segue.attach(caller.session).id
+        repository = caller.segue.workspace.repository
         with self._lock:
             last = self._last.get(self._key(caller), "")
-        if (
-            last
-            and segue.workspace.repository.exists(last)
-            and segue.workspace.repository.state(last).status in OPEN
-        ):
+        if last and repository.exists(last) and repository.state(last).status in OPEN:
             return last
-        there = [card.id for card in segue.workspace.repository.cards() if card.status in OPEN]
+        there = [card.id for card in repository.cards() if card.status in OPEN]
         if not there:
             raise UnknownSession("no session is open here", hint="`plan` with a goal begins one")
         if len(there) > 1:
@@ -126,7 +113,7 @@ class ServedCalls:
 
 
 def _resumed(segue: Segue, session: str, budget: str) -> dict[str, Any]:
-    """What can be told of a session without a working tree."""
+    """What is known about a session without a working tree."""
     saved = segue.attach(session).resume()
     restored = segue.restore(session, budget=budget) if budget else None
     return saved_object(

@@ -20,7 +20,7 @@ Call = Callable[[Any, str, Arguments], ToolOutcome]
 
 
 def made(call: Call, brief: Callable[[Any], str]) -> Server[Any]:
-    """An MCP server that answers with these functions; each is given the context of its request."""
+    """An MCP server that answers with these functions; each gets the context of its request."""
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one) for one in listed()])

@@ -1,4 +1,4 @@
-"""The eight tools as a model is told of them: names, descriptions and arguments.
+"""The eight tools as a model sees them: names, descriptions and arguments.
 
 The list is sent with every conversation, so it is kept small; a test measures it.
 """
@@ -36,10 +36,7 @@ TEXTS = {"type": "array", "items": TEXT}
 PAIRS = {"type": "object", "additionalProperties": TEXT}
 
 
-def _one_of(*words: str) -> dict[str, Any]:
-    return {"type": "string", "enum": list(words)}
-
-
+ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
 TOOLS = (
     Tool(
         "resume",
@@ -62,8 +59,7 @@ TOOLS = (
     Tool(
         "feature",
         "Success criteria. add: name, text, checks (commands). verify runs them: only that proves passing.",
-        {"action": _one_of("list", "show", "add", "begin", "block", "fail", "verify"), "name": TEXT,
-         "text": TEXT, "steps": TEXTS, "checks": TEXTS, "covers": TEXTS},
+        {"action": ACTIONS, "name": TEXT, "text": TEXT, "steps": TEXTS, "checks": TEXTS, "covers": TEXTS},
         ("action",),
     ),
     Tool(
@@ -104,15 +100,15 @@ def listed() -> list[dict[str, Any]]:
 
 
 def tool_of(name: str) -> Tool:
-    """A tool by its name; UsageError if there is none."""
+    """A tool by its name. Raises UsageError if there is none."""
     found = BY_NAME.get(name)
     if found is None:
-        raise UsageError(f"there is no tool {name}", hint=f"there are {', '.join(BY_NAME)}")
+        raise UsageError(f"there is no tool {name}", hint=f"the tools are {', '.join(BY_NAME)}")
     return found
 
 
 def checked(tool: Tool, given: Arguments) -> Arguments:
-    """The arguments, if they are what the schema says; UsageError otherwise."""
+    """The arguments, if they fit the schema. Raises UsageError otherwise."""
     for name in tool.needs:
         if given.get(name) in (None, ""):
             raise UsageError(f"{tool.name} needs {name}", hint=f"it takes {', '.join(tool.takes)}")
@@ -123,7 +119,7 @@ def checked(tool: Tool, given: Arguments) -> Arguments:
         if value is not None and not _fits(value, tool.takes[name]):
             wanted = tool.takes[name]
             one_of = f"one of {', '.join(wanted['enum'])}" if "enum" in wanted else str(wanted["type"])
-            raise UsageError(f"{name} of {tool.name} is of a wrong kind", hint=f"it is {one_of}")
+            raise UsageError(f"{name} of {tool.name} has the wrong type", hint=f"it is {one_of}")
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ...agents.claude_code.calls import ACTS
 from ...core.runs import steps as s
+from .records import content_of, first_path, json_lines, other_arguments, stamp
 
 VERSION, MODEL = "2.1.325", "claude-opus-5-5"
 TOOLS: dict[s.Act, str] = {
@@ -82,12 +82,12 @@ class _Transcript:
         self._refused = ""  # the call that the user rejected; its result has been written
 
     def body(self) -> bytes:
-        return "".join(
-            f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n" for line in self.lines
-        ).encode()
+        return json_lines(self.lines)
 
     def add(self, step: s.Step) -> None:
         self._now = step.at or round(self._now + 0.05, 3)
+        if not isinstance(step, s.Say | s.Call | s.Usage | s.Plan):
+            self.flush()
         match step:
             case s.Say(text=text):
                 self._block({"type": "text", "text": text})
@@ -101,14 +101,7 @@ class _Transcript:
             case s.Plan():
                 self._plan(step)
             case s.Model(name=name):
-                self.flush()
                 self._model = name
-            case _:
-                self.flush()
-                self._other(step)
-
-    def _other(self, step: s.Step) -> None:
-        match step:
             case s.Start():
                 self._start(step)
             case s.Prompt():
@@ -137,9 +130,6 @@ class _Transcript:
 
     # -- records
 
-    def _stamp(self, at: float) -> str:
-        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
     def _record(self, type: str, at: float, **fields: Any) -> None:
         """Write a record of the conversation, linked to the one before."""
         id = f"{len(self.lines):08x}-0000-4000-8000-{len(self._native):012x}"
@@ -152,7 +142,7 @@ class _Transcript:
             "cwd": self._cwd, "sessionId": self.parent or self._native, "version": self._version,
             "gitBranch": self._branch,
         }  # fmt: skip
-        about = {"uuid": id, "timestamp": self._stamp(at), "userType": "external", "entrypoint": "cli"}
+        about = {"uuid": id, "timestamp": stamp(at), "userType": "external", "entrypoint": "cli"}
         self.lines.append({**line, **about, **place})
         self._before = id
 
@@ -214,9 +204,9 @@ class _Transcript:
                 f"<command-args>{words}</command-args>"
             )
         elif (self._open or step.how == "queued") and not self.parent:  # typed while the agent works
-            stamp = self._stamp(self._now)
-            self._note("queue-operation", operation="enqueue", timestamp=stamp, content=text)
-            self._note("queue-operation", operation="remove", timestamp=stamp)
+            now = stamp(self._now)
+            self._note("queue-operation", operation="enqueue", timestamp=now, content=text)
+            self._note("queue-operation", operation="remove", timestamp=now)
             self._attachment("queued_command", prompt=text, commandMode="prompt")
             return
         snapshot = {"messageId": f"m{self._prompts}", "trackedFileBackups": {}}
@@ -257,8 +247,8 @@ class _Transcript:
         if not self._open:
             self._user(notice, origin={"kind": "task-notification"})
             return
-        stamp = self._stamp(self._now)
-        self._note("queue-operation", operation="enqueue", timestamp=stamp, content=notice)
+        now = stamp(self._now)
+        self._note("queue-operation", operation="enqueue", timestamp=now, content=notice)
         self._attachment("queued_command", prompt=notice, commandMode="task-notification")
 
     def _launched(self, step: s.Result, call: s.Call | None) -> None:
@@ -344,7 +334,7 @@ class _Transcript:
     def _end(self, how: str) -> None:
         if how == "exit":
             cost = {"totalCostUSD": 0.05, "totalLinesAdded": 8, "modelUsage": {}}
-            self._note("cost-state", timestamp=self._stamp(self._now), **cost)
+            self._note("cost-state", timestamp=stamp(self._now), **cost)
         else:
             self._system("turn_duration", durationMs=1200, messageCount=len(self.lines))
 
@@ -358,8 +348,8 @@ def _tokens(used: s.Usage | None) -> dict[str, Any]:
 
 
 def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
-    path = step.paths[0] if step.paths else ""
-    change = step.changes[0] if step.changes else s.Change(path, new=step.text.removeprefix(f"{path}\n"))
+    path = first_path(step)
+    change = step.changes[0] if step.changes else s.Change(path, new=content_of(step))
     match tool:
         case "Bash" | "PowerShell":
             command = step.command or f"rm {' '.join(step.paths)}"
@@ -384,7 +374,4 @@ def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
         case "WebFetch" | "WebSearch":
             return {"url" if tool == "WebFetch" else "query": step.text}
         case _:
-            return {
-                "pattern" if step.act == "search" else "input": step.text,
-                **({"path": path} if path else {}),
-            }
+            return other_arguments(step)

@@ -7,29 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ...core.runs.steps import (
-    Act,
-    Call,
-    Change,
-    Compact,
-    End,
-    Fault,
-    Given,
-    Interrupt,
-    Model,
-    Plan,
-    Prompt,
-    Report,
-    Result,
-    Say,
-    Settled,
-    Start,
-    Step,
-    Thought,
-    Usage,
-)
+from ...core.runs import steps as s
+from .records import content_of, first_path
 
-TOOLS: dict[Act, str] = {
+TOOLS: dict[s.Act, str] = {
     "run": "execute_command", "read": "read_file", "create": "write_to_file", "edit": "replace_in_file",
     "search": "search_files", "web": "web_fetch", "agent": "new_task", "ask": "ask_followup_question",
 }  # fmt: skip
@@ -37,12 +18,12 @@ _BOXES = {"done": "x", "active": "-"}
 _EPOCH_MS = 1_767_225_600_000  # for steps without a time
 
 
-def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
+def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
     """The documents of a task, joined as ``load`` does."""
     return Task(native, cwd).add_all(steps).document()
 
 
-def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
+def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
     task = Task(native, cwd).add_all(steps)
     data = home / ".cline" / "data"
     path = task.write(data / "tasks" / native)
@@ -73,9 +54,9 @@ class Task:
         self._ts = 0
         self._calls: dict[str, tuple[str, str]] = {}
 
-    def add_all(self, steps: Iterable[Step]) -> Task:
+    def add_all(self, steps: Iterable[s.Step]) -> Task:
         for step in steps:
-            if isinstance(step, Start) and step.how == "start":
+            if isinstance(step, s.Start) and step.how == "start":
                 continue  # a task begins with its first message
             self._ts = max(self._ts + 1, round(step.at * 1000) or _EPOCH_MS)
             self.add(step)
@@ -95,46 +76,46 @@ class Task:
         path.write_text(json.dumps(self.api, ensure_ascii=False))
         return path
 
-    def add(self, step: Step) -> None:
+    def add(self, step: s.Step) -> None:
         match step:
-            case Start(_, "resume"):
+            case s.Start(_, "resume"):
                 self.show("ask", "resume_task")
-            case Prompt(_, text, how):
+            case s.Prompt(_, text, how):
                 if how != "refusal":  # the answer to the rejected call has the words
                     self.prompt(text)
-            case Given(_, text):
+            case s.Given(_, text):
                 self.pending_context.append(f'<hook_context source="TaskStart">\n{text}\n</hook_context>')
-            case Say(_, text):
+            case s.Say(_, text):
                 self.say(text)
                 self.show("say", "text", text)
-            case Thought(_, text):
+            case s.Thought(_, text):
                 self.think(text)
-            case Call():
+            case s.Call():
                 self.call(step)
-            case Result():
+            case s.Result():
                 self.result(step)
-            case Settled(_, command, _, text):
+            case s.Settled(_, command, _, text):
                 self.ended = f"\n\n# Inactive Terminals\n## {command}\n### New Output\n{text}"
                 self.add_user_turn()
-            case Plan():
+            case s.Plan():
                 self.plan(step)
-            case Usage():
+            case s.Usage():
                 self.usage(step)
-            case Compact(_, summary, _, tokens):
+            case s.Compact(_, summary, _, tokens):
                 self.compact(summary, tokens)
-            case Interrupt(_, reason, call) if call in self._calls:
+            case s.Interrupt(_, reason, call) if call in self._calls:
                 self.refuse(call, reason)
-            case Interrupt():
+            case s.Interrupt():
                 self.say("\n\n[Response interrupted by user]")
-            case Fault(_, text, _, retrying):
+            case s.Fault(_, text, _, retrying):
                 self.show(
                     *(("say", "api_req_retry_delayed") if retrying else ("ask", "api_req_failed")), text
                 )
-            case Model(_, name):
+            case s.Model(_, name):
                 self.model = name
-            case Report(_, text):
+            case s.Report(_, text):
                 self.show("say", "subtask_result", text)
-            case End(_, "turn", text):
+            case s.End(_, "turn", text):
                 self.done(text)
 
     # the two documents
@@ -182,7 +163,7 @@ class Task:
                 f"New instructions for task continuation:\n<user_message>\n{text}\n</user_message>"
             )
 
-    def call(self, call: Call) -> None:
+    def call(self, call: s.Call) -> None:
         tool = self.tools.get(call.act, "use_mcp_tool")
         self._calls[call.id] = (tool, call.command or (call.paths[0] if call.paths else call.note))
         call_arguments = arguments(call)
@@ -197,9 +178,9 @@ class Task:
             self.show("say", "user_feedback", words)
             denial = "The user denied this operation and provided the following feedback:\n"
             denial += f"<feedback>\n{words}\n</feedback>"
-        self.result(Result(0.0, call, text=denial))
+        self.result(s.Result(0.0, call, text=denial))
 
-    def result(self, result: Result) -> None:
+    def result(self, result: s.Result) -> None:
         if result.id not in self._calls:
             return
         tool, about = self._calls.pop(result.id)
@@ -207,7 +188,7 @@ class Task:
         block = {"type": "tool_result", "tool_use_id": result.id, "content": [{"type": "text", "text": text}]}
         self.api.append({"role": "user", "content": [block], "ts": self._ts})
 
-    def outcome(self, tool: str, result: Result) -> str:
+    def outcome(self, tool: str, result: s.Result) -> str:
         if result.process:
             later = "You will be updated on the terminal status and new output in the future."
             head = "Command is still running in the user's terminal."
@@ -220,11 +201,11 @@ class Task:
             return f"The tool execution failed with the following error:\n<error>\n{result.text}\n</error>"
         return result.text
 
-    def plan(self, plan: Plan) -> None:
+    def plan(self, plan: s.Plan) -> None:
         self.focus = boxes(plan)
         self.show("say", "task_progress", self.focus)
 
-    def usage(self, usage: Usage) -> None:
+    def usage(self, usage: s.Usage) -> None:
         about = {"request": "", "tokensIn": usage.context, "tokensOut": usage.output, "cost": usage.cost}
         self.show("say", "api_req_started", json.dumps({**about, "cacheWrites": 0, "cacheReads": 0}))
 
@@ -241,18 +222,18 @@ class Task:
         self._assistant({"type": "tool_use", "id": id, "name": "attempt_completion", "input": call_arguments})
 
 
-def boxes(plan: Plan) -> str:
+def boxes(plan: s.Plan) -> str:
     return "\n".join(f"- [{_BOXES.get(item.state, ' ')}] {item.text}" for item in plan.items)
 
 
-def block(change: Change) -> str:
+def block(change: s.Change) -> str:
     """A change as a SEARCH/REPLACE block."""
     return f"------- SEARCH\n{change.old}\n=======\n{change.new}\n+++++++ REPLACE"
 
 
-def arguments(call: Call) -> dict[str, Any]:
-    path = call.paths[0] if call.paths else ""
-    content = call.text.removeprefix(f"{path}\n")
+def arguments(call: s.Call) -> dict[str, Any]:
+    path = first_path(call)
+    content = content_of(call)
     change = call.changes[0] if call.changes else None
     match call.act:
         case "run":

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...core.runs.steps import (
-    EDITS,
-    Call,
-    Change,
-    Compact,
-    End,
-    Fault,
-    Given,
-    Interrupt,
-    Model,
-    Plan,
-    Prompt,
-    Report,
-    Result,
-    Say,
-    Settled,
-    Start,
-    Step,
-    Thought,
-    Usage,
-)
+from ...core.runs import steps as s
+from .records import json_lines, stamp
 
 _BEGAN = 1_794_703_419.779
 _VERSION, _MODEL, _WINDOW = "0.166.0", "gpt-5.5", 258_400
@@ -41,15 +21,15 @@ _COMPACTED = (
 _ABORTED = "<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>"
 
 
-def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
+def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
     rollout = _Rollout(native, cwd)
     for step in _with_start(steps):
         rollout.write(step)
     rollout.flush()
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in rollout.lines).encode()
+    return json_lines(rollout.lines, (", ", ": "))
 
 
-def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
+def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
     folder = home / ".codex" / "sessions" / "2026" / "11" / "15"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"rollout-2026-11-15T00-43-39-{native}.jsonl"
@@ -57,16 +37,13 @@ def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
     return path
 
 
-def _with_start(steps: Iterable[Step]) -> Iterator[Step]:
+def _with_start(steps: Iterable[s.Step]) -> Iterator[s.Step]:
     """The steps with a ``Start`` before them if they have none, because a rollout begins with one."""
-    first = True
-    for step in steps:
-        if first and not isinstance(step, Start):
-            yield Start(step.at)
-        first = False
-        yield step
-    if first:
-        yield Start()
+    rest = iter(steps)
+    first = next(rest, s.Start())
+    if not isinstance(first, s.Start):
+        yield s.Start(first.at)
+    yield from (first, *rest)
 
 
 class _Rollout:
@@ -78,37 +55,34 @@ class _Rollout:
         self.now = _BEGAN
         self.turn = ""
         self.turns = self.spent = 0
-        self.calls: dict[str, Call] = {}
-        self.processes: dict[str, Call] = {}  # in the background, by the call that started it
+        self.calls: dict[str, s.Call] = {}
+        self.processes: dict[str, s.Call] = {}  # in the background, by the call that started it
         self.refused = ""  # the call that the user rejected; its result has been written
-        self.plan: Call | None = None  # a call that waits for the plan that it sets
-        self.fault: Fault | None = None  # a fault that waits for the end of the turn, which contains it
+        self.plan: s.Call | None = None  # a call that waits for the plan that it sets
+        self.fault: s.Fault | None = None  # a fault that waits for the end of the turn, which contains it
 
-    def write(self, step: Step) -> None:
+    def write(self, step: s.Step) -> None:
         self.now = step.at or round(self.now + 0.05, 3)
         self.flush(step)
-        if not isinstance(step, Start | End | Model):
+        if not isinstance(step, s.Start | s.End | s.Model):
             self._begin_turn()
         writer = getattr(self, f"_{type(step).__name__.lower()}", None)
         if writer is not None:
             writer(step)
 
-    def flush(self, following: Step | None = None) -> None:
+    def flush(self, following: s.Step | None = None) -> None:
         """Write what waits for a certain step, unless that is the following one."""
-        if self.plan is not None and not isinstance(following, Plan):
+        if self.plan is not None and not isinstance(following, s.Plan):
             self._plan_call(self.plan.id, ())
-        if self.fault is not None and not isinstance(following, End):
+        if self.fault is not None and not isinstance(following, s.End):
             self._event("error", message=self.fault.text, codex_error_info=_status(self.fault))
             self.fault = None
 
     # Records
 
     def _line(self, kind: str, payload: dict[str, Any]) -> None:
-        stamp = (
-            datetime.fromtimestamp(self.now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        )
-        line = {"timestamp": stamp, "ordinal": len(self.lines), "type": kind, "payload": payload}
-        self.lines.append(line)
+        about = {"timestamp": stamp(self.now), "ordinal": len(self.lines)}
+        self.lines.append({**about, "type": kind, "payload": payload})
 
     def _event(self, kind: str, **fields: Any) -> None:
         self._line("event_msg", {"type": kind, **fields})
@@ -143,7 +117,7 @@ class _Rollout:
 
     # Starts, turns and ends
 
-    def _start(self, step: Start) -> None:
+    def _start(self, step: s.Start) -> None:
         self.cwd = step.cwd or self.cwd
         if self.lines:
             self._context()
@@ -180,15 +154,15 @@ class _Rollout:
     def _context(self) -> None:
         self._line("turn_context", {"turn_id": self.turn, "cwd": self.cwd, "model": self.model})
 
-    def _model(self, step: Model) -> None:
+    def _model(self, step: s.Model) -> None:
         self.model = step.name
         if self.turn:
             self._context()
 
-    def _end(self, step: End) -> None:
+    def _end(self, step: s.End) -> None:
         fields: dict[str, Any] = {"turn_id": self.turn, "last_agent_message": step.text or None}
         if step.how == "error":
-            fault = self.fault or Fault(step.at, step.text)
+            fault = self.fault or s.Fault(step.at, step.text)
             fields |= {
                 "last_agent_message": None,
                 "error": {"message": fault.text, "codex_error_info": _status(fault)},
@@ -197,7 +171,7 @@ class _Rollout:
         self._event("task_complete", **fields)
         self.turn = ""
 
-    def _interrupt(self, step: Interrupt) -> None:
+    def _interrupt(self, step: s.Interrupt) -> None:
         if step.call:
             self.refused = step.call
             self._response("function_call_output", call_id=step.call, output="exec command rejected by user")
@@ -206,15 +180,15 @@ class _Rollout:
         self._event("turn_aborted", turn_id=self.turn, reason=step.reason or "interrupted")
         self.turn = ""
 
-    def _fault(self, step: Fault) -> None:
+    def _fault(self, step: s.Fault) -> None:
         self.fault = step
 
-    def _compact(self, step: Compact) -> None:
+    def _compact(self, step: s.Compact) -> None:
         message = f"{_COMPACTED}{step.summary}" if step.summary else ""
         self._line("compacted", {"message": message, "replacement_history": []})
         self._item("ContextCompaction", id=f"compaction-{len(self.lines)}")
 
-    def _usage(self, step: Usage) -> None:
+    def _usage(self, step: s.Usage) -> None:
         self.spent += step.context
         last = {"output_tokens": step.output, "total_tokens": step.context}
         total = {"total_tokens": self.spent}
@@ -226,26 +200,26 @@ class _Rollout:
 
     # Messages
 
-    def _prompt(self, step: Prompt) -> None:
+    def _prompt(self, step: s.Prompt) -> None:
         self._message("user", step.text, "user.text")
         self._item("UserMessage", id=f"item-{len(self.lines)}", content=[{"type": "text", "text": step.text}])
 
-    def _given(self, step: Given) -> None:
+    def _given(self, step: s.Given) -> None:
         self._message("developer", step.text, "hooks.additional_context")
 
-    def _say(self, step: Say) -> None:
+    def _say(self, step: s.Say) -> None:
         self._item("AgentMessage", id=f"msg_{len(self.lines)}", content=[{"type": "Text", "text": step.text}])
         self._message("assistant", step.text, "unknown")
 
-    def _thought(self, step: Thought) -> None:
+    def _thought(self, step: s.Thought) -> None:
         self._item("Reasoning", id=f"rs_{len(self.lines)}", summary_text=[step.text], raw_content=[])
         summary = [{"type": "summary_text", "text": step.text}]
         self._response("reasoning", id=f"rs_{len(self.lines)}", summary=summary, encrypted_content="invented")
 
-    def _report(self, step: Report) -> None:
+    def _report(self, step: s.Report) -> None:
         self._agent_ended(step.name, {"completed": step.text})
 
-    def _settled(self, step: Settled) -> None:
+    def _settled(self, step: s.Settled) -> None:
         call = self.processes.pop(step.process, None)
         if call is None or call.act == "agent":
             self._agent_ended(step.process, {"errored" if step.ok is False else "completed": step.text})
@@ -259,14 +233,14 @@ class _Rollout:
 
     # Calls and results
 
-    def _call(self, step: Call) -> None:
+    def _call(self, step: s.Call) -> None:
         self.calls[step.id] = step
         if step.act == "plan":
             self.plan = step
         elif step.act == "web":
             action = {"type": "search", "query": step.text}
             self._response("web_search_call", id=step.id, status="completed", action=action)
-        elif step.act in EDITS:
+        elif step.act in s.EDITS:
             self._response(
                 "custom_tool_call",
                 call_id=step.id,
@@ -283,7 +257,7 @@ class _Rollout:
             "function_call", name=name, arguments=json.dumps(arguments), call_id=id, status="completed"
         )
 
-    def _plan(self, step: Plan) -> None:
+    def _plan(self, step: s.Plan) -> None:
         id = self.plan.id if self.plan is not None else f"call_plan{len(self.lines)}"
         self._plan_call(id, tuple((item.text, _STATES.get(item.state, "pending")) for item in step.items))
 
@@ -295,14 +269,14 @@ class _Rollout:
         if not has_result_of_its_own:
             self._response("function_call_output", call_id=id, output="Plan updated")
 
-    def _result(self, step: Result) -> None:
+    def _result(self, step: s.Result) -> None:
         if step.id == self.refused:
             return
         call = self.calls.get(step.id)
         if call is not None and step.process:
             self.processes[step.process] = call
         code = step.exit if step.exit is not None else {True: 0, False: 1, None: None}[step.ok]
-        if call is not None and call.act in EDITS:
+        if call is not None and call.act in s.EDITS:
             self._patch_result(step, call, code or 0)
         elif call is not None and _function(call)[0] == "exec_command":
             self._command_result(step, call, code)
@@ -314,7 +288,7 @@ class _Rollout:
             output = "Plan updated" if call is not None and call.act == "plan" else output
             self._response("function_call_output", call_id=step.id, output=output)
 
-    def _command_result(self, step: Result, call: Call, code: int | None) -> None:
+    def _command_result(self, step: s.Result, call: s.Call, code: int | None) -> None:
         process = step.process or "4079"
         if code is not None:
             self._command_item(call, process, code, step.text)
@@ -323,7 +297,7 @@ class _Rollout:
         header = f"Chunk ID: 5adcf3\nWall time: 0.0000 seconds\n{state}\nOriginal token count: 3\nOutput:\n"
         self._response("function_call_output", call_id=step.id, output=header + step.text)
 
-    def _command_item(self, call: Call, process: str, code: int, output: str) -> None:
+    def _command_item(self, call: s.Call, process: str, code: int, output: str) -> None:
         self._item(
             "CommandExecution",
             id=call.id,
@@ -335,7 +309,7 @@ class _Rollout:
             exit_code=code,
         )
 
-    def _patch_result(self, step: Result, call: Call, code: int) -> None:
+    def _patch_result(self, step: s.Result, call: s.Call, code: int) -> None:
         kind = {"create": "add", "delete": "delete"}.get(call.act, "update")
         self._item(
             "FileChange",
@@ -349,7 +323,7 @@ class _Rollout:
         self._response("custom_tool_call_output", call_id=step.id, output=output)
 
 
-def _function(call: Call) -> tuple[str, dict[str, Any]]:
+def _function(call: s.Call) -> tuple[str, dict[str, Any]]:
     """The tool that Codex would have used for a call, and its arguments."""
     if call.act == "run":
         return "exec_command", {"cmd": call.command or call.text}
@@ -364,7 +338,7 @@ def _function(call: Call) -> tuple[str, dict[str, Any]]:
     return call.tool, {"input": call.text}
 
 
-def _patch(call: Call) -> str:
+def _patch(call: s.Call) -> str:
     if "*** Begin Patch" in call.text:
         return call.text
     if call.changes:
@@ -375,7 +349,7 @@ def _patch(call: Call) -> str:
     return f"*** Begin Patch\n{body}{added}*** End Patch\n"
 
 
-def _section(change: Change) -> str:
+def _section(change: s.Change) -> str:
     """The part of a patch about one file."""
     if change.how == "delete":
         return f"*** Delete File: {change.path}\n"
@@ -387,5 +361,5 @@ def _section(change: Change) -> str:
     return f"*** Update File: {change.path}\n{heading}\n{removed}{added}"
 
 
-def _status(fault: Fault) -> dict[str, Any]:
+def _status(fault: s.Fault) -> dict[str, Any]:
     return {"http_connection_failed": {"http_status_code": fault.status}} if fault.status else {}

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ...core.runs.steps import (
-    Act,
-    Call,
-    Change,
-    Compact,
-    End,
-    Fault,
-    Given,
-    Interrupt,
-    Model,
-    Plan,
-    Prompt,
-    Recap,
-    Result,
-    Say,
-    Settled,
-    Start,
-    Step,
-    Thought,
-    Title,
-    Usage,
-)
+from ...core.runs import steps as s
+from .records import content_of, first_path, json_lines, stamp
 
-_TOOLS: dict[Act, str] = {
+_TOOLS: dict[s.Act, str] = {
     "run": "bash", "read": "view", "create": "create", "edit": "edit", "search": "grep",
     "web": "web_fetch", "agent": "task", "ask": "ask_user",
 }  # fmt: skip
@@ -40,14 +18,14 @@ _BOXES = {"done": "x", "active": "-"}
 _STATUS = {"active": "in_progress", "done": "done", "pending": "pending"}
 
 
-def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
+def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
     log = _Log(native, cwd)
     for step in steps:
         log.add(step)
-    return "".join(line + "\n" for line in log.lines).encode()
+    return json_lines(log.lines)
 
 
-def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
+def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
     folder = home / ".copilot" / "session-state" / native
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "workspace.yaml").write_text(f"id: {native}\ncwd: {cwd}\nsummary_count: 0\n")
@@ -60,75 +38,74 @@ class _Log:
     """The lines written so far, each linked to the one before."""
 
     def __init__(self, native: str, cwd: str) -> None:
-        self.lines: list[str] = []
+        self.lines: list[dict[str, Any]] = []
         self._native, self._cwd = native, cwd
         self._before: str | None = None
         self._refused: set[str] = set()
 
-    def add(self, step: Step) -> None:
+    def add(self, step: s.Step) -> None:
         for type, data in self._events(step):
             self._line(step.at, type, data)
 
     def _line(self, at: float, type: str, data: dict[str, Any]) -> None:
-        stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         id = f"00000000-0000-4000-8000-{len(self.lines):012d}"
-        event = {"type": type, "data": data, "id": id, "timestamp": stamp, "parentId": self._before}
-        self.lines.append(json.dumps(event, separators=(",", ":"), ensure_ascii=False))
+        event = {"type": type, "data": data, "id": id, "timestamp": stamp(at), "parentId": self._before}
+        self.lines.append(event)
         self._before = id
 
-    def _events(self, step: Step) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _events(self, step: s.Step) -> Iterator[tuple[str, dict[str, Any]]]:
         match step:
-            case Start():
+            case s.Start():
                 yield self._start(step)
-            case Prompt(_, text, how):
+            case s.Prompt(_, text, how):
                 stamped = f"<current_datetime>2026-01-01T00:00:00Z</current_datetime>\n\n{text}"
                 data = {"content": text, "transformedContent": stamped, "attachments": []}
                 if how != "refusal":  # the rejected call has the words
                     yield "user.message", data | ({"delivery": "queued"} if how == "queued" else {})
-            case Given(_, text):
+            case s.Given(_, text):
                 yield "user.message", {"content": f"<hook_context>\n{text}\n</hook_context>"}
-            case Say(_, text):
+            case s.Say(_, text):
                 yield "assistant.message", {"messageId": f"m{len(self.lines)}", "content": text}
-            case Thought(_, text):
+            case s.Thought(_, text):
                 thinking = {"content": "", "reasoningText": text, "reasoningOpaque": "b3BhcXVl"}
                 yield "assistant.message", {"messageId": f"m{len(self.lines)}", **thinking}
-            case Call():
+            case s.Call():
                 yield from _call_events(step, _arguments(step))
-            case Result():
+            case s.Result():
                 if step.id not in self._refused:
                     yield _completion(step)
-            case Settled():
+            case s.Settled():
                 yield _notification(step)
-            case Plan():
+            case s.Plan():
                 yield from self._plan_events(step)
-            case Usage():
+            case s.Usage():
                 used = {"apiCallId": step.key, "inputTokens": step.context, "outputTokens": step.output}
                 yield "assistant.usage", used
-            case Compact(_, summary, trigger, tokens):
+            case s.Compact(_, summary, trigger, tokens):
                 yield "hook.start", {"hookInvocationId": "h1", "hookType": "preCompact", "input": {}}
                 why = "manual" if trigger == "manual" else "threshold"
                 yield "session.compaction_start", {"trigger": why}
                 done = {"success": True, "preCompactionTokens": tokens, "summaryContent": summary}
                 yield "session.compaction_complete", {**done, "trigger": why}
-            case Recap(_, text):
+            case s.Recap(_, text):
                 yield "session.task_complete", {"summary": text, "success": True}
-            case Interrupt(_, reason, call) if call:
+            case s.Interrupt(_, reason, call) if call:
                 self._refused.add(call)
                 feedback = f" User feedback: {reason}" if reason else ""
                 error = {"message": f"The user rejected this tool call.{feedback}", "code": "rejected"}
                 yield "tool.execution_complete", {"toolCallId": call, "success": False, "error": error}
-            case Interrupt(_, reason):
+            case s.Interrupt(_, reason):
                 yield "abort", {"reason": reason or "user_initiated"}
-            case Fault(_, text, status, retrying):
+            case s.Fault(_, text, status, retrying):
                 if retrying:
                     yield "model.call_failure", {"errorMessage": text, "statusCode": status}
                 else:
                     yield "session.error", {"errorType": "query", "message": text, "statusCode": status}
-            case Model(_, name):
+            case s.Model(_, name):
                 yield "session.model_change", {"newModel": name}
-            case Title(_, text):
+            case s.Title(_, text):
                 yield "session.title_changed", {"title": text}
-            case End(_, how, text):
+            case s.End(_, how, text):
                 if how in ("exit", "error"):
                     kind = "error" if how == "error" else "routine"
                     yield "session.shutdown", {"shutdownType": kind, "errorReason": text, "modelMetrics": {}}
@@ -136,7 +113,7 @@ class _Log:
                     yield "assistant.turn_end", {"turnId": "0"}
                     yield "session.idle", {"aborted": True} if how == "aborted" else {}
 
-    def _start(self, step: Start) -> tuple[str, dict[str, Any]]:
+    def _start(self, step: s.Start) -> tuple[str, dict[str, Any]]:
         place = {"cwd": step.cwd or self._cwd, "branch": step.branch, "headCommit": step.head}
         if step.how == "clear":
             return "session.context_cleared", {"messagesCleared": 1}
@@ -150,15 +127,15 @@ class _Log:
             data["detachedFromSpawningParentSessionId"] = step.parent
         return "session.start", data
 
-    def _plan_events(self, plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _plan_events(self, plan: s.Plan) -> Iterator[tuple[str, dict[str, Any]]]:
         id = f"plan-{len(self.lines)}"
         if plan.whole:
             rows = [f"- [{_BOXES.get(item.state, ' ')}] {item.text}" for item in plan.items]
-            yield from _call_events(Call(plan.at, id, "update_todo", "plan"), {"todos": "\n".join(rows)})
+            yield from _call_events(s.Call(plan.at, id, "update_todo", "plan"), {"todos": "\n".join(rows)})
         else:
             query = " ".join(_statement(item.key, item.text, item.state) for item in plan.items)
-            yield from _call_events(Call(plan.at, id, "sql", "plan"), {"query": query, "description": ""})
-        yield _completion(Result(plan.at, id, True, text="ok"))
+            yield from _call_events(s.Call(plan.at, id, "sql", "plan"), {"query": query, "description": ""})
+        yield _completion(s.Result(plan.at, id, True, text="ok"))
 
 
 def _statement(key: str, text: str, state: str) -> str:
@@ -173,7 +150,7 @@ def _statement(key: str, text: str, state: str) -> str:
     )
 
 
-def _call_events(call: Call, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _call_events(call: s.Call, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     tool = call.tool if call.tool in _PROCESS_TOOLS else _TOOLS.get(call.act, call.tool)
     request = {"toolCallId": call.id, "name": tool, "arguments": arguments, "type": "function"}
     yield "assistant.message", {"messageId": f"m-{call.id}", "content": "", "toolRequests": [request]}
@@ -182,10 +159,10 @@ def _call_events(call: Call, arguments: dict[str, Any]) -> Iterator[tuple[str, d
     yield "tool.execution_start", {"toolCallId": call.id, "toolName": tool, "arguments": arguments}
 
 
-def _arguments(call: Call) -> dict[str, Any]:
-    path = call.paths[0] if call.paths else ""
-    content = call.text.removeprefix(f"{path}\n")
-    change = call.changes[0] if call.changes else Change(path, new=content)
+def _arguments(call: s.Call) -> dict[str, Any]:
+    path = first_path(call)
+    content = content_of(call)
+    change = call.changes[0] if call.changes else s.Change(path, new=content)
     if call.tool in _PROCESS_TOOLS:
         return {"agent_id" if call.tool == "read_agent" else "shellId": call.process}
     match call.act:
@@ -207,7 +184,7 @@ def _arguments(call: Call) -> dict[str, Any]:
             return {"pattern": call.text}
 
 
-def _notification(step: Settled) -> tuple[str, dict[str, Any]]:
+def _notification(step: s.Settled) -> tuple[str, dict[str, Any]]:
     kind: dict[str, Any] = {"type": "shell_completed", "shellId": step.process}
     if step.ok is not None:
         kind["exitCode"] = 0 if step.ok else 1
@@ -215,7 +192,7 @@ def _notification(step: Settled) -> tuple[str, dict[str, Any]]:
     return "system.notification", {"content": content, "kind": kind}
 
 
-def _completion(result: Result) -> tuple[str, dict[str, Any]]:
+def _completion(result: s.Result) -> tuple[str, dict[str, Any]]:
     data: dict[str, Any] = {
         "toolCallId": result.id,
         "success": result.ok is not False or result.exit is not None,

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from ...agents.gemini_cli.tools import ACTS
 from ...core.runs import steps as s
+from .records import first_path, json_lines, other_arguments, stamp
 
 TOOLS: dict[s.Act, str] = {
     "run": "run_shell_command", "read": "read_file", "edit": "replace", "create": "write_file",
@@ -29,7 +29,7 @@ def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
     conversation = _Conversation(native, cwd)
     for step in steps:
         conversation.add(step)
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in conversation.lines).encode()
+    return json_lines(conversation.lines, (", ", ": "))
 
 
 def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
@@ -44,10 +44,6 @@ def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Pat
     path = chats / f"session-2026-01-01T00-00-{native[:8]}.jsonl"
     path.write_bytes(written(steps, native=native, cwd=cwd))
     return path
-
-
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class _Conversation:
@@ -117,7 +113,7 @@ class _Conversation:
         match step:
             case s.Thought(text=text):
                 subject, _, description = text.partition("\n")
-                thought = {"subject": subject, "description": description, "timestamp": _iso(step.at)}
+                thought = {"subject": subject, "description": description, "timestamp": stamp(step.at)}
                 self._thoughts.append(thought)
                 self._open = None
             case s.Say(text=text):
@@ -178,7 +174,7 @@ class _Conversation:
         answer = {"id": call.id, "name": name, "response": {"error" if failed else "output": text}}
         call_record = {
             "id": call.id, "name": name, "args": args, "result": [{"functionResponse": answer}],
-            "status": "error" if failed else "success", "timestamp": _iso(step.at),
+            "status": "error" if failed else "success", "timestamp": stamp(step.at),
         }  # fmt: skip
         if name == "write_file":
             call_record["resultDisplay"] = {"isNewFile": call.act == "create"}
@@ -200,21 +196,21 @@ class _Conversation:
 
     def _message(self, type: str, at: float, content: Any) -> dict[str, Any]:
         self._count += 1
-        record = {"id": f"{self._count:08x}", "timestamp": _iso(at), "type": type, "content": content}
+        record = {"id": f"{self._count:08x}", "timestamp": stamp(at), "type": type, "content": content}
         if type == "gemini":
             record["thoughts"], self._thoughts = self._thoughts, []
         return record
 
     def _header(self, at: float) -> None:
-        stamp = _iso(at)
+        now = stamp(at)
         project = sha256(self._cwd.encode()).hexdigest()
         self.lines.append(
-            {"sessionId": self._native, "projectHash": project, "startTime": stamp, "lastUpdated": stamp,
+            {"sessionId": self._native, "projectHash": project, "startTime": now, "lastUpdated": now,
              "kind": "main"}
         )  # fmt: skip
         place = f"<session_context>\n- **Workspace Directories:**\n  - {self._cwd}\n</session_context>"
         context = self._message("user", at, [{"text": place}])
-        self.lines.append({"$set": {"messages": [context], "lastUpdated": stamp}})
+        self.lines.append({"$set": {"messages": [context], "lastUpdated": now}})
         self._open = None
 
 
@@ -234,7 +230,7 @@ def _refusal(call: s.Call, name: str, result: s.Result) -> dict[str, Any]:
 
 
 def _arguments(name: str, call: s.Call) -> dict[str, Any]:
-    path = call.paths[0] if call.paths else ""
+    path = first_path(call)
     change = call.changes[0] if call.changes else s.Change(path, new=call.text)
     match name:
         case "run_shell_command":
@@ -253,7 +249,4 @@ def _arguments(name: str, call: s.Call) -> dict[str, Any]:
         case "delegate_to_agent":
             return {"agent_name": "", "objective": call.text, "description": call.note}
         case _:
-            return {
-                "pattern" if call.act == "search" else "input": call.text,
-                **({"path": path} if path else {}),
-            }
+            return other_arguments(call)

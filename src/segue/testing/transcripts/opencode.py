@@ -14,6 +14,7 @@ import apsw
 
 from ...agents.opencode.tools import ACTS
 from ...core.runs import steps as s
+from .records import first_path, other_arguments
 
 VERSION = "1.18.18"
 TOOLS: dict[s.Act, str] = {
@@ -40,9 +41,7 @@ CREATE INDEX IF NOT EXISTS part_session ON part (session_id);
 
 def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
     """The transcript that this agent would have written; what its format lacks is left out."""
-    conversation = _Conversation(native, cwd)
-    for step in steps:
-        conversation.add(step)
+    conversation = _Conversation(native, cwd, steps)
     return json.dumps(
         {"info": conversation.info, "messages": conversation.messages}, indent=2, ensure_ascii=False
     ).encode()
@@ -50,9 +49,7 @@ def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
 
 def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
     """Write the conversation into the database under this home folder, which others may share."""
-    conversation = _Conversation(native, cwd)
-    for step in steps:
-        conversation.add(step)
+    conversation = _Conversation(native, cwd, steps)
     path = home / ".local" / "share" / "opencode" / "opencode.db"
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
@@ -101,7 +98,7 @@ def _data(record: dict[str, Any]) -> str:
 class _Conversation:
     """The document written so far."""
 
-    def __init__(self, native: str, cwd: str) -> None:
+    def __init__(self, native: str, cwd: str, steps: Iterable[s.Step]) -> None:
         self.info: dict[str, Any] = {
             "id": native, "projectID": f"project-of-{cwd}", "directory": cwd,
             "title": "New session - 2026-01-01T00:00:00.000Z", "version": VERSION,
@@ -115,6 +112,8 @@ class _Conversation:
         self._model = ("example", "model-1")
         self._calls: dict[str, dict[str, Any]] = {}  # parts of tools
         self._planning: dict[str, Any] | None = None
+        for step in steps:
+            self.add(step)
 
     def add(self, step: s.Step) -> None:
         at = round(step.at * 1000)
@@ -302,7 +301,7 @@ def _task(id: str, state: str, text: str) -> str:
 
 
 def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
-    path = step.paths[0] if step.paths else ""
+    path = first_path(step)
     change = step.changes[0] if step.changes else s.Change(path, new=step.text)
     match tool:
         case "bash":
@@ -327,7 +326,4 @@ def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
         case "todowrite":
             return {"todos": []}
         case _:
-            return {
-                "pattern" if step.act == "search" else "input": step.text,
-                **({"path": path} if path else {}),
-            }
+            return other_arguments(step)

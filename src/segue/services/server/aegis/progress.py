@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ....core.base.values import Value
+from ....core.features.verdict import gate
 from ....core.journal import pieces
 from ....core.sessions import commands as do
 from ....core.sessions.checkpoint import Checkpoint, commands
@@ -23,9 +24,8 @@ from ....core.sessions.commands import Command
 from ....core.sessions.state import OPEN, SessionState, key
 from ....errors import SessionOver, UnknownSession, UsageError
 from ...workspace.open_session import start_session
-
-if TYPE_CHECKING:
-    from ...workspace.workspace import Workspace
+from ...workspace.session_handle import SessionHandle
+from ...workspace.workspace import Workspace
 
 LABEL = "aegis"
 """The agent state that holds what those clients say beyond what Segue knows: a `Label`."""
@@ -153,9 +153,6 @@ def _word(state: SessionState, label: Label) -> str:
     return "active" if state.status == "created" else state.status
 
 
-# -- what must be done -----------------------------------------------------------------------------
-
-
 def _commands(
     workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
@@ -217,9 +214,7 @@ def _move(workspace: Workspace, state: SessionState, wanted: str, summary: str) 
         return []
     if not state.features:
         return [do.Complete(summary)]
-    from ....core.features.verdict import gate
     from ...features.features import Features, unverified
-    from ...workspace.session_handle import SessionHandle
 
     features = Features(SessionHandle(workspace, state.id))
     covered, attest = features.covered(state), features.attest_allowed
@@ -228,8 +223,6 @@ def _move(workspace: Workspace, state: SessionState, wanted: str, summary: str) 
         raise unverified(found)
     return [do.Complete(summary, "", covered, attest)]
 
-
-# -- labels ----------------------------------------------------------------------------------------
 
 _labels: OrderedDict[tuple[str, ...], Label] = OrderedDict()
 """Labels by the addresses of their pieces: those name what they hold, so it never grows old."""

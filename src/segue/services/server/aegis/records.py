@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....core.base.values import Value
 from ....core.memories.model import Memory, MemoryFilter
 from ....effects.clock import now
 from ....errors import StaleVersion, UnknownMemory, UnknownRun
 from ...memories.curation import delta
-
-if TYPE_CHECKING:
-    from ...memories.service import MemoryService, Recalled
+from ...memories.service import MemoryService
 
 INTERACTIONS, RUNS = "interactions:", "runs:"
 CHAIN_MAX = 1_000
@@ -112,9 +110,8 @@ class Interactions:
         self, query: str, *, namespace: str, top_k: int, **narrow: Any
     ) -> list[tuple[Interaction, float]]:
         """What answers a query, the best first."""
-        found: list[Recalled] = self._memories.search(
-            query, top_k=top_k, namespace=INTERACTIONS + namespace, **narrow
-        )
+        inside = INTERACTIONS + namespace
+        found = self._memories.search(query, top_k=top_k, namespace=inside, **narrow)
         return [(self._shown(one.memory), one.score) for one in found]
 
     def _shown(self, memory: Memory) -> Interaction:
@@ -136,10 +133,8 @@ class TrackedRuns:
 
     def start(self, run: str, *, namespace: str, agent: str, task: str, used: Sequence[str]) -> TrackedRun:
         """Begin to track a run; one that is tracked already stays as it is."""
-        about = {"namespace": namespace, "task": task, "used": list(used), "begun": now()}
-        self._memories.remember(
-            f"run {run}", type="run", scope="global", namespace=RUNS, metadata=about | {"agent": agent}
-        )
+        about = {"namespace": namespace, "task": task, "used": list(used), "begun": now(), "agent": agent}
+        self._memories.remember(f"run {run}", type="run", scope="global", namespace=RUNS, metadata=about)
         return self.get(run)
 
     def get(self, run: str) -> TrackedRun:

@@ -11,15 +11,15 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
 
 from ....agents import agent as agent_of
 from ....agents.base import SearchScope
-from ....core.base.values import count
+from ....core.base.values import Progress, count, counted
 from ....effects.files.archive import Archive
 from ....effects.files.atomic import is_open_to_others, private_folder
 from ....effects.files.spool import SPOOL_BYTES_MAX, Spool
@@ -32,18 +32,18 @@ from ....stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
 from ...hooks import hook_file
-from ...hooks.install import can_serve, has_server
-from ...hooks.install import read as installed
+from ...hooks.install import can_serve, has_server, read as installed
 from ...resume import emergency
 from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
 from ..recover.ladder import inspect, recover
-from ..recover.result import Recovery
 from .finding import Diagnosis, proven
 
 FREE_BYTES_MIN = 100 << 20
 BACKUP_AGE_DAYS_MAX = 7
+_Found = tuple[str, str] | tuple[str, str, str]
+"""Status, detail and, if there is one, a hint."""
 
 
 def examine(
@@ -51,30 +51,28 @@ def examine(
 ) -> list[Diagnosis]:
     """Everything worth a look; opens the store only to read. ``folder``: of the project."""
     home = home.for_store(settings.text("store"))
-    there = _server(home, settings) if home.shared_store else (*_store(home, settings), *_backups(home))
+    there = _server(home, settings) if home.shared_store else (*_store(home), *_backups(home))
     return [
-        _versions(),
+        Diagnosis("versions", *_versions()),
         *_git(),
         *_folder(home),
         *there,
         *_archive(home, settings),
         *_transcripts(home, settings, environment),
-        _emergency(home),
-        _spool(home),
-        _hooks(home),
-        _pause_file(home, settings, folder),
-        _space(home),
-        _variables(environment),
+        Diagnosis("emergency files", *_emergency(home)),
+        Diagnosis("spool", *_spool(home)),
+        Diagnosis("hooks", *_hooks(home)),
+        Diagnosis("PAUSE", *_pause_file(home, settings, folder)),
+        Diagnosis("disk", *_space(home)),
+        Diagnosis("environment", *_variables(environment)),
     ]
 
 
-def _versions() -> Diagnosis:
+def _versions() -> _Found:
     detail = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, schema {SCHEMA}"
     if not wal_is_safe(apsw.sqlite_lib_version()):
-        return Diagnosis(
-            "versions", "warn", f"{detail}: this SQLite may lose commits in WAL mode", "upgrade apsw"
-        )
-    return Diagnosis("versions", "ok", detail)
+        return ("warn", f"{detail}: this SQLite may lose commits in WAL mode", "upgrade apsw")
+    return ("ok", detail)
 
 
 def _git() -> Iterator[Diagnosis]:
@@ -109,7 +107,7 @@ def _more(count: int) -> str:
     return f" and {count} more" if count else ""
 
 
-def _store(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
+def _store(home: DataFolder) -> Iterator[Diagnosis]:
     path = home.database
     if not path.exists():
         if any(home.backups.glob("segue-*.db")):
@@ -123,27 +121,16 @@ def _store(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("store", "bad", fault.message, fault.hint)
         return
     if trouble:
-        yield Diagnosis(
-            "store",
-            "bad",
-            trouble[0] + _more(len(trouble) - 1),
-            "`segue recover --dry-run`, then `segue recover`",
-        )
+        told, hint = trouble[0] + _more(len(trouble) - 1), "`segue recover --dry-run`, then `segue recover`"
+        yield Diagnosis("store", "bad", told, hint)
         return
-    yield _whole_store(path)
+    with closing(SqliteStore(path)) as journal:
+        journal.streams()  # opens it
+        size, mode = path.stat().st_size / 1e6, journal.database.journal_mode
+        yield proven(journal, f"{size:.1f} MB, {mode}")
     if is_network(path.parent, read_mounts()):
         hint = "move the data folder to a local disk with SEGUE_HOME"
         yield Diagnosis("file system", "warn", f"{path.parent} is on a network: slower, without WAL", hint)
-
-
-def _whole_store(path: Path) -> Diagnosis:
-    journal = SqliteStore(path)
-    try:
-        journal.streams()  # opens it
-        size, mode = path.stat().st_size / 1e6, journal.database.journal_mode
-        return proven(journal, f"{size:.1f} MB, {mode}")
-    finally:
-        journal.close()
 
 
 def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
@@ -181,37 +168,25 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
         return
     copies = archive.copies()
     most = settings.number("archive_bytes_max")
-    counted = count(len(copies), "transcript")
-    detail = f"{counted} in {archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
-    yield Diagnosis("archive", "ok", detail)
+    size = f"{archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
+    yield Diagnosis("archive", "ok", f"{count(len(copies), 'transcript')} in {size}")
     broken = archive.broken()
-    gone = _without_source(home, {copy.about.key for copy in copies})
+    keys = {copy.about.key for copy in copies}
+    gone = [row for row in _runs(home) if row.key not in keys and not Path(row.path).exists()]
     if broken:
         hint = "`segue sync` makes copies anew while the transcripts are there"
         yield Diagnosis("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
     elif gone:
-        detail = (
-            f"of {count(len(gone), 'run')} only the digest is left: neither transcript nor copy can be read"
-        )
-        yield Diagnosis("runs", "ok", detail)
+        told = f"of {count(len(gone), 'run')} only the digest is left"
+        yield Diagnosis("runs", "ok", f"{told}: neither transcript nor copy can be read")
 
 
 def _runs(home: DataFolder) -> Sequence[RunRow]:
-    """The runs that were taken in here; none if the store cannot tell."""
     if not home.database.exists():
         return []
-    journal = SqliteStore(home.database)
-    try:
+    with closing(SqliteStore(home.database)) as journal, suppress(SegueError):
         return journal.runs.rows()
-    except SegueError:
-        return []
-    finally:
-        journal.close()
-
-
-def _without_source(home: DataFolder, archived: set[str]) -> list[str]:
-    """Runs that can no longer be read: the agent deleted the transcript, and no copy is kept."""
-    return [row.native for row in _runs(home) if row.key not in archived and not Path(row.path).exists()]
+    return []
 
 
 def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str, str]) -> Iterator[Diagnosis]:
@@ -223,185 +198,141 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
             days = agent_of(name).retention(where)
             if days is not None:
                 hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
-                yield Diagnosis(
-                    "transcripts", "ok" if kept else "warn", retention_notice(name, days, kept=kept), hint
-                )
+                told = retention_notice(name, days, kept=kept)
+                yield Diagnosis("transcripts", "ok" if kept else "warn", told, hint)
 
 
-def _emergency(home: DataFolder) -> Diagnosis:
-    files = emergency.pending(home.emergency)
-    if files:
-        return Diagnosis("emergency files", "warn", f"{len(files)} wait to be merged", "`segue recover`")
-    return Diagnosis("emergency files", "ok", "none")
+def _emergency(home: DataFolder) -> _Found:
+    waiting = len(emergency.pending(home.emergency))
+    return ("warn", f"{waiting} wait to be merged", "`segue recover`") if waiting else ("ok", "none")
 
 
-def _spool(home: DataFolder) -> Diagnosis:
+def _spool(home: DataFolder) -> _Found:
     """What hooks left: read without draining, so that looking changes nothing."""
     spool = Spool(home.path / "spool")
     records, size = spool.count()
     if not size:
-        return Diagnosis("spool", "ok", "empty")
+        return ("ok", "empty")
     if size >= SPOOL_BYTES_MAX:
-        return Diagnosis(
-            "spool", "bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it"
-        )
+        return ("bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it")
     waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
     if is_open_to_others(spool.folder):
-        return Diagnosis("spool", "bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
-    return Diagnosis("spool", "ok", f"{waiting}; the next command that opens the store drains them")
+        return ("bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
+    return ("ok", f"{waiting}; the next command that opens the store drains them")
 
 
-def _hooks(home: DataFolder) -> Diagnosis:
+def _hooks(home: DataFolder) -> _Found:
     """Whether what agents run is there, and can load Segue."""
     entries = installed(home).entries
     if not entries:
-        return Diagnosis("hooks", "ok", "none are installed")
+        return ("ok", "none are installed")
     agents = ", ".join(sorted({entry.agent for entry in entries}))
     again = "`segue init` writes it again"
     file, paths = hook_file.file_of(home), home.path / "hook" / "paths"
     needed = any(entry.scope != "shared" and entry.agent != "agents-md" for entry in entries)
     if needed and not file.is_file():
-        return Diagnosis("hooks", "bad", f"{file} is gone: {agents} are told nothing", again)
+        return ("bad", f"{file} is gone: {agents} are told nothing", again)
     if needed and (not paths.is_file() or paths.read_bytes() != hook_file.paths()):
-        return Diagnosis("hooks", "warn", "hooks load Segue from another place than this command", again)
+        return ("warn", "hooks load Segue from another place than this command", again)
     if needed and file.read_bytes() != hook_file.built():
-        return Diagnosis("hooks", "warn", "the installed hook is of another version", again)
+        return ("warn", "the installed hook is of another version", again)
     gone = [entry.path for entry in entries if not Path(entry.path).exists()]
     if gone:
-        return Diagnosis("hooks", "warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
+        return ("warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
     if not can_serve() and has_server(entries):
         told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
-        return Diagnosis("hooks", "warn", told, extra("mcp"))
-    return Diagnosis("hooks", "ok", f"in {agents}")
+        return ("warn", told, extra("mcp"))
+    return ("ok", f"in {agents}")
 
 
-def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> Diagnosis:
+def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> _Found:
     paths = [home.path / "PAUSE"]
     if folder is not None:
         paths = pause_paths(folder, home.path, settings.text("pause_file"))
     there = " and ".join(str(path) for path in paths if os.path.lexists(path))
     if there:
         what = "exist" if " and " in there else "exists"
-        return Diagnosis("PAUSE", "warn", f"{there} {what}: nothing is written", "ask whoever put it there")
+        return ("warn", f"{there} {what}: nothing is written", "ask whoever put it there")
     where = "the data folder" if folder is None else "the data folder or for this project"
-    return Diagnosis("PAUSE", "ok", f"not in force for {where}")
+    return ("ok", f"not in force for {where}")
 
 
-def _space(home: DataFolder) -> Diagnosis:
+def _space(home: DataFolder) -> _Found:
     place = next(path for path in (home.path, *home.path.parents) if path.exists())
     free = shutil.disk_usage(place).free
     if free < FREE_BYTES_MIN:
-        return Diagnosis(
-            "disk", "bad", f"{free / 1e6:.0f} MB free", "free some space: a full disk refuses writes"
-        )
-    return Diagnosis("disk", "ok", f"{free / 1e9:.1f} GB free")
+        return ("bad", f"{free / 1e6:.0f} MB free", "free some space: a full disk refuses writes")
+    return ("ok", f"{free / 1e9:.1f} GB free")
 
 
-def _variables(environment: Mapping[str, str]) -> Diagnosis:
+def _variables(environment: Mapping[str, str]) -> _Found:
     ours = sorted(name for name in environment if name.startswith("SEGUE_") and name != "SEGUE_API_KEY")
-    return Diagnosis(
-        "environment", "ok", ", ".join(f"{name} is set" for name in ours) or "no SEGUE_ variables"
-    )
+    told = ", ".join(f"{name} is set" for name in ours)
+    return ("ok", told or "no SEGUE_ variables")
 
 
-# -- the proof -------------------------------------------------------------------------------------
+_HEADER = "a broken header"
+_DAMAGES = ("a flipped byte", _HEADER, "a truncated file", "a lost file")
+"""What is lost is in the file nowhere else, and needs a backup; only a broken header costs nothing."""
 
-Damage = Callable[[Path], str]
 
-
-def _flip_a_byte(path: Path) -> str:
+def _damage(path: Path, name: str) -> str:
     body = bytearray(path.read_bytes())
-    place = body.rfind(b'"text":"') + 9
-    body[place] ^= 0xFF
+    size, keep = len(body), len(body) * 2 // 3
+    if name == "a lost file":
+        path.unlink()
+        return "removed the store"
+    if name == "a truncated file":
+        del body[keep:]
+        done = f"cut the file off after {keep:,} of {size:,} bytes"
+    elif name == _HEADER:
+        body[:64] = bytes(64)
+        done = "overwrote the first 64 bytes with zeros"
+    else:
+        place = body.rfind(b'"text":"') + 9
+        body[place] ^= 0xFF
+        done = f"flipped a byte in an event's body, at offset {place:,}"
     path.write_bytes(bytes(body))
-    return f"flipped a byte in an event's body, at offset {place:,}"
-
-
-def _break_the_header(path: Path) -> str:
-    body = bytearray(path.read_bytes())
-    body[:64] = bytes(64)
-    path.write_bytes(bytes(body))
-    return "overwrote the first 64 bytes with zeros"
-
-
-def _cut_the_end(path: Path) -> str:
-    body = path.read_bytes()
-    keep = len(body) * 2 // 3
-    path.write_bytes(body[:keep])
-    return f"cut the file off after {keep:,} of {len(body):,} bytes"
-
-
-def _remove(path: Path) -> str:
-    path.unlink()
-    return "removed the store"
-
-
-_DAMAGES: tuple[tuple[str, Damage], ...] = (
-    ("a flipped byte", _flip_a_byte),
-    ("a broken header", _break_the_header),
-    ("a truncated file", _cut_the_end),
-    ("a lost file", _remove),
-)
-
-
-_NEED_A_BACKUP = (_flip_a_byte, _cut_the_end, _remove)
-"""What is lost in these cases is in the file nowhere else; a broken header costs nothing."""
+    return done
 
 
 def prove(
-    home: DataFolder,
-    progress: Callable[[int, int, str], None] | None = None,
-    settings: Settings | None = None,
+    home: DataFolder, progress: Progress | None = None, settings: Settings | None = None
 ) -> list[Diagnosis]:
     """Break copies of the store, recover them, and say what came back."""
-    findings = []
     home = home.for_store(settings.text("store")) if settings else home
     if home.shared_store:
-        raise RefusedError(
-            f"{home.shared_store} is no file that could be copied and broken",
-            hint="`segue doctor` without --prove looks whether it is whole",
-        )
+        hint = "`segue doctor` without --prove looks whether it is whole"
+        raise RefusedError(f"{home.shared_store} is no file that could be copied and broken", hint=hint)
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
-        for done, (name, damage) in enumerate(_DAMAGES):
-            if progress:
-                progress(done, len(_DAMAGES), name)
-            findings.append(_prove_one(home, Path(folder) / str(done), name, damage))
-    return findings
+        return [_prove_one(home, Path(folder) / name, name) for name in counted(_DAMAGES, progress)]
 
 
-def _prove_one(home: DataFolder, folder: Path, name: str, damage: Damage) -> Diagnosis:
-
+def _prove_one(home: DataFolder, folder: Path, name: str) -> Diagnosis:
     copy = DataFolder(folder)
+    nothing = Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
     if not home.database.exists():
-        return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
+        return nothing
     with open_workspace(home=home.path, folder=home.path, store=f"sqlite://{home.database}") as workspace:
         if not workspace.store.streams("session/"):
-            return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
+            return nothing
         before = dict(workspace.store.streams())
         assert isinstance(workspace.store, SqliteStore)
         private_folder(copy.path)
         back_up(workspace.store.database, copy.database)
-        if damage in _NEED_A_BACKUP:
+        if name != _HEADER:
             private_folder(copy.backups)
             file = f"segue-20000101T000000Z-{sum(before.values()):09d}.db"
             shutil.copy2(copy.database, copy.backups / file)
-    what = damage(copy.database)
+    what = _damage(copy.database, name)
     started = time.perf_counter()
     outcome = recover(copy, resolve(flags={}))
-    return _judge(copy, name, what, before, outcome, time.perf_counter() - started)
-
-
-def _judge(
-    copy: DataFolder, name: str, what: str, before: dict[str, int], outcome: Recovery, seconds: float
-) -> Diagnosis:
-    journal = SqliteStore(copy.database)
-    try:
+    took_ms = (time.perf_counter() - started) * 1000
+    with closing(SqliteStore(copy.database)) as journal:
         after = dict(journal.streams())
-    finally:
-        journal.close()
     lost = {stream for stream, version in before.items() if after.get(stream, 0) < version}
     events = sum(before.values())
     if lost or outcome.missing:
         detail = f"{what}: {len(lost)} of {len(before)} streams came back incomplete"
         return Diagnosis(name, "bad", detail, "report this as a bug")
-    return Diagnosis(name, "ok", f"{what}: all {events} events back, in {seconds * 1000:.0f} ms")
+    return Diagnosis(name, "ok", f"{what}: all {events} events back, in {took_ms:.0f} ms")

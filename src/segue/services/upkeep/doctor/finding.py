@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TypeVar
+
 from ....core.base.values import Value, count
+from ....errors import SegueError
 from ....stores.base import Journal
-from ..rebuild import stale_snapshots
+from ..rebuild import stale_snapshots, tally
 
 
 class Diagnosis(Value):
@@ -24,15 +29,35 @@ def further(hint: str) -> str:
     return "is the server up? check the address, the network, and whether it runs there"
 
 
+_Store = TypeVar("_Store", bound=Journal)
+
+
+def of_server(
+    opened: Callable[[], _Store], look: Callable[[_Store], Iterator[Diagnosis]]
+) -> Iterator[Diagnosis]:
+    """What a look at a store that is a server finds, also if the server does not answer."""
+    try:
+        with closing(opened()) as journal:
+            yield from look(journal)
+    except SegueError as fault:
+        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
+
+
+def every_event_read(journal: Journal, more: str, hint: str) -> Diagnosis:
+    """``proven``, and what is wrong if an event cannot be read."""
+    try:
+        for stream, _ in journal.streams():
+            journal.read(stream)
+        return proven(journal, more)
+    except SegueError as fault:
+        return Diagnosis("store", "bad", fault.message, hint)
+
+
 def proven(journal: Journal, more: str) -> Diagnosis:
     """Every event of a store read and proven, and every snapshot held against a refold."""
-    heads = journal.streams()
-    sessions = sum(name.startswith("session/") for name, _ in heads)
-    events = sum(version for _, version in heads)
-    stale = stale_snapshots(journal)
-    if stale:
-        return Diagnosis(
-            "store", "warn", f"not as a refold gives it: {count(len(stale), 'snapshot')}", "`segue rebuild`"
-        )
-    counted = f"{count(sessions, 'session')}, {count(events, 'event')}"
-    return Diagnosis("store", "ok", f"{counted}, every chain proven; {more}")
+    sessions, events = tally(journal)
+    if stale := stale_snapshots(journal):
+        told = f"not as a refold gives it: {count(len(stale), 'snapshot')}"
+        return Diagnosis("store", "warn", told, "`segue rebuild`")
+    told = f"{count(sessions, 'session')}, {count(events, 'event')}, every chain proven; {more}"
+    return Diagnosis("store", "ok", told)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ....core.base.values import count
 from ....effects.files.spool import Spool
-from ....errors import SegueError
 from ....settings import Settings, own_version
+from ....stores.base import Store
+from ....stores.remote import RemoteStore
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_store import open_store
-from .finding import Diagnosis, further, proven
-
-if TYPE_CHECKING:
-    from ....stores.base import Journal
-    from ....stores.remote.ports import About
+from .finding import Diagnosis, every_event_read, of_server
 
 _MAY = {
     "reader": "may only read: nothing of this machine is stored there",
@@ -29,18 +25,10 @@ def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     yield _pending(home)
     timeout_ms = int(settings.number("busy_timeout_ms"))
     where, key = settings.text("store"), settings.text("api_key")
-    try:
-        journal = open_store(home, where, busy_timeout_ms=timeout_ms, key=key)
-    except SegueError as fault:
-        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
-        return
-    try:
-        yield from _server(home, journal.about())  # type: ignore[attr-defined]
-        yield _whole(journal)
-    except SegueError as fault:
-        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
-    finally:
-        journal.close()
+    yield from of_server(
+        lambda: open_store(home, where, busy_timeout_ms=timeout_ms, key=key),
+        lambda journal: _server(home, journal),
+    )
 
 
 def _pending(home: DataFolder) -> Diagnosis:
@@ -51,7 +39,9 @@ def _pending(home: DataFolder) -> Diagnosis:
     return Diagnosis("pending", "warn", f"{waiting} wait for the server", "`segue status` brings them there")
 
 
-def _server(home: DataFolder, found: About) -> Iterator[Diagnosis]:
+def _server(home: DataFolder, journal: Store) -> Iterator[Diagnosis]:
+    assert isinstance(journal, RemoteStore)
+    found = journal.about()
     detail = f"{home.shared_store}: Segue {found.segue}, project {found.project}"
     own = own_version()
     if found.segue.split(".")[:2] != own.split(".")[:2]:
@@ -62,12 +52,5 @@ def _server(home: DataFolder, found: About) -> Iterator[Diagnosis]:
     bound = f", as the agent {found.agent} only" if found.agent else ""
     yield Diagnosis("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
     yield Diagnosis("backups", "ok", "are the server's; `segue migrate --to sqlite:///copy.db` makes a copy")
-
-
-def _whole(journal: Journal) -> Diagnosis:
-    try:
-        for stream, _ in journal.streams():
-            journal.read(stream)
-        return proven(journal, "as this key sees it")
-    except SegueError as fault:
-        return Diagnosis("store", "bad", fault.message, "the server's store is mended there, from its backup")
+    hint = "the server's store is mended there, from its backup"
+    yield every_event_read(journal, "as this key sees it", hint)

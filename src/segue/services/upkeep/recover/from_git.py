@@ -8,107 +8,77 @@ is noted.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ....core.base.text import clean_name
-from ....core.base.values import Value
 from ....core.handover.markdown_layers import FrontMatter, read_front_matter
-from ....core.journal.chain import Missing
 from ....core.sessions import commands as do
-from ....core.sessions.cleaning import clean_command
-from ....core.sessions.command import Command, Refusal
-from ....core.sessions.commands import decide_all
-from ....core.sessions.state import SessionState
-from ....effects.clock import now
+from ....core.sessions.command import Command
 from ....effects.git import repository as git
-from ....effects.redaction.redact import redact
-from ....errors import BadName, SegueError, StaleVersion
-from ....stores.base import Append, Journal
-from ...sessions.repository import stream_of
+from ....effects.git.queries import output_of
+from ....errors import BadName
 from ...workspace.data_folder import DataFolder
-from .result import ACTOR
+from .lost_state import LostSession, SourceWords
+from .result import Rung
 
 STATE = Path("layer2") / "current-state.md"
 VERSIONS_MAX = 200
 FILE_BYTES_MAX = 2_000_000
 _SECONDS = 20.0
-
-
-class FoundSession(Value):
-    """A session that was found, and where."""
-
-    told: FrontMatter
-    where: str
+WORDS = SourceWords(
+    "git", Rung("git", "none", "no session is known from a handover's state alone"),
+    "what stands there is no session:", "recovered from git",
+)  # fmt: skip
 
 
 def lost_sessions(
     home: DataFolder, folder: Path, memory_dir: str, there: Collection[str]
-) -> list[FoundSession]:
+) -> list[LostSession]:
     """Sessions that the state file or its history tells of and that are nowhere else, each at its newest."""
-    found: dict[str, FoundSession] = {}
+    found: dict[str, tuple[FrontMatter, str]] = {}
     for told, where in _versions(folder, memory_dir):
         known = found.get(told.session)
-        if told.session in there or (known and known.told.version >= told.version):
+        if told.session in there or (known and known[0].version >= told.version):
             continue
         try:
             if not home.archived(clean_name(told.session)).is_file():
-                found[told.session] = FoundSession(told, where)
+                found[told.session] = told, where
         except BadName:
             continue
-    return list(found.values())
+    return [
+        LostSession(
+            told.session, _commands(told, where),
+            f"what was declared after version {told.version}, and features; {where} told the rest", where,
+        )
+        for told, where in found.values()
+    ]  # fmt: skip
 
 
 def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[FrontMatter, str]]:
     repository = git.find(folder)
     root = repository.root if repository is not None else folder
     path = root / memory_dir / STATE
-    try:
+    with suppress(OSError):
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= FILE_BYTES_MAX:
             told = read_front_matter(path.read_bytes().decode("utf-8", "replace"))
             if told is not None:
                 yield told, path.relative_to(root).as_posix()
-    except OSError:
-        pass
     if repository is None:
         return
     name = path.relative_to(root).as_posix()
-    for commit in _git(root, "log", f"-{VERSIONS_MAX}", "--all", "--format=%H", "--", name).decode().split():
-        told = read_front_matter(_git(root, "show", f"{commit}:{name}").decode("utf-8", "replace"))
+    for commit in _git(root, "log", f"-{VERSIONS_MAX}", "--all", "--format=%H", "--", name).split():
+        told = read_front_matter(_git(root, "show", f"{commit}:{name}"))
         if told is not None:
             yield told, f"{name} of commit {commit[:12]}"
 
 
-def _git(root: Path, *words: str) -> bytes:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *words], capture_output=True, timeout=_SECONDS, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return b""
-    return done.stdout if done.returncode == 0 else b""
+def _git(root: Path, *words: str) -> str:
+    return (output_of(root, *words, seconds=_SECONDS) or b"").decode("utf-8", "replace")
 
 
-def bring_back(journal: Journal, found: FoundSession) -> bool:
-    """A session made of what the file says; False if it cannot be one."""
-    try:
-        clean = [clean_command(wish, redact) for wish in wishes_of(found)]
-        outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
-        if isinstance(outcome, Refusal):
-            return False
-        journal.append(Append(stream_of(found.told.session), 0, outcome.drafts))
-    except StaleVersion:
-        return False  # it is there after all
-    except SegueError:
-        return False
-    return True
-
-
-def wishes_of(found: FoundSession) -> list[Command]:
-    """The session as commands, and where it all comes from."""
-    told = found.told
+def _commands(told: FrontMatter, where: str) -> list[Command]:
     wishes: list[Command] = [
         do.Create(
             told.session, told.goal or f"session {told.session}", told.organization or "personal",
@@ -119,28 +89,16 @@ def wishes_of(found: FoundSession) -> list[Command]:
         if not text.strip():
             continue
         wishes.append(do.Add(text))
-        if status == "done":
-            wishes.append(do.Done(text))
-        elif status == "active":
-            wishes.append(do.Begin(text))
-        elif status == "blocked":
-            wishes.append(do.Block(text, reason, True))
-        elif status == "dropped":
-            wishes.append(do.Drop(text, reason))
+        if status in ("done", "active"):
+            wishes.append(do.Done(text) if status == "done" else do.Begin(text))
+        elif status in ("blocked", "dropped"):
+            wishes.append(do.Block(text, reason, True) if status == "blocked" else do.Drop(text, reason))
     wishes += [do.Decide(text, why) for text, why in told.decisions if text.strip()]
     wishes += [do.Ask(text) for text in told.questions if text.strip()]
     wishes += [do.Learn(text) for text in told.findings if text.strip()]
     wishes += [do.Fail(text) for text in told.errors if text.strip()]
     if told.summary.strip():
         wishes.append(do.Describe(summary=told.summary))
-    source = f"recovered from {found.where}, written {told.written[:16]} at version {told.version}"
+    source = f"recovered from {where}, written {told.written[:16]} at version {told.version}"
     wishes.append(do.Note(f"{source}; what was declared since is lost"))
     return wishes
-
-
-def missing(found: FoundSession) -> Missing:
-    """How a recovery names what it could not bring back."""
-    reason = (
-        f"what was declared after version {found.told.version}, and features; {found.where} told the rest"
-    )
-    return Missing(f"session/{found.told.session}", 0, 0, reason)

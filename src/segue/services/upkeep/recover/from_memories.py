@@ -18,36 +18,27 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ....core.base.values import Value, count
-from ....core.journal.chain import Missing
+from ....core.base.values import count
 from ....core.memories.model import Audience, Memory, audience_of, hash_of
 from ....core.memories.words import words
 from ....core.sessions import commands as do
-from ....core.sessions.cleaning import clean_command
-from ....core.sessions.commands import Command, Refusal, decide_all
-from ....core.sessions.state import SessionState
+from ....core.sessions.commands import Command
 from ....effects.clock import now
-from ....effects.redaction.redact import redact
-from ....errors import BadName, SegueError, StaleVersion
-from ....stores.base import Append, Journal
+from ....errors import BadName, SegueError
 from ....stores.memory_changes import MemoryChange, StoredMemory
 from ....stores.sqlite import SqliteStore
 from ....stores.sqlite.salvage import salvage
 from ...memories.service import searched_text
-from ...sessions.repository import stream_of
 from ...workspace.data_folder import DataFolder
-from .result import ACTOR
+from .lost_state import LostSession, SourceWords, shortened
+from .result import Rung
 
-TEXT_CHARS = 300
 TELLING = ("session-init", "task-result", "task-failure", "history-summary")
 """Types that only a session's own memories have."""
-
-
-class RememberedSession(Value):
-    """What memories say of a session that is gone."""
-
-    session: str
-    memories: list[Memory]
+WORDS = SourceWords(
+    "memories", Rung("memories", "none", "no session is known from memories alone"),
+    "the memories say nothing of", "reconstructed from memories",
+)  # fmt: skip
 
 
 def gathered(places: Iterable[Path]) -> list[Memory]:
@@ -73,17 +64,13 @@ def _readable(place: Path) -> list[Memory]:
             log = place.with_name(f"{place.name}-wal")
             if log.exists():
                 shutil.copyfile(log, copy.with_name(f"{copy.name}-wal"))
-            journal = SqliteStore(copy)
-            try:
+            with contextlib.closing(SqliteStore(copy)) as journal:
                 return [kept.memory for kept in journal.memories.everything()]
-            finally:
-                journal.close()
         except (SegueError, OSError):
             return []
 
 
 def _carved(place: Path) -> list[Memory]:
-    """From the pages themselves."""
     found = []
     for body in salvage(place).memories:
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
@@ -95,16 +82,14 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
     """Keep these in a store that was made anew; vectors are made when they are needed."""
     if not memories:
         return
-    journal = SqliteStore(path)
-    try:
-        kept = [
-            StoredMemory(m, " ".join(words(searched_text(m)[:20_000])) if m.live else "") for m in memories
-        ]
-        journal.memories.write(MemoryChange(adds=kept))
+    with contextlib.closing(SqliteStore(path)) as journal:
+        journal.memories.write(MemoryChange(adds=[_with_words(memory) for memory in memories]))
         if journal.database.journal_mode == "wal":
             journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        journal.close()
+
+
+def _with_words(memory: Memory) -> StoredMemory:
+    return StoredMemory(memory, " ".join(words(searched_text(memory)[:20_000])) if memory.live else "")
 
 
 def scrubbed(kept: Iterable[StoredMemory], clean: Callable[[Any], Any]) -> list[StoredMemory]:
@@ -127,9 +112,7 @@ def scrubbed(kept: Iterable[StoredMemory], clean: Callable[[Any], Any]) -> list[
             if other != memory.id:
                 reason = "says what another one says, since a text was erased"
                 memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
-        found.append(
-            StoredMemory(memory, " ".join(words(searched_text(memory)[:20_000])) if memory.live else "")
-        )
+        found.append(_with_words(memory))
     return found
 
 
@@ -146,10 +129,7 @@ def _cleaned(memory: Memory, clean: Callable[[Any], Any]) -> Memory:
     return replace(changed, revision=memory.revision + 1, content=content)
 
 
-# -- the rung --------------------------------------------------------------------------------------
-
-
-def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[RememberedSession]:
+def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[LostSession]:
     """Sessions that memories tell of and that are nowhere else."""
     by_session: dict[str, list[Memory]] = {}
     for memory in _readable(path):
@@ -160,43 +140,31 @@ def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[
         with contextlib.suppress(BadName):
             telling = any(memory.type in TELLING for memory in memories)
             if telling and not home.archived(session).is_file():
-                found.append(RememberedSession(session, sorted(memories, key=lambda m: (m.created, m.id))))
+                ordered = sorted(memories, key=lambda m: (m.created, m.id))
+                reason = "what was declared is lost; memories told the rest"
+                found.append(LostSession(session, _commands(session, ordered), reason))
     return found
 
 
-def bring_back(journal: Journal, told: RememberedSession) -> bool:
-    """A session made of what its memories say; False if that is nothing."""
-    clean = [clean_command(wish, redact) for wish in wishes_of(told)]
-    outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
-    if isinstance(outcome, Refusal):
-        return False
-    try:
-        journal.append(Append(stream_of(told.session), 0, outcome.drafts))
-    except StaleVersion:
-        return False
-    return True
-
-
-def wishes_of(told: RememberedSession) -> list[Command]:
+def _commands(session: str, memories: Sequence[Memory]) -> list[Command]:
     """The session as commands: goal, plan, decisions, findings, summary, and where it all comes from."""
-    first = next((m for m in told.memories if m.type == "session-init"), told.memories[0])
-    goal = _short(str(first.metadata.get("goal") or first.content)) or f"session {told.session}"
-    wishes: list[Command] = [
-        do.Create(told.session, goal, first.organization or "personal", first.project or "unknown")
-    ]
-    planned = [_short(str(item)) for item in first.metadata.get("items") or [] if str(item).strip()]
+    first = next((m for m in memories if m.type == "session-init"), memories[0])
+    goal = shortened(str(first.metadata.get("goal") or first.content)) or f"session {session}"
+    organization, project = first.organization or "personal", first.project or "unknown"
+    wishes: list[Command] = [do.Create(session, goal, organization, project)]
+    planned = [shortened(str(item)) for item in first.metadata.get("items") or [] if str(item).strip()]
     wishes += [do.Add(item) for item in dict.fromkeys(planned)]
-    for memory in told.memories:
+    for memory in memories:
         wishes += _wishes(memory)
-    source = count(len(told.memories), "memory", "memories")
+    source = count(len(memories), "memory", "memories")
     wishes.append(do.Describe(summary=f"reconstructed from {source}; what was declared is lost"))
-    wishes.append(do.Note(f"reconstructed from {source}, the newest of {told.memories[-1].created[:16]}"))
+    wishes.append(do.Note(f"reconstructed from {source}, the newest of {memories[-1].created[:16]}"))
     return wishes
 
 
 def _wishes(memory: Memory) -> list[Command]:
-    text = _short(memory.content)
-    item = _short(str(memory.metadata.get("item") or ""))
+    text = shortened(memory.content)
+    item = shortened(str(memory.metadata.get("item") or ""))
     if not text:
         return []
     match memory.type:
@@ -210,13 +178,3 @@ def _wishes(memory: Memory) -> list[Command]:
             return []
         case _:
             return [do.Learn(text)]
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
-
-
-def missing(told: RememberedSession) -> Missing:
-    """How a recovery names what it could not bring back."""
-    return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; memories told the rest")

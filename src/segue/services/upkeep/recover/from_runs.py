@@ -7,54 +7,39 @@ decisions come back as the agents wrote them down, in a session that says so. No
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from ....agents import agent as agent_of
 from ....agents.base import Found
-from ....core.base.values import Value, iso
-from ....core.journal.chain import Missing
+from ....core.base.values import iso
 from ....core.runs import sentences
 from ....core.runs.model import RunDigest
 from ....core.runs.shared_copies import PREFIX, stream_of
 from ....core.sessions import commands as do
-from ....core.sessions.cleaning import clean_command
-from ....core.sessions.commands import Command, Refusal, decide_all
-from ....core.sessions.state import SessionState
-from ....effects.clock import now
+from ....core.sessions.commands import Command
 from ....effects.files.archive import Archive, Copy, CopyOwner
-from ....effects.redaction.redact import redact
-from ....errors import SegueError, StaleVersion
+from ....errors import SegueError
 from ....settings import resolve
-from ....stores.base import Append
+from ....stores.base import Store
 from ...runs.discovery import RunFinder
 from ...runs.read_transcript import final
 from ...runs.run import goal_of, run_in
 from ...runs.shared_copies import SharedCopies
-from ...sessions.repository import stream_of as session_stream
 from ...workspace.data_folder import DataFolder
-from .result import ACTOR
+from .lost_state import TEXT_CHARS, LostSession, SourceWords, shortened
+from .result import Rung
 
-if TYPE_CHECKING:
-    from ....stores.base import Journal, Store
-
-TEXT_CHARS = 300
 DECISIONS_MAX = 12
-
-
-class ObservedSession(Value):
-    """What the runs of a lost session say."""
-
-    session: str
-    copies: list[Copy]
-    digests: list[RunDigest]
-    unreadable: int = 0
+WORDS = SourceWords(
+    "transcript", Rung("transcript", "ok", "no session is known from transcripts alone"),
+    "the transcripts say nothing of", "recovered from a transcript",
+)  # fmt: skip
 
 
 def lost_sessions(
     home: DataFolder, there: Collection[str], journal: Store | None = None
-) -> list[ObservedSession]:
-    """Sessions that copies of transcripts name and that are nowhere else; with a ``journal`` that machines
-    share, copies in it too."""
+) -> list[LostSession]:
+    """Sessions that only copies of transcripts name; with a ``journal`` that is shared, copies in it too."""
     archive = Archive(home.transcripts)
     found: dict[str, list[Copy]] = {}
     copies = archive.copies()
@@ -67,7 +52,11 @@ def lost_sessions(
             found.setdefault(copy.session, []).append(copy)
     shelf = SharedCopies(journal) if journal is not None else None
     finder = RunFinder(home.path, {}, archive=archive, copies=shelf)
-    return [_told(session, copies, finder) for session, copies in found.items()]
+    lost = "what was declared is lost; a transcript told the rest"
+    return [
+        LostSession(session, _commands(session, copies, _digests(copies, finder)), lost)
+        for session, copies in found.items()
+    ]
 
 
 def _shared(journal: Store) -> list[Copy]:
@@ -83,54 +72,31 @@ def _shared(journal: Store) -> list[Copy]:
     return found
 
 
-def _told(session: str, copies: list[Copy], finder: RunFinder) -> ObservedSession:
+def _digests(copies: list[Copy], finder: RunFinder) -> list[RunDigest]:
+    """What can be read of these, the oldest first; what a sub-agent did stands in its parent's."""
     digests: list[RunDigest] = []
-    unreadable = 0
     for copy in copies:
         about = copy.about
-        if about.parent:
-            continue  # a sub-agent's: what it did stands in its parent's
-        agent = agent_of(about.agent)
-        try:
-            reading = finder.reading(Found(about.agent, about.path, about.native, copy.last))
-            digests.append(final(reading, agent))
-        except SegueError:
-            unreadable += 1
-    return ObservedSession(session, copies, sorted(digests, key=lambda one: one.began), unreadable)
+        if not about.parent:
+            with suppress(SegueError):
+                reading = finder.reading(Found(about.agent, about.path, about.native, copy.last))
+                digests.append(final(reading, agent_of(about.agent)))
+    return sorted(digests, key=lambda one: one.began)
 
 
-def bring_back(journal: Journal, told: ObservedSession) -> bool:
-    """A session made of what its runs say; False if they say nothing of use."""
-    wishes = wishes_of(told)
-    if not wishes:
-        return False
-    clean = [clean_command(wish, redact) for wish in wishes]
-    outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
-    if isinstance(outcome, Refusal):
-        return False
-    try:
-        journal.append(Append(session_stream(told.session), 0, outcome.drafts))
-    except StaleVersion:
-        return False  # it is there after all
-    return True
-
-
-def wishes_of(told: ObservedSession) -> list[Command]:
+def _commands(session: str, copies: list[Copy], digests: list[RunDigest]) -> list[Command]:
     """The session as commands: goal, plan with states, decisions, and where it all comes from."""
-    goal = next(filter(None, map(goal_of, told.digests)), "")
+    goal = next(filter(None, map(goal_of, digests)), "")
     if not goal:
         return []
-    about = told.copies[-1].about
-    runs = ", ".join(
-        f"{copy.about.agent} {copy.about.native}" for copy in told.copies if not copy.about.parent
-    )
-    source = f"recovered from the transcript of {runs}, last active {iso(told.copies[-1].last)[:16]}"
+    about = copies[-1].about
+    runs = ", ".join(f"{copy.about.agent} {copy.about.native}" for copy in copies if not copy.about.parent)
+    source = f"recovered from the transcript of {runs}, last active {iso(copies[-1].last)[:16]}"
     organization = resolve().text("organization")
-    wishes: list[Command] = [
-        do.Create(told.session, goal, organization, about.project, project_name=about.project_name)
-    ]
-    wishes += _plan(told.digests)
-    decided = dict.fromkeys(text for digest in told.digests for text in _decisions(digest))
+    create = do.Create(session, goal, organization, about.project, project_name=about.project_name)
+    wishes: list[Command] = [create]
+    wishes += _plan(digests)
+    decided = dict.fromkeys(text for digest in digests for text in _decisions(digest))
     wishes += [do.Decide(text) for text in decided if text]
     wishes.append(do.Note(f"{source}; what was declared is lost"))
     return wishes
@@ -145,7 +111,6 @@ def _decisions(digest: RunDigest) -> list[str]:
 
 
 def _plan(digests: list[RunDigest]) -> list[Command]:
-    """The plan that was made last, with its states."""
     planned = next((digest for digest in reversed(digests) if digest.plan), None)
     if planned is not None:
         rows = [(_short(item[0]), item[1]) for item in planned.plan]
@@ -168,10 +133,4 @@ _STATES: dict[str, Callable[[str], Command]] = {"done": do.Done, "active": do.Be
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split()).lstrip("#").strip()
-    return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
-
-
-def missing(told: ObservedSession) -> Missing:
-    """How a recovery names what it could not bring back."""
-    return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; a transcript told the rest")
+    return shortened(" ".join(text.split()).lstrip("#"))

@@ -4,33 +4,28 @@ Rungs, each tried only where those above it do not hold:
 
 1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
 2. *refold*: the journal is whole, snapshots are not: they are made anew.
-3. *backup*: the newest backup plus every later event that is still readable in the damaged
-   file, its log, older backups and originals that were kept since, merged by stream and version and
-   checked by their hashes (``recover_sources``).
-4. *emergency*: files of dying processes, which may also hold the state of a session that no
-   other source has.
-5. *transcript*: a session that nothing above has, as the transcripts of its runs, or their archived
-   copies, tell it (``recover_runs``).
-6. *git*: a session that no transcript tells, from the state that a handover left in the working tree, or
-   from the history of that file (``recover_git``).
-7. *memories*: a session that none of these tells, from the memories that name it
-   (``recover_memories``). Memories themselves are brought back with the events.
+3. *backup*: the newest backup plus every later event that is readable in the damaged file, its log, older
+   backups and kept originals, merged by stream and version and checked by their hashes (``sources``).
+4. *emergency*: files of dying processes, which may hold the state of a session that no other source has.
+5. *transcript*, *git*, *memories*: a session that nothing above has, as the transcripts of its runs tell it,
+   else the state that a handover left, else the memories that name it (``from_…``).
 
-A new file is built beside the damaged one and put in its place only when it is proven; the
-original is kept, and a backup is made of what came back. What no source had is named by session and
-version, never papered over; what left no trace can only be told by the time of the newest that came back.
+A new file is built beside the damaged one and put in its place only when it is proven; the original is kept,
+and a backup is made of what came back. What no source had is named by session and version, never papered
+over; what left no trace can only be told by the time of the newest that came back.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import closing, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 from ...._failpoints import trip
-from ....core.base.values import Value, count
+from ....core.base.values import Progress, Value, count, counted
 from ....core.journal.chain import Missing, faults
 from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
@@ -40,17 +35,14 @@ from ....errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFu
 from ....settings import Settings
 from ....stores.sqlite import SqliteStore, alone
 from ....stores.sqlite.upkeep import integrity
-from ...resume import emergency
 from ...workspace.backups import Backups
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
-from ..rebuild import stale_snapshots
 from . import sources
 from .from_memories import gathered, put_back
-from .lost_state import lost_pieces, restore_state
+from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
 from .result import OF_A_STATE, Recovery, Rung
 
-Progress = Callable[[int, int, str], None]
 Tree = tuple[Path, str]
 """A working tree, and its folder of Markdown layers."""
 TROUBLES_MAX = 2
@@ -69,11 +61,10 @@ def recover(
         from .remote import recover_server
 
         return recover_server(home, settings, dry_run=dry_run)
-    if dry_run:
-        return _climb(home, settings, tree, dry_run=True, progress=progress)
-    private_folder(home.database.parent)
-    with alone(home.database):
-        return _climb(home, settings, tree, dry_run=False, progress=progress)
+    if not dry_run:
+        private_folder(home.database.parent)
+    with nullcontext() if dry_run else alone(home.database):
+        return _climb(home, settings, tree, dry_run=dry_run, progress=progress)
 
 
 def _climb(
@@ -100,22 +91,17 @@ def _climb(
             kept = _swap(home, path, new)
         _remove(new)
     elif path.exists():
-        stale = _snapshots(path, mend=not dry_run)
-        detail = f"{stale} snapshots made anew" if stale else "every snapshot equals a refold"
-        rungs.append(Rung("refold", "used" if stale else "ok", detail))
-    rung, restored = _emergency(home, path, dry_run=dry_run)
+        with closing(SqliteStore(path)) as journal:
+            rungs.append(refold(journal, mend=not dry_run))
+    rung, restored = merge_emergencies(
+        home, lambda: open_workspace(home=home.path, store=f"sqlite://{path}", folder=home.path),
+        dry_run=dry_run,
+    )  # fmt: skip
     rungs.append(rung)
     there = rebuilt if dry_run and rebuilt is not None else _sessions(path)
-    rung, told = _transcripts(home, path, there, dry_run=dry_run)
-    rungs.append(rung)
-    missing += told
-    if tree is not None:
-        rung, told = _git(home, path, *tree, there if dry_run else _sessions(path), dry_run=dry_run)
+    for rung, told in _lost_sessions(home, path, there, tree, dry_run=dry_run):
         rungs.append(rung)
         missing += told
-    rung, told = _memories(home, path, dry_run=dry_run)
-    rungs.append(rung)
-    missing += told
     if not (dry_run and trouble):
         sessions, events = _count(path)
     back = bool(built) or restored or any(r.status == "used" for r in rungs if r.name != "refold")
@@ -133,13 +119,9 @@ def _in_short(trouble: list[str]) -> str:
 
 def _back_up(home: DataFolder, settings: Settings) -> str:
     """The name of a backup of what came back: it may be nowhere else. Empty if none could be made."""
-    journal = SqliteStore(home.database)
-    try:
+    with closing(SqliteStore(home.database)) as journal, suppress(SegueError):
         return Backups(home, journal, settings, PauseFile([])).make().path.name
-    except SegueError:
-        return ""
-    finally:
-        journal.close()
+    return ""
 
 
 def inspect(path: Path) -> list[str]:
@@ -153,9 +135,7 @@ def inspect(path: Path) -> list[str]:
                 for stream, _ in journal.streams()
                 for fault in faults(stream, journal.read(stream))
             ]
-            found += [
-                f"{session}: {count(lost, 'piece')} {OF_A_STATE}" for session, lost in lost_pieces(journal)
-            ]
+            found += lost_pieces(journal)
     except (SchemaTooNew, StoreBusy, StoreFull):
         raise
     except AccessError:
@@ -165,7 +145,7 @@ def inspect(path: Path) -> list[str]:
     except SegueError as fault:
         found = [fault.message]
     finally:
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             journal.close()
     return found
 
@@ -175,27 +155,18 @@ def _behind_backup(home: DataFolder) -> list[str]:
     newest = next(iter(sources.backups(home)), None)
     if newest is None:
         return []
-    store, backup = SqliteStore(home.database), SqliteStore(newest)
-    try:
+    stores = SqliteStore(home.database), SqliteStore(newest)
+    with suppress(SegueError), closing(stores[0]) as store, closing(stores[1]) as backup:
         now_there = dict(store.streams("session/"))
         return [
             f"{name} is at version {now_there.get(name, 0)}, and at {version} in {newest.name}"
             for name, version in backup.streams("session/")
             if now_there.get(name, 0) < version and not home.archived(name.removeprefix("session/")).exists()
         ]
-    except SegueError:
-        return []
-    finally:
-        store.close()
-        backup.close()
-
-
-# -- building a new store from what is left --------------------------------------------------------
+    return []
 
 
 class _Built(Value):
-    """A new store, not yet in place."""
-
     path: Path
     missing: list[Missing]
     rungs: list[Rung]
@@ -207,9 +178,7 @@ def _build(home: DataFolder, path: Path, progress: Progress | None) -> _Built:
     read: list[sources.Source] = []
     rungs: list[Rung] = []
     places = sources.places(home)
-    for done, place in enumerate(places):
-        if progress:
-            progress(done, len(places), place.name)
+    for place in counted(places, progress, lambda place: place.name):
         found = sources.read_wreck(place)
         read.append(found)
         number = sum(len(events) for events in found.streams.values())
@@ -226,9 +195,6 @@ def _build(home: DataFolder, path: Path, progress: Progress | None) -> _Built:
         raise SegueError(f"the rebuilt store does not verify: {problems[0]}", hint="report this as a bug")
     live = sum(not memory.forgotten for memory in memories)
     return _Built(new, missing, rungs, live, sources.doubt(home, read, memories))
-
-
-# -- putting it in place ---------------------------------------------------------------------------
 
 
 def _swap(home: DataFolder, path: Path, new: Path) -> str:
@@ -274,118 +240,35 @@ def _remove(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-# -- the other rungs -------------------------------------------------------------------------------
+def _lost_sessions(
+    home: DataFolder, path: Path, there: set[str], tree: Tree | None, *, dry_run: bool
+) -> Iterator[tuple[Rung, list[Missing]]]:
+    """Sessions that only transcripts, the state of a handover, or memories still know."""
+    from . import from_git, from_memories, from_runs
 
-
-def _snapshots(path: Path, *, mend: bool) -> int:
-    """How many snapshots are not what a refold gives; made anew if asked."""
-    journal = SqliteStore(path)
-    try:
-        return len(stale_snapshots(journal, mend=mend))
-    finally:
-        journal.close()
-
-
-def _emergency(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, bool]:
-    files = emergency.pending(home.emergency)
-    whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
-    if not files:
-        return Rung("emergency", "none", "no emergency files"), False
-    detail = f"{len(whole)} of {len(files)} files are whole"
-    if dry_run or not whole:
-        return Rung("emergency", "damaged" if not whole else "ok", detail), False
-
-    did: list[str] = []
-    with open_workspace(home=home.path, store=f"sqlite://{path}", folder=home.path) as workspace:
-        for file, found in whole:
-            did += restore_state(workspace.store, found)
-            did += emergency.merge(workspace, file)
-    return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
-
-
-def _transcripts(
-    home: DataFolder, path: Path, there: set[str], *, dry_run: bool
-) -> tuple[Rung, list[Missing]]:
-    """Sessions that only transcripts still know."""
+    store = partial(closing, SqliteStore(path))
     if not home.transcripts.is_file():
-        return Rung("transcript", "none", "no transcripts are archived"), []
-    from . import from_runs
-
-    try:
-        lost = from_runs.lost_sessions(home, there)
-    except SegueError as fault:
-        return Rung("transcript", "damaged", fault.message), []
-    if not lost:
-        return Rung("transcript", "ok", "no session is known from transcripts alone"), []
-    names = ", ".join(told.session for told in lost)
-    if dry_run:
-        return Rung("transcript", "ok", f"could bring back: {names}"), []
-    journal = SqliteStore(path)
-    try:
-        back = [told for told in lost if from_runs.bring_back(journal, told)]
-    finally:
-        journal.close()
-    if not back:
-        return Rung("transcript", "none", f"the transcripts say nothing of {names}"), []
-    names = ", ".join(told.session for told in back)
-    return Rung("transcript", "used", f"recovered from a transcript: {names}"), list(
-        map(from_runs.missing, back)
-    )
-
-
-def _git(
-    home: DataFolder, path: Path, folder: Path, memory_dir: str, there: set[str], *, dry_run: bool
-) -> tuple[Rung, list[Missing]]:
-    """Sessions that only the state of a handover still tells."""
-    from . import from_git as rung
-
-    lost = rung.lost_sessions(home, folder, memory_dir, there)
-    if not lost:
-        return Rung("git", "none", "no session is known from a handover's state alone"), []
-    names = ", ".join(f"{found.told.session} ({found.where})" for found in lost)
-    if dry_run:
-        return Rung("git", "ok", f"could bring back: {names}"), []
-    journal = SqliteStore(path)
-    try:
-        back = [found for found in lost if rung.bring_back(journal, found)]
-    finally:
-        journal.close()
-    if not back:
-        return Rung("git", "none", f"what stands there is no session: {names}"), []
-    names = ", ".join(f"{found.told.session} ({found.where})" for found in back)
-    return Rung("git", "used", f"recovered from git: {names}"), list(map(rung.missing, back))
-
-
-def _memories(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
-    """Sessions that only memories still know."""
-    from . import from_memories as rung
-
-    lost = rung.lost_sessions(home, path, _sessions(path)) if path.exists() else []
-    if not lost:
-        return Rung("memories", "none", "no session is known from memories alone"), []
-    if dry_run:
-        names = ", ".join(told.session for told in lost)
-        return Rung("memories", "ok", f"could bring back: {names}"), []
-    journal = SqliteStore(path)
-    try:
-        back = [told for told in lost if rung.bring_back(journal, told)]
-    finally:
-        journal.close()
-    names = ", ".join(told.session for told in back)
-    return Rung("memories", "used", f"reconstructed from memories: {names}"), list(map(rung.missing, back))
+        yield Rung("transcript", "none", "no transcripts are archived"), []
+    else:
+        try:
+            lost = from_runs.lost_sessions(home, there)
+        except SegueError as fault:
+            yield Rung("transcript", "damaged", fault.message), []
+        else:
+            yield bring_back(from_runs.WORDS, lost, store(), dry_run=dry_run)
+    if tree is not None:
+        lost = from_git.lost_sessions(home, *tree, there if dry_run else _sessions(path))
+        yield bring_back(from_git.WORDS, lost, store(), dry_run=dry_run)
+    lost = from_memories.lost_sessions(home, path, _sessions(path)) if path.exists() else []
+    yield bring_back(from_memories.WORDS, lost, store(), dry_run=dry_run)
 
 
 def _heads(path: Path) -> list[tuple[str, int]]:
     if not path.exists():
         return []
-    journal = SqliteStore(path)
-    try:
+    with suppress(SegueError), closing(SqliteStore(path)) as journal:
         return journal.streams()
-    except SegueError:
-        return []
-    finally:
-        with contextlib.suppress(Exception):
-            journal.close()
+    return []
 
 
 def _sessions(path: Path) -> set[str]:

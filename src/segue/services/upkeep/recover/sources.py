@@ -58,7 +58,7 @@ def places(home: DataFolder) -> list[SourceFile]:
     """
     path = home.database
     found = []
-    if path.exists() or log_of(path).exists():
+    if path.exists() or path.with_name(f"{path.name}-wal").exists():
         found.append(SourceFile("the damaged store", "damaged file", path))
     aside = Path(home.swap_note.read_text()) / path.name if home.swap_note.exists() else None
     if aside is not None:
@@ -79,20 +79,15 @@ def backups(home: DataFolder) -> list[Path]:
 
 
 def _stamp(name: str) -> str:
-    """The digits of the time in a name."""
     return "".join(filter(str.isdecimal, name))[:_STAMP_DIGITS]
 
 
 def doubt(home: DataFolder, sources: Sequence[Source], memories: Iterable[Memory]) -> str:
     """What may be lost without a trace: whatever was written after the newest that came back."""
-    saved = {
-        (event.stream, event.version) for source in sources if source.is_backup for event in source.all()
-    }
+    saved = {(e.stream, e.version) for source in sources if source.is_backup for e in source.all()}
     last = next(iter(backups(home)), None)
     made = _stamp(last.name) if last is not None else ""
-    later = [
-        event.at for source in sources for event in source.all() if (event.stream, event.version) not in saved
-    ]
+    later = [e.at for source in sources for e in source.all() if (e.stream, e.version) not in saved]
     later += [at for one in memories if _stamp(at := max(one.created, one.updated)) > made]
     if later:
         when = max(later)[:19].replace("T", " ")
@@ -131,14 +126,14 @@ def write(path: Path, sources: list[Source]) -> list[Missing]:
         whole = assemble(name, [s.streams.get(name, []) for s in sources], at=now(), actor=ACTOR)
         if whole.events:
             streams.append((name, whole.events))
-        missing += whole.missing + _missing_end(name, whole.events, sources)
+        missing += whole.missing + _missing_end(name, sources)
         if name.startswith("session/"):
             missing += _missing_pieces(name, whole.events, pieces)
     restore(path, streams, pieces, frozenset(erased))
     return missing
 
 
-def _missing_end(stream: str, events: list[Event], sources: list[Source]) -> list[Missing]:
+def _missing_end(stream: str, sources: list[Source]) -> list[Missing]:
     """Versions behind the last readable one that the stream is known to have had."""
     known = max((source.heads.get(stream, 0) for source in sources), default=0)
     last = max((event.version for s in sources for event in s.streams.get(stream, ())), default=0)
@@ -152,8 +147,3 @@ def _missing_pieces(stream: str, events: list[Event], pieces: dict[str, bytes]) 
         if lost:
             gone.append(Missing(stream, 0, 0, f"{count(lost, 'piece')} of the state of agent {name}"))
     return gone
-
-
-def log_of(path: Path) -> Path:
-    """The write-ahead log of a store."""
-    return path.with_name(path.name + "-wal")

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...render import one_line
 from ..apply import AS_BEFORE
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext, text_or_stdin
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "abandon",
+    argument("--reason", "TEXT", "why", default=""),
+    session="id", json="Saved",
+    examples=("segue abandon", 'segue abandon --reason "the customer left"'),
+)  # fmt: skip
 def abandon(context: CommandContext) -> int:
     """End the session without its goal."""
     session = context.session()
     saved = session.abandon(text_or_stdin(context.args.reason))
     goal = one_line(session.state.goal)
     return context.saved(saved, f"abandoned: {goal}" if saved.events else AS_BEFORE)
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why")
-
-
-COMMANDS = (
-    CliCommand(
-        "abandon", abandon, _arguments, session="id", json="Saved",
-        examples=("segue abandon", 'segue abandon --reason "the customer left"'),
-    ),
-)  # fmt: skip

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import msgspec
 
 from ....errors import UnknownAgent, UsageError
-from ...render import ago, one_line, table
-from ..command import CliCommand
+from ...render import ago, one_line
+from ..command import argument, command, flag, optional
 from ..context import CommandContext, read_file
-
-if TYPE_CHECKING:
-    from ..parser import Parser
 
 _FACTS = ("mode", "pid", "pid_start", "working_memory_path", "suggestions_pending", "last_run", "last_topic")
 
 
-def agent(context: CommandContext) -> int:
-    """Save, load, list, annotate or drop the state of an agent."""
-    return _ACTIONS[context.args.action](context)
-
-
 def _list(context: CommandContext) -> int:
     agents = context.session().state.agents
-    context.emit(agents)
-    if not agents:
-        context.say("no agents yet; `segue agent save NAME FILE` saves a state")
-    elif not context.json:
-        rows = [
-            (name, a.mode or "-", str(a.pid or "-"), f"{a.size:,}", ago(a.saved_at) if a.saved_at else "-")
-            for name, a in agents.items()
-        ]
-        context.say(*table(("agent", "mode", "pid", "bytes", "saved"), rows, context.style))
-    return 0
+    rows = (
+        (name, a.mode or "-", str(a.pid or "-"), f"{a.size:,}", ago(a.saved_at) if a.saved_at else "-")
+        for name, a in agents.items()
+    )
+    head = ("agent", "mode", "pid", "bytes", "saved")
+    return context.listed(agents, head, rows, "no agents yet; `segue agent save NAME FILE` saves a state")
 
 
 def _save(context: CommandContext) -> int:
-    import msgspec
-
-    name = _name(context)
+    name = context.needed("name", "agent")
     body = read_file(context.args.file or "-")
     try:
         value = msgspec.json.decode(body)
@@ -50,14 +38,13 @@ def _save(context: CommandContext) -> int:
 
 def _load(context: CommandContext) -> int:
     """The value as JSON, with and without ``--json``: it is a value for programs."""
-    value = context.session().load_agent(_name(context))
+    value = context.session().load_agent(context.needed("name", "agent"))
     context.json = True
-    context.emit(value)
-    return 0
+    return context.report(value)
 
 
 def _note(context: CommandContext) -> int:
-    name, args = _name(context), context.args
+    name, args = context.needed("name", "agent"), context.args
     values: dict[str, Any] = {fact: getattr(args, fact) for fact in _FACTS if getattr(args, fact) is not None}
     if args.active or args.inactive:
         values["active"] = bool(args.active)
@@ -68,7 +55,7 @@ def _note(context: CommandContext) -> int:
 
 
 def _drop(context: CommandContext) -> int:
-    name, session = _name(context), context.session()
+    name, session = context.needed("name", "agent"), context.session()
     if name not in session.state.agents:
         raise UnknownAgent(
             f"there is no agent {one_line(name)} in {session.id}", hint="see `segue agent list`"
@@ -76,38 +63,24 @@ def _drop(context: CommandContext) -> int:
     return context.saved(session.drop_agent(name), f"dropped {one_line(name)}; `segue undo` brings it back")
 
 
-def _name(context: CommandContext) -> str:
-    if not context.args.name:
-        raise UsageError("which agent?", hint=f"segue agent {context.args.action} NAME")
-    return str(context.args.name)
-
-
-_ACTIONS = {"list": _list, "save": _save, "load": _load, "note": _note, "drop": _drop}
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("name", nargs="?", metavar="NAME", help="the agent's name")
-    add("file", nargs="?", metavar="FILE", help="with save: a file with one JSON value; `-`: stdin")
-    add("--mode", metavar="TEXT", help="with note: what it is doing")
-    add("--pid", type=int, metavar="N", help="with note: the id of its process")
-    add("--pid-start", metavar="TEXT", help="with note: when its process started")
-    add("--working-memory-path", metavar="PATH", help="with note: where it keeps its own notes")
-    add("--suggestions-pending", type=int, metavar="N", help="with note: how many suggestions are pending")
-    add("--last-run", metavar="ID", help="with note: its last run")
-    add("--last-topic", metavar="TEXT", help="with note: what it last worked on")
-    parser.flag("--active", "with note: it is working")
-    parser.flag("--inactive", "with note: it is not working")
-
-
-COMMANDS = (
-    CliCommand(
-        "agent", agent, _arguments, session="flag",
-        json="save, note, drop: Saved; list: an object of AgentStates by name; load: the value itself",
-        examples=(
-            "segue agent save planner state.json", "segue agent load planner > state.json",
-            "segue agent list", "segue agent note planner --mode review --pid 4242",
-        ),
+command(
+    "agent",
+    optional("name", "NAME", "the agent's name"),
+    optional("file", "FILE", "with save: a file with one JSON value; `-`: stdin"),
+    argument("--mode", "TEXT", "with note: what it is doing"),
+    argument("--pid", "N", "with note: the id of its process", type=int),
+    argument("--pid-start", "TEXT", "with note: when its process started"),
+    argument("--working-memory-path", "PATH", "with note: where it keeps its own notes"),
+    argument("--suggestions-pending", "N", "with note: how many suggestions are pending", type=int),
+    argument("--last-run", "ID", "with note: its last run"),
+    argument("--last-topic", "TEXT", "with note: what it last worked on"),
+    flag("--active", "with note: it is working"),
+    flag("--inactive", "with note: it is not working"),
+    session="flag",
+    json="save, note, drop: Saved; list: an object of AgentStates by name; load: the value itself",
+    examples=(
+        "segue agent save planner state.json", "segue agent load planner > state.json",
+        "segue agent list", "segue agent note planner --mode review --pid 4242",
     ),
+    actions={"list": _list, "save": _save, "load": _load, "note": _note, "drop": _drop},
 )  # fmt: skip

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from ..command import CliCommand
-from ..context import CommandContext, read_file
+from ..command import argument, command, flag, optional
+from ..context import CommandContext, read_file, write_bytes
 
 if TYPE_CHECKING:
     from ....services.brief.brief import Format
-    from ..parser import Parser
 
 
+@command(
+    "brief",
+    optional(
+        "what", "FILE|RUN",
+        "a transcript, `-` for standard input, or the id of a run; by default the newest run here",
+    ),
+    argument("--max-bytes", "N", "how long it may be in bytes; at least 256", type=int, default=2_048),
+    argument("--format", None, "by default text", choices=("text", "json", "markdown"), default="text"),
+    argument("--agent", "NAME", "the agent that wrote the file; by default it is recognised"),
+    flag("--explain", "with the records of the transcript that each line rests on"),
+    json="the recovery manifest (docs/reference/manifest.md)",
+    examples=(
+        "segue brief",
+        "segue brief path/to/transcript.jsonl",
+        "zcat old.jsonl.gz | segue brief -",
+        "segue brief --max-bytes 4096 --format markdown",
+        "segue brief --explain",
+    ),
+)  # fmt: skip
 def brief(context: CommandContext) -> int:
     """What was wanted, done, under way, next, blocked, decided, learnt and broken."""
     args = context.args
     form: Format = "json" if context.json else args.format
     if args.what == "-":
-        _print(_of_input(args.agent or "", args.max_bytes, form), context.out)
-        return 0
+        return _print(context, _of_input(args.agent or "", args.max_bytes, form))
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
     if args.explain:
         return _explained(context, path)
-    _print(_uncollected(lambda: _written(context, path, form)), context.out)
-    return 0
+    return _print(context, _uncollected(lambda: _written(context, path, form)))
 
 
 def _explained(context: CommandContext, path: Path | None) -> int:
@@ -51,6 +67,12 @@ def _explained(context: CommandContext, path: Path | None) -> int:
     return 0
 
 
+def _print(context: CommandContext, text: str) -> int:
+    """Print as UTF-8 whatever the terminal's encoding is, because the budget is in bytes."""
+    write_bytes(context.out, text.encode("utf-8", "replace") + b"\n")
+    return 0
+
+
 def _written(context: CommandContext, path: Path | None, form: Format) -> str:
     from ....services.brief import brief as briefs
 
@@ -63,7 +85,7 @@ def _written(context: CommandContext, path: Path | None, form: Format) -> str:
 
 
 def _of_input(agent: str, most: int, form: Format) -> str:
-    """The brief of what comes in: readers want a file, so it is one while it is read."""
+    """The brief of standard input, from a temporary file, because readers need one."""
     from tempfile import TemporaryDirectory
 
     from ....errors import TranscriptUnreadable
@@ -80,7 +102,7 @@ def _of_input(agent: str, most: int, form: Format) -> str:
 
 
 def _uncollected(work: Callable[[], str]) -> str:
-    """Without the garbage collector: many small values, no cycles."""
+    """Run without the garbage collector: there are many small values, and no cycles."""
     import gc
 
     was_on = gc.isenabled()
@@ -93,51 +115,5 @@ def _uncollected(work: Callable[[], str]) -> str:
 
 
 def _names_a_file(what: str) -> bool:
-    """Whether it is meant as a file although there is none; ``codex/0193a7c4`` is a run."""
+    """Whether a name that is not an existing file looks like one; ``codex/0193a7c4`` is a run."""
     return what.startswith(("/", ".", "~")) or what.endswith((".json", ".jsonl", ".db"))
-
-
-def _print(text: str, out: TextIO) -> None:
-    """UTF-8 whatever the terminal says: the bytes were counted."""
-    buffer = getattr(out, "buffer", None)
-    if buffer is None:
-        out.write(text + "\n")
-    else:
-        out.flush()
-        buffer.write(text.encode("utf-8", "replace") + b"\n")
-        buffer.flush()
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "what",
-        nargs="?",
-        metavar="FILE|RUN",
-        help="a transcript, `-` for standard input, or the id of a run; by default the newest run here",
-    )
-    parser.add_argument(
-        "--max-bytes", type=int, default=2_048, metavar="N", help="how long it may be in bytes; at least 256"
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json", "markdown"), default="text", help="by default text"
-    )
-    parser.add_argument(
-        "--agent", metavar="NAME", help="the agent that wrote the file; by default it is recognised"
-    )
-    parser.add_argument(
-        "--explain", action="store_true", help="with the records of the transcript that each line rests on"
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "brief", brief, _arguments, json="the recovery manifest (docs/reference/manifest.md)",
-        examples=(
-            "segue brief",
-            "segue brief path/to/transcript.jsonl",
-            "zcat old.jsonl.gz | segue brief -",
-            "segue brief --max-bytes 4096 --format markdown",
-            "segue brief --explain",
-        ),
-    ),
-)  # fmt: skip

@@ -14,13 +14,12 @@ from ....core.sessions import commands as do
 from ....core.sessions.checkpoint import Checkpoint, commands
 from ....core.sessions.state import SessionState, find_item
 from ..apply import apply_commands
-from ..command import CliCommand
+from ..command import argument, command, flag, many
 from ..context import CommandContext, text_or_stdin
-from ..parser import Parser
 
 
 class _Opens(argparse.Action):
-    """An option that another one may add to: kept as [text, addition or None]."""
+    """An option that another one may add to; stored as [text, addition or None]."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, space: argparse.Namespace, values: Any, flag: str | None = None
@@ -46,39 +45,48 @@ _LAST = {"decide": "last_why", "block": "last_reason", "drop": "last_reason"}
 _OPENERS = {"why": "--decide", "reason": "--block or --drop"}
 
 
-def _arguments(parser: Parser) -> None:
-    item = "its text, or its number as in `#3`"
-    add, many = parser.add_argument, parser.many
-    many("--done", "ITEM", f"an item that is done: {item}")
-    many("--begin", "ITEM", f"an item that is under way: {item}")
-    many("--add", "ITEM", "an item to add to the plan")
-    add("--block", metavar="ITEM[=REASON]", action=_Opens, help="an item that is blocked; repeatable")
-    many("--unblock", "ITEM", "an item that is no longer blocked")
-    add("--drop", metavar="ITEM", action=_Opens, help="an item that will not be done; repeatable")
-    add("--reason", metavar="TEXT", action=_Adds, help="the reason, after --block or --drop")
-    parser.flag("--stay", "do not begin the next item when one is blocked")
-    add("--note", metavar="TEXT", help="what you have just done; `-` reads it from stdin")
-    add("--decide", metavar="TEXT", action=_Opens, help="a decision; repeatable")
-    add("--why", metavar="TEXT", action=_Adds, help="the reason, after --decide")
-    many("--ask", "TEXT", "an open question")
-    many("--answer", ("QUESTION", "ANSWER"), "a question and its answer")
-    many("--thread", "TOPIC[=STATUS]", "a line of thought and how far it is")
-    add("--focus", metavar="FILE[:POS]", help="the place that you are working on")
-    many("--learn", "TEXT", "something you found out")
-    many("--error", "TEXT", "an error that occurred")
-    many("--solved", ("ERROR", "SOLUTION"), "an error and how it was solved")
-    add("--summary", metavar="TEXT", help="where the work stands, in your own words")
-    add("--goal", metavar="TEXT", help="a new goal")
-    add("--name", metavar="NAME", help="name this state, so that you can rewind to it")
+_ITEM = "its text, or its number as in `#3`"
 
 
+@command(
+    "checkpoint",
+    many("--done", "ITEM", f"an item that is done: {_ITEM}"),
+    many("--begin", "ITEM", f"an item that is under way: {_ITEM}"),
+    many("--add", "ITEM", "an item to add to the plan"),
+    argument("--block", "ITEM[=REASON]", "an item that is blocked; repeatable", action=_Opens),
+    many("--unblock", "ITEM", "an item that is no longer blocked"),
+    argument("--drop", "ITEM", "an item that will not be done; repeatable", action=_Opens),
+    argument("--reason", "TEXT", "the reason, after --block or --drop", action=_Adds),
+    flag("--stay", "do not begin the next item when one is blocked"),
+    argument("--note", "TEXT", "what you have just done; `-` reads it from stdin"),
+    argument("--decide", "TEXT", "a decision; repeatable", action=_Opens),
+    argument("--why", "TEXT", "the reason, after --decide", action=_Adds),
+    many("--ask", "TEXT", "an open question"),
+    many("--answer", ("QUESTION", "ANSWER"), "a question and its answer"),
+    many("--thread", "TOPIC[=STATUS]", "a line of thought and how far it is"),
+    argument("--focus", "FILE[:POS]", "the place that you are working on"),
+    many("--learn", "TEXT", "something you found out"),
+    many("--error", "TEXT", "an error that occurred"),
+    many("--solved", ("ERROR", "SOLUTION"), "an error and how it was solved"),
+    argument("--summary", "TEXT", "where the work stands, in your own words"),
+    argument("--goal", "TEXT", "a new goal"),
+    argument("--name", "NAME", "name this state, so that you can rewind to it"),
+    session="flag", json="Saved",
+    examples=(
+        'segue checkpoint --done "user model" --begin "auth middleware" '
+        '--note "edited middleware.py 45-89"',
+        'segue checkpoint --decide "HS256" --why "one issuer only" --learn "tokens expire after 15 min"',
+        'segue checkpoint --block "oauth=waiting for credentials" --ask "Who owns the OAuth app?"',
+        'segue checkpoint --name before-refactor --note "all green"',
+    ),
+)  # fmt: skip
 def checkpoint(context: CommandContext) -> int:
     """Any mix of changes, all or none."""
     return apply_commands(context, commands_of(context.args, lambda: context.session().state))
 
 
 def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:
-    """The commands that the options come to."""
+    """The commands for the options."""
     threads = (topic.partition("=") for topic in args.thread)
     made = Checkpoint(
         done=tuple(args.done), begin=tuple(args.begin), add=tuple(args.add),
@@ -94,23 +102,9 @@ def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> 
 
 
 def _blocked(entry: Sequence[str | None], state: Callable[[], SessionState]) -> tuple[str, str]:
-    """(item, reason) of ``ITEM=REASON``; an item of the plan may have a ``=`` in its own text."""
+    """The item and the reason in ``ITEM=REASON``; an item of the plan may contain ``=`` itself."""
     text, reason = entry[0] or "", entry[1]
     if reason is not None or "=" not in text or find_item(state(), text) >= 0:
         return text, reason or ""
     item, _, why = text.partition("=")
     return item, why
-
-
-COMMANDS = (
-    CliCommand(
-        "checkpoint", checkpoint, _arguments, session="flag", json="Saved",
-        examples=(
-            'segue checkpoint --done "user model" --begin "auth middleware" '
-            '--note "edited middleware.py 45-89"',
-            'segue checkpoint --decide "HS256" --why "one issuer only" --learn "tokens expire after 15 min"',
-            'segue checkpoint --block "oauth=waiting for credentials" --ask "Who owns the OAuth app?"',
-            'segue checkpoint --name before-refactor --note "all green"',
-        ),
-    ),
-)  # fmt: skip

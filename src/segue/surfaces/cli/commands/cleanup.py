@@ -2,71 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...render import ago, bytes_words, one_line, table
-from ..command import CliCommand
+from ....services.upkeep.archive_sessions import Cleanup
+from ...render import ago, bytes_words, one_line
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "cleanup",
+    flag("--dry-run", "show what would be archived, and change nothing"),
+    argument(
+        "--days", "N", "sessions that ended over N days ago; by default the setting cleanup_days", type=int,
+    ),
+    flag("--list", "list what is archived"),
+    argument("--restore", "ID", "bring back an archived session"),
+    json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{id, status, version}`",
+    examples=("segue cleanup --dry-run", "segue cleanup --days 90", "segue cleanup --restore leak-hunt"),
+)  # fmt: skip
 def cleanup(context: CommandContext) -> int:
     """Archive what ended long ago, list archives, or bring one back."""
-    from ....services.upkeep.archive_sessions import Cleanup
-
     args, service = context.args, Cleanup(context.segue.workspace)
     if args.restore:
         session = service.restore(args.restore)
-        context.say(f"restored: {session.id}")
-        context.emit({"id": session.id, "status": session.state.status, "version": session.state.version})
-        return 0
+        return context.report(
+            {"id": session.id, "status": session.state.status, "version": session.state.version},
+            f"restored: {session.id}",
+        )
     if args.list:
         return _archived(context, service.list(), "no sessions are archived")
     if args.dry_run:
         cards = service.candidates(args.days)
-        context.emit(cards)
-        context.say(*(f"would archive {one_line(c.id)}: {one_line(c.goal)} ({ago(c.ended)})" for c in cards))
-        context.say(*([] if cards else ["nothing to archive"]))
-        return 0
+        lines = [f"would archive {one_line(c.id)}: {one_line(c.goal)} ({ago(c.ended)})" for c in cards]
+        return context.report(cards, *(lines or ["nothing to archive"]))
     with ProgressBar(context) as progress:
         done = service.run(args.days, progress)
     return _archived(context, done, "nothing to archive")
 
 
 def _archived(context: CommandContext, found: list[Any], empty: str) -> int:
-    context.emit(found)
-    if not found:
-        context.say(empty)
-    elif not context.json:
-        rows = [
-            (a.id, f"{a.events:,}", bytes_words(a.size), ago(a.archived_at), a.damage or a.goal)
-            for a in found
-        ]
-        context.say(*table(("archived", "events", "size", "when", "goal"), rows, context.style))
-        context.say("", "`segue cleanup --restore ID` brings one back")
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.flag("--dry-run", "show what would be archived, and change nothing")
-    add(
-        "--days",
-        type=int,
-        metavar="N",
-        help="sessions that ended over N days ago; by default the setting cleanup_days",
+    rows = (
+        (a.id, f"{a.events:,}", bytes_words(a.size), ago(a.archived_at), a.damage or a.goal) for a in found
     )
-    parser.flag("--list", "list what is archived")
-    add("--restore", metavar="ID", help="bring back an archived session")
-
-
-COMMANDS = (
-    CliCommand(
-        "cleanup", cleanup, _arguments,
-        json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{id, status, version}`",
-        examples=("segue cleanup --dry-run", "segue cleanup --days 90", "segue cleanup --restore leak-hunt"),
-    ),
-)  # fmt: skip
+    context.listed(found, ("archived", "events", "size", "when", "goal"), rows, empty)
+    context.say(*(["", "`segue cleanup --restore ID` brings one back"] if found else []))
+    return 0

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....api.session import Session
 from ....errors import UsageError
+from ....services.features.complete import complete as run
 from ...render import count, one_line
 from ..apply import AS_BEFORE
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext, text_or_stdin
 
-if TYPE_CHECKING:
-    from ....api.session import Session
-    from ..parser import Parser
 
-
+@command(
+    "complete",
+    argument("--summary", "TEXT", "the result, in a sentence or two", default=""),
+    flag("--with-model", "without --summary, let the configured model write one"),
+    argument("--force", "REASON", "complete it although not every feature is proven; the reason is recorded"),
+    session="id",
+    json="Saved with `left_open` (items), `proven` (false without features), `unproven` and `changes`",
+    examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
+)  # fmt: skip
 def complete(context: CommandContext) -> int:
     """Complete the session, and say what is left open or unproven."""
-    from ....services.features.complete import complete as run
-
     session = context.session()
     if context.args.force is not None and not context.args.force.strip():
         raise UsageError(
@@ -34,11 +37,8 @@ def complete(context: CommandContext) -> int:
         names = ", ".join(one_line(item) for item in left[:5]) + (", …" if len(left) > 5 else "")
         verb = "is" if len(left) == 1 else "are"
         lines.append(f"{count(len(left), 'item')} {verb} left open: {names}")
-    lines += (
-        [one_line(gate.text)]
-        if gate.ok
-        else ["forced, although not everything is proven:", *gate.text.splitlines()]
-    )
+    forced = ["forced, although not everything is proven:", *gate.text.splitlines()]
+    lines += [one_line(gate.text)] if gate.ok else forced
     lines += [f"changed on the way: {one_line(change)}" for change in gate.changes]
     unproven = [{"id": one.id, "status": one.status, "reason": one.reason} for one in gate.unproven]
     return context.saved(
@@ -47,7 +47,7 @@ def complete(context: CommandContext) -> int:
 
 
 def _summed_up(context: CommandContext, session: Session) -> str:
-    """A summary by the model that was set, of what its claims hold; empty without one."""
+    """A summary by the configured model, made of those of its claims that hold; empty if there is none."""
     from ....services.models import refine
     from ..progress import model_progress
 
@@ -55,22 +55,3 @@ def _summed_up(context: CommandContext, session: Session) -> str:
     if found.fell_back:
         context.warn(f"no summary from a model: {found.fell_back}")
     return refine.summary_text(found)
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("--summary", default="", metavar="TEXT", help="the result, in a sentence or two")
-    parser.flag("--with-model", "without --summary, let the configured model write one")
-    parser.add_argument(
-        "--force",
-        metavar="REASON",
-        help="complete it although not every feature is proven; the reason is recorded",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "complete", complete, _arguments, session="id",
-        json="Saved with `left_open` (items), `proven` (false without features), `unproven` and `changes`",
-        examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
-    ),
-)  # fmt: skip

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ....errors import UsageError
 from ...render import one_line
-from ..command import CliCommand
-from ..completion import SHELLS, script
+from ..command import argument, command, optional
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
+SHELLS = ("bash", "zsh", "fish")
+FOLDER = Path(__file__).parents[1] / "completions"
+"""The scripts, which `make docs` writes from the parsers: only developers need a package for that."""
 
 
+@command(
+    "completion",
+    optional("shell", None, "your shell", choices=SHELLS),
+    argument(
+        "--words", None, "list these words of the current session; the scripts ask for them",
+        choices=("items", "features", "checkpoints"),
+    ),
+    json="`{shell, script}`; with `--words` an array of words",
+    examples=(
+        'eval "$(segue completion bash)"', "segue completion zsh > ~/.zfunc/_segue",
+        "segue completion fish > ~/.config/fish/completions/segue.fish",
+    ),
+)  # fmt: skip
 def completion(context: CommandContext) -> int:
     """A script for a shell; or words of the current session, one a line."""
     if context.args.words:
         found = _words(context, context.args.words)
-        context.emit(found)
-        context.say(*found)
-        return 0
+        return context.report(found, *found)
     if not context.args.shell:
         raise UsageError("which shell?", hint="for example: segue completion bash")
-    text = script(context.args.shell)
-    context.emit({"shell": context.args.shell, "script": text})
-    context.say(text.rstrip("\n"))
-    return 0
+    text = (FOLDER / f"segue.{context.args.shell}").read_text(encoding="utf-8")
+    return context.report({"shell": context.args.shell, "script": text}, text.rstrip("\n"))
 
 
 def _words(context: CommandContext, kind: str) -> list[str]:
@@ -37,23 +46,3 @@ def _words(context: CommandContext, kind: str) -> list[str]:
         return list(state.marks)
     open_ = (*state.active, *state.next, *state.blocked)
     return [one_line(state.items[place].text) for place in open_]
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("shell", nargs="?", choices=SHELLS, help="your shell")
-    add(
-        "--words", choices=("items", "features", "checkpoints"),
-        help="list these words of the current session; the scripts ask for them",
-    )  # fmt: skip
-
-
-COMMANDS = (
-    CliCommand(
-        "completion", completion, _arguments, json="`{shell, script}`; with `--words` an array of words",
-        examples=(
-            'eval "$(segue completion bash)"', "segue completion zsh > ~/.zfunc/_segue",
-            "segue completion fish > ~/.config/fish/completions/segue.fish",
-        ),
-    ),
-)  # fmt: skip

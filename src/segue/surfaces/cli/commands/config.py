@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import BadSettings, SegueError, UsageError
-from ...render import one_line, table
-from ..command import CliCommand
+from ....services.workspace.shown_settings import shown_settings
+from ....settings import Origin
+from ...render import one_line
+from ..command import command, optional
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ....settings import Origin
-    from ..parser import Parser
 
-
+@command(
+    "config",
+    optional("name", "NAME", "show only the value of this setting"),
+    json="an array of `{name, value, origin, about}`; with NAME one of them; a key is never shown",
+    examples=("segue config", "segue config cleanup_days", "segue config --json"),
+)  # fmt: skip
 def config(context: CommandContext) -> int:
     """Show every setting, or the value of one."""
-    from ....services.workspace.shown_settings import shown_settings
-
     origins = shown_settings(_origins(context))
     wanted = context.args.name
     if not wanted:
-        context.emit(origins)
-        if not context.json:
-            rows = [(o.name, _text(o.value), o.origin, o.about) for o in origins]
-            context.say(*table(("setting", "value", "origin", "about"), rows, context.style))
-        return 0
+        rows = ((o.name, _text(o.value), o.origin, o.about) for o in origins)
+        return context.listed(origins, ("setting", "value", "origin", "about"), rows, "")
     found = next((o for o in origins if o.name == wanted), None)
     if found is None:
         from difflib import get_close_matches
@@ -33,13 +32,12 @@ def config(context: CommandContext) -> int:
         near = get_close_matches(wanted, [o.name for o in origins], n=1)
         hint = f"did you mean `{near[0]}`?" if near else "`segue config` lists them all"
         raise UsageError(f"there is no setting {wanted!r}", hint=hint)
-    context.emit(found)
-    context.say(one_line(_text(found.value)))
-    return 0
+    return context.report(found, one_line(_text(found.value)))
 
 
 def _origins(context: CommandContext) -> list[Origin]:
-    """The settings; without the project's file if the store, which knows what is trusted, cannot be read."""
+    """All settings; without the project's file if the store, which knows whether that is trusted, cannot be
+    read."""
     try:
         return context.segue.workspace.settings.origins()
     except (BadSettings, UsageError):
@@ -51,16 +49,3 @@ def _origins(context: CommandContext) -> list[Origin]:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="show only the value of this setting")
-
-
-COMMANDS = (
-    CliCommand(
-        "config", config, _arguments,
-        json="an array of `{name, value, origin, about}`; with NAME one of them; a key is never shown",
-        examples=("segue config", "segue config cleanup_days", "segue config --json"),
-    ),
-)  # fmt: skip

@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ...render import count, one_line
-from ..command import CliCommand
+from ....services.upkeep.doctor.checkup import examine, prove
+from ...render import count, finding_line, one_line
+from ..command import command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-from ..views.findings import finding_line
-
-if TYPE_CHECKING:
-    from ..parser import Parser
-
 
 BAD = 70
 
 
+@command(
+    "doctor",
+    flag("--prove", "damage a copy of the store, recover it, and show that nothing is lost"),
+    json="an array of Checks",
+    examples=("segue doctor", "segue doctor --prove", "segue doctor --json"),
+)  # fmt: skip
 def doctor(context: CommandContext) -> int:
     """Check everything, and give a hint for each fault."""
-    from ....services.upkeep.doctor.checkup import examine, prove
-
     home, settings = context.data_folder(), context.own_settings()
     if context.args.prove:
         with ProgressBar(context) as progress:
             findings = prove(home, progress, settings)
     else:
         findings = examine(home, settings, context.environment, context.folder)
-    context.emit(findings)
+    lines = []
     for finding in findings:
-        context.say(finding_line(context.style, finding))
+        lines.append(finding_line(context.style, finding))
         if finding.hint and finding.status != "ok":
-            context.say(f"{'':9}hint: {one_line(finding.hint)}")
+            lines.append(f"{'':9}hint: {one_line(finding.hint)}")
     bad = sum(finding.status == "bad" for finding in findings)
     warnings = sum(finding.status == "warn" for finding in findings)
-    context.say(
-        "",
-        f"{count(bad, 'fault')}, {count(warnings, 'warning')}"
-        if bad or warnings
-        else "everything is in order",
-    )
-    return BAD if bad else 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--prove", "damage a copy of the store, recover it, and show that nothing is lost")
-
-
-COMMANDS = (
-    CliCommand(
-        "doctor", doctor, _arguments, json="an array of Checks",
-        examples=("segue doctor", "segue doctor --prove", "segue doctor --json"),
-    ),
-)  # fmt: skip
+    counts = f"{count(bad, 'fault')}, {count(warnings, 'warning')}"
+    lines += ["", counts if bad or warnings else "everything is in order"]
+    return context.report(findings, *lines, code=BAD if bad else 0)

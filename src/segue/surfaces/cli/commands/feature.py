@@ -1,42 +1,30 @@
-"""`segue feature`: criteria of success, declared and looked at. Nothing here says that one passes."""
+"""`segue feature`: declare and show criteria of success. Nothing here makes one pass."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ....core.base.values import parse_digits
 from ....core.event_kinds import CheckRan
+from ....core.features.checks import SECONDS_DEFAULT, Check
+from ....core.features.verdict import STATUSES
 from ....errors import UsageError
-from ...render import count, one_line, safe
-from ..command import CliCommand
-from ..context import CommandContext, read_file, text_or_stdin, write_file
+from ....services.features.features import Features, as_check, parsed
+from ...render import count, feature_object, one_line, safe
+from ..command import argument, command, flag, many, optional
+from ..context import CommandContext, read_file, text_or_stdin, write_bytes, write_file
 from ..views.features import feature_lines, verdict_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ....core.features.checks import Check
-    from ....services.features.features import Features
-    from ..parser import Parser
 
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 
 
-def feature(context: CommandContext) -> int:
-    """Add, change, remove, show, list, import, export, attest, begin, block, fail."""
-    return _ACTIONS[context.args.action](context)
-
-
 def _named(context: CommandContext) -> str:
-    if not context.args.name:
-        raise UsageError("which feature?", hint=f"segue feature {context.args.action} NAME")
-    return str(context.args.name)
+    return context.needed("name", "feature")
 
 
 def _checks(args: Any) -> list[Check]:
     """The checks that the options declare."""
-    from ....services.features.features import as_check, parsed
-
     proves = tuple(_numbers(args.proves)) if args.proves else ()
     more: dict[str, Any] = {
         "folder": args.in_folder or "", "limit_seconds": args.limit, "proves": proves,
@@ -44,8 +32,6 @@ def _checks(args: Any) -> list[Check]:
         "environment": dict(_pair(one) for one in args.env),
     }  # fmt: skip
     if args.shell:
-        from ....core.features.checks import Check
-
         return [as_check(Check((command,), shell=True, **more)) for command in args.check]
     return [as_check(parsed(command, **more)) for command in args.check]
 
@@ -64,9 +50,6 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-# -- declaring ---------------------------------------------------------------------------------
-
-
 def _add(context: CommandContext) -> int:
     args, features = context.args, context.session().features
     id, text = _named(context), text_or_stdin(args.text or "")
@@ -78,8 +61,7 @@ def _add(context: CommandContext) -> int:
     found = features.feature(id)
     if args.covers and not context.json and saved.events:
         covers = [one for one in found.covers if not features.look().covered((one,))[1]]
-        for one in covers:
-            context.warn(f"{one_line(one)} does not match any file yet")
+        context.warn_all(f"{one_line(one)} does not match any file yet" for one in covers)
     summary = (
         f"feature {one_line(id)}: {count(len(found.steps), 'step')}, {count(len(found.checks), 'check')}"
     )
@@ -116,49 +98,33 @@ def _attest(context: CommandContext) -> int:
     return context.saved(saved, f"attested: {one_line(id)} is {verdict.status}", feature=verdict)
 
 
-def _begin(context: CommandContext) -> int:
-    features, id = context.session().features, _named(context)
-    return context.saved(features.begin(id, implemented_by=context.args.by or ""), f"begun: {one_line(id)}")
-
-
-def _reason(context: CommandContext) -> str:
-    return text_or_stdin(context.args.reason or context.args.text or "")
-
-
-def _block(context: CommandContext) -> int:
-    id = _named(context)
-    return context.saved(context.session().features.block(id, _reason(context)), f"blocked: {one_line(id)}")
-
-
-def _fail(context: CommandContext) -> int:
-    features, id = context.session().features, _named(context)
-    return context.saved(features.mark_failed(id, _reason(context)), f"failing: {one_line(id)}")
-
-
-# -- looking -----------------------------------------------------------------------------------
+def _move(context: CommandContext) -> int:
+    """Declare that a feature is under way, blocked or failing."""
+    args, features, id = context.args, context.session().features, _named(context)
+    if args.action == "begin":
+        return context.saved(features.begin(id, implemented_by=args.by or ""), f"begun: {one_line(id)}")
+    reason = text_or_stdin(args.reason or args.text or "")
+    if args.action == "block":
+        return context.saved(features.block(id, reason), f"blocked: {one_line(id)}")
+    return context.saved(features.mark_failed(id, reason), f"failing: {one_line(id)}")
 
 
 def _list(context: CommandContext) -> int:
     found = context.session().features.list(context.args.status or "")
-    context.emit(found)
     if not found.total:
-        context.say('no features yet; `segue feature add NAME "what must work" --check COMMAND` adds one')
-    elif not context.json:
-        context.say(*verdict_lines(found.features, context.style), f"{found.passing} of {found.total} proven")
-    return 0
+        empty = 'no features yet; `segue feature add NAME "what must work" --check COMMAND` adds one'
+        return context.report(found, empty)
+    lines = verdict_lines(found.features, context.style)
+    return context.report(found, *lines, f"{found.passing} of {found.total} proven")
 
 
 def _show(context: CommandContext) -> int:
-    from ...render import feature_object
-
     features, id = context.session().features, _named(context)
-    found, verdict, history = features.feature(id), features.get(id), features.history(id)
+    history = features.history(id)
     if context.args.output:
         return _show_output(context, features, history)
-    context.emit(feature_object(found, verdict, history))
-    if not context.json:
-        context.say(*feature_lines(found, verdict, history, context.style))
-    return 0
+    lines = feature_lines(features.feature(id), features.get(id), history, context.style)
+    return context.report(feature_object(features, id), *lines)
 
 
 def _show_output(context: CommandContext, features: Features, history: Sequence[Any]) -> int:
@@ -166,9 +132,10 @@ def _show_output(context: CommandContext, features: Features, history: Sequence[
     output = next((body.output for _, body in reversed(history) if isinstance(body, CheckRan)), "")
     kept = features.outputs.read(output) if output else b""
     text = (kept or b"").decode("utf-8", "replace")
-    context.emit({"output": text, "kept": kept is not None})
-    context.say(safe(text.rstrip("\n")) if kept is not None else "the output is no longer kept")
-    return 0
+    return context.report(
+        {"output": text, "kept": kept is not None},
+        safe(text.rstrip("\n")) if kept is not None else "the output is no longer kept",
+    )
 
 
 def _import(context: CommandContext) -> int:
@@ -176,11 +143,8 @@ def _import(context: CommandContext) -> int:
 
     name = _named(context)
     done = import_features(context.session(), read_file(name), name, context.args.format or "")
-    context.emit(done)
-    context.say(*done.words())
-    for note in done.notes:
-        context.warn(one_line(note))
-    return 0
+    context.warn_all(map(one_line, done.notes))
+    return context.report(done, *done.words())
 
 
 def _export(context: CommandContext) -> int:
@@ -189,75 +153,51 @@ def _export(context: CommandContext) -> int:
     body = export_features(context.session(), context.args.format or "feature_list")
     if context.args.name and context.args.name != "-":
         write_file(context.args.name, body)
-        context.emit({"file": context.args.name, "bytes": len(body)})
-        context.say(f"written: {one_line(context.args.name)}")
-        return 0
-    import sys
-
-    sys.stdout.write(body.decode())
+        return context.report(
+            {"file": context.args.name, "bytes": len(body)}, f"written: {one_line(context.args.name)}"
+        )
+    write_bytes(context.out, body)
     return 0
 
 
-_ACTIONS = {
-    "add": _add, "change": _change, "remove": _remove, "show": _show, "list": _list, "attest": _attest,
-    "begin": _begin, "block": _block, "fail": _fail, "import": _import, "export": _export,
-}  # fmt: skip
-
-
-def _arguments(parser: Parser) -> None:
-    from ....core.features.checks import SECONDS_DEFAULT
-    from ....core.features.verdict import STATUSES
-
-    add = parser.add_argument
-    add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("name", nargs="?", metavar="NAME", help="the id of the feature; with import and export, a file")
-    add("text", nargs="?", metavar="TEXT", help="with add, change: what must work; with block, fail: why")
-    parser.many("--step", "TEXT", "a test step; with attest, the step that was looked at")
-    parser.many("--check", "COMMAND", "a command that proves steps")
-    parser.many("--covers", "GLOB", "files that it covers; by default the whole tree")
-    add("--category", metavar="TEXT", help="with add, change: a category")
-    add("--proves", metavar="N,N", help="with --check: the steps that it proves; by default all")
-    parser.flag("--shell", "with --check: run it with sh")
-    add(
-        "--in",
-        dest="in_folder",
-        metavar="DIR",
-        help="with --check: where to run it, relative to the top of the tree",
-    )
-    parser.many("--env", "NAME=VALUE", "with --check: a variable of its environment")
-    add(
-        "--limit", type=float, default=SECONDS_DEFAULT, metavar="SECONDS", help="with --check: its time limit"
-    )
-    add(
-        "--exit",
-        type=int,
-        default=0,
-        metavar="N",
-        help="with --check: the exit code that means that it passed",
-    )
-    add("--pattern", metavar="RE", help="with --check: a pattern that its output must contain, too")
-    parser.many("--drop-step", "STEP", "with change: its text, or `#2`")
-    parser.many("--drop-check", "CHECK", "with change: its text, or `#1`")
-    parser.many("--drop-covers", "GLOB", "with change: a pattern of covered files")
-    add("--reason", metavar="TEXT", help="with change, remove, block, fail: why")
-    add("--note", metavar="TEXT", help="with attest: what you looked at")
-    add("--by", metavar="NAME", help="with attest: who looked at it; with begin: who implements it")
-    add("--status", choices=STATUSES, help="with list: only features with this status")
-    parser.flag("--output", "with show: the whole output of the last check that ran")
-    add("--format", choices=FORMATS, help="with import, export: the kind of file")
-
-
-COMMANDS = (
-    CliCommand(
-        "feature", feature, _arguments, session="flag",
-        json="add, change, attest: Saved with `feature` (a Verdict); remove, begin, block, fail: Saved; "
-        "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; "
-        "export: the file itself",
-        examples=(
-            'segue feature add jwt "Users log in with a JWT" --check "pytest tests/test_auth.py -q" '
-            '--covers "src/auth/**"',
-            'segue feature attest design --note "looked at every screen" --by ana',
-            "segue feature show jwt --output", "segue feature import feature_list.json",
-        ),
+command(
+    "feature",
+    optional("name", "NAME", "the id of the feature; with import and export, a file"),
+    optional("text", "TEXT", "with add, change: what must work; with block, fail: why"),
+    many("--step", "TEXT", "a test step; with attest, the step that was looked at"),
+    many("--check", "COMMAND", "a command that proves steps"),
+    many("--covers", "GLOB", "files that it covers; by default the whole tree"),
+    argument("--category", "TEXT", "with add, change: a category"),
+    argument("--proves", "N,N", "with --check: the steps that it proves; by default all"),
+    flag("--shell", "with --check: run it with sh"),
+    argument(
+        "--in", "DIR", "with --check: where to run it, relative to the top of the tree", dest="in_folder",
     ),
+    many("--env", "NAME=VALUE", "with --check: a variable of its environment"),
+    argument("--limit", "SECONDS", "with --check: its time limit", type=float, default=SECONDS_DEFAULT),
+    argument("--exit", "N", "with --check: the exit code that means that it passed", type=int, default=0),
+    argument("--pattern", "RE", "with --check: a pattern that its output must contain, too"),
+    many("--drop-step", "STEP", "with change: its text, or `#2`"),
+    many("--drop-check", "CHECK", "with change: its text, or `#1`"),
+    many("--drop-covers", "GLOB", "with change: a pattern of covered files"),
+    argument("--reason", "TEXT", "with change, remove, block, fail: why"),
+    argument("--note", "TEXT", "with attest: what you looked at"),
+    argument("--by", "NAME", "with attest: who looked at it; with begin: who implements it"),
+    argument("--status", None, "with list: only features with this status", choices=STATUSES),
+    flag("--output", "with show: the whole output of the last check that ran"),
+    argument("--format", None, "with import, export: the kind of file", choices=FORMATS),
+    session="flag",
+    json="add, change, attest: Saved with `feature` (a Verdict); remove, begin, block, fail: Saved; "
+    "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; "
+    "export: the file itself",
+    examples=(
+        'segue feature add jwt "Users log in with a JWT" --check "pytest tests/test_auth.py -q" '
+        '--covers "src/auth/**"',
+        'segue feature attest design --note "looked at every screen" --by ana',
+        "segue feature show jwt --output", "segue feature import feature_list.json",
+    ),
+    actions={
+        "add": _add, "change": _change, "remove": _remove, "show": _show, "list": _list, "attest": _attest,
+        "begin": _move, "block": _move, "fail": _move, "import": _import, "export": _export,
+    },
 )  # fmt: skip

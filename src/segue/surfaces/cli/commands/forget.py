@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "forget",
+    argument("id", "MEMORY", "the id of the memory, or the beginning of it"),
+    argument("--reason", "TEXT", "the reason; it is kept in place of the memory"),
+    json="`{id, forgotten}`",
+    examples=("segue forget m3f9a1", 'segue forget m3f9a1 --reason "it was wrong"'),
+)  # fmt: skip
 def forget(context: CommandContext) -> int:
     """Erase what a memory says."""
     service = context.segue.memories
@@ -20,16 +22,3 @@ def forget(context: CommandContext) -> int:
     done = f"forgotten: {memory.id}; backups still contain it until they are replaced"
     context.say(f"nothing changed: {memory.id} had been forgotten already" if before.forgotten else done)
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("id", metavar="MEMORY", help="the id of the memory, or the beginning of it")
-    parser.add_argument("--reason", metavar="TEXT", help="the reason; it is kept in place of the memory")
-
-
-COMMANDS = (
-    CliCommand(
-        "forget", forget, _arguments, json="`{id, forgotten}`",
-        examples=("segue forget m3f9a1", 'segue forget m3f9a1 --reason "it was wrong"'),
-    ),
-)  # fmt: skip

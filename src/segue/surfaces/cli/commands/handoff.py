@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ....errors import UsageError
-from ...render import ago, count, handed_object, one_line, plain
-from ..command import CliCommand
+from ....services.handoff.offers import ANYONE, HandoffOffer
+from ...render import ago, count, handed_object, one_line
+from ..command import argument, command, flag
 from ..context import CommandContext, text_or_stdin, write_file
-
-if TYPE_CHECKING:
-    from ....core.handover.events import Offer
-    from ....services.handoff.offers import HandoffOffer
-    from ..parser import Parser
 
 _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn": "dim", "expired": "dim"}
 
 
+@command(
+    "handoff",
+    argument("--to", "NAME", "offer it to this agent, or with `anyone` to whoever takes it first"),
+    argument("--note", "TEXT", "what the agent should know; `-` reads it from stdin", default=""),
+    argument("--hours", "N", "how long the offer stands; by default 72 hours", type=float, default=72.0),
+    flag("--rules", "also mention it in the file that the agent reads by itself"),
+    argument("--to-file", "FILE", "write a bundle for another machine, where `segue import` reads it"),
+    flag("--accept", "accept an offer, by its id or its session; by default the newest one here"),
+    flag("--decline", "decline an offer"),
+    flag("--withdraw", "withdraw an offer"),
+    argument("--reason", "TEXT", "with --decline and --withdraw: why", default=""),
+    flag("--list", "list the offers of this project and what became of them"),
+    flag("--all", "with --list: the offers of all projects"),
+    session="id",
+    json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
+    examples=(
+        'segue handoff --to codex --note "OAuth waits for credentials"',
+        "segue handoff 2026-11-15-coding-shop-001 --to-file work.segue",
+        "segue handoff --accept --actor codex", "segue handoff --list",
+    ),
+)  # fmt: skip
 def handoff(context: CommandContext) -> int:
-    """Do what is asked for; without a word, offer."""
+    """Do what the options say; by default, offer the session."""
     args = context.args
     asked = [name for name in ("accept", "decline", "withdraw", "list") if getattr(args, name)]
     if len(asked) > 1 or (asked and (args.to or args.to_file)):
@@ -52,14 +67,11 @@ def _offer(context: CommandContext) -> int:
 
 def _handed(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
     context.warn_all(handed.saved.warnings)
-    context.say(*lines)
-    context.emit(handed_object(handed))
-    return 0
+    return context.report(handed_object(handed), *lines)
 
 
 def _bundle(context: CommandContext) -> int:
     from ....services.handoff.bundle import pack
-    from ....services.handoff.offers import ANYONE
 
     args, session = context.args, context.session()
     packed = pack(
@@ -70,14 +82,13 @@ def _bundle(context: CommandContext) -> int:
         hours=args.hours,
     )
     write_file(args.to_file, packed.body)
-    context.say(
+    fields = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
+    return context.report(
+        {**fields, "sha256": packed.sha256, "offer": packed.offer},
         f"packed {session.id} into {one_line(args.to_file)}: {count(len(packed.body), 'byte')}",
         f"sha256 {packed.sha256}: tell this to whoever takes it",
         "on the other machine: segue import FILE, then segue handoff --accept",
     )
-    fields = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
-    context.emit({**fields, "sha256": packed.sha256, "offer": packed.offer})
-    return 0
 
 
 def _accept(context: CommandContext) -> int:
@@ -89,74 +100,29 @@ def _accept(context: CommandContext) -> int:
     return _handed(context, handed, *lines)
 
 
-def _decline(context: CommandContext) -> int:
-    args = context.args
-    return _settled(context, context.segue.handoffs.decline(context.session_id(), reason=args.reason))
-
-
-def _withdraw(context: CommandContext) -> int:
-    args = context.args
-    return _settled(context, context.segue.handoffs.withdraw(context.session_id(), reason=args.reason))
-
-
-def _settled(context: CommandContext, offer: Offer) -> int:
-    context.say(f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
-    context.emit(plain(offer))
-    return 0
+def _settle(context: CommandContext) -> int:
+    """Decline an offer, or withdraw it."""
+    handoffs, args = context.segue.handoffs, context.args
+    settle = handoffs.decline if args.decline else handoffs.withdraw
+    offer = settle(context.session_id(), reason=args.reason)
+    return context.report(offer, f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
 
 
 def _list(context: CommandContext) -> int:
     segue = context.look()
     id = context.session_id()
     offers = segue.handoffs.of(id)[::-1] if id else segue.handoffs.listing(everywhere=context.args.all)
-    context.emit([plain(offer) for offer in offers])
-    if not offers:
-        context.say("no offers")
+    lines = []
     for offer in offers:
         who = f" by {one_line(offer.taker)}" if offer.taker else ""
         word = context.style.paint(f"{offer.status}{who}", _COLOURS[offer.status])
         note = f"  {one_line(offer.note)}" if offer.note else ""
         why = f"  ({one_line(offer.reason)})" if offer.reason else ""
-        context.say(
+        lines.append(
             f"{offer.id}  {word}  {one_line(offer.session)}: {one_line(offer.by)} → {one_line(offer.to)}, "
             f"{ago(offer.at)}{note}{why}"
         )
-    return 0
+    return context.report(offers, *(lines or ["no offers"]))
 
 
-_ACTIONS = {"accept": _accept, "decline": _decline, "withdraw": _withdraw, "list": _list}
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--to", metavar="NAME", help="offer it to this agent, or with `anyone` to whoever takes it first")
-    add("--note", default="", metavar="TEXT", help="what the agent should know; `-` reads it from stdin")
-    add(
-        "--hours",
-        type=float,
-        default=72.0,
-        metavar="N",
-        help="how long the offer stands; by default 72 hours",
-    )
-    parser.flag("--rules", "also mention it in the file that the agent reads by itself")
-    add("--to-file", metavar="FILE", help="write a bundle for another machine, where `segue import` reads it")
-    parser.flag("--accept", "accept an offer, by its id or its session; by default the newest one here")
-    parser.flag("--decline", "decline an offer")
-    parser.flag("--withdraw", "withdraw an offer")
-    add("--reason", default="", metavar="TEXT", help="with --decline and --withdraw: why")
-    parser.flag("--list", "list the offers of this project and what became of them")
-    parser.flag("--all", "with --list: the offers of all projects")
-
-
-_ID = "2026-11-15-coding-shop-001"
-COMMANDS = (
-    CliCommand(
-        "handoff", handoff, _arguments, session="id",
-        json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
-        examples=(
-            'segue handoff --to codex --note "OAuth waits for credentials"',
-            f"segue handoff {_ID} --to-file work.segue",
-            "segue handoff --accept --actor codex", "segue handoff --list",
-        ),
-    ),
-)  # fmt: skip
+_ACTIONS = {"accept": _accept, "decline": _settle, "withdraw": _settle, "list": _list}

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import StepUncertain, UsageError
-from ...render import ago, bytes_words, count, is_terminal, one_line, plain
-from ..command import CliCommand
-from ..context import CommandContext, text_or_stdin
+from ....handover.compaction import Condense
+from ....handover.flow import Handover, HandoverRan, HandoverStatus
+from ...render import ago, bytes_words, count, one_line
+from ..command import argument, command, flag, many
+from ..context import CommandContext, can_ask, text_or_stdin
 from ..progress import ProgressBar
-
-if TYPE_CHECKING:
-    from ....handover.compaction import Condense
-    from ....handover.flow import Handover, HandoverRan, HandoverStatus
-    from ..parser import Parser
 
 _MARKS = {"done": ("x", "green"), "pending": (" ", ""), "failed": ("!", "red"), "uncertain": ("?", "yellow")}
 CLEAN, RESUME, COMPLETED = 0, 1, 2
 
 
-def handover(context: CommandContext) -> int:
-    """Run a handover, check or show its state, score it, or compact old notes."""
-    return int(_ACTIONS[context.args.action](context))
-
-
 def _handover(context: CommandContext) -> Handover:
-    from ....handover.flow import Handover
-
     return Handover(context.segue, context.args.session or "")
-
-
-# -- run -------------------------------------------------------------------------------------------
 
 
 def _run(context: CommandContext) -> int:
@@ -53,16 +40,13 @@ def _run(context: CommandContext) -> int:
             if not said:
                 raise
             answers = {asked.step: said}
-    for text in ran.said:
-        context.warn(text)
-    context.emit(plain(ran))
-    context.say(*_ran_lines(context, ran))
-    return 0
+    context.warn_all(ran.said)
+    return context.report(ran, *_ran_lines(context, ran))
 
 
 def _ask(step: str) -> str:
-    """`done` or `again`, from somebody at a terminal; else nothing."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+    """The answer of somebody at a terminal, `done` or `again`; empty without one."""
+    if not can_ask():
         return ""
     print(
         f"It is not known whether step {one_line(step)} was carried out. Check, then choose: ",
@@ -84,7 +68,7 @@ def _ran_lines(context: CommandContext, ran: HandoverRan) -> list[str]:
 
 
 def _output(given: Any) -> str:
-    """What a step gave, in a few words."""
+    """The output of a step, in a few words."""
     if not isinstance(given, dict):
         return ""
     if "brief" in given:
@@ -99,23 +83,18 @@ def _output(given: Any) -> str:
     return ", ".join(f"{key} {one_line(str(value))[:60]}" for key, value in given.items())
 
 
-# -- check and status ------------------------------------------------------------------------------
-
-
 def _check(context: CommandContext) -> int:
-    """The check that reads the journal: for a damaged file, or options that the quick check does not know."""
+    """The check by the journal, for a damaged file or options that the quick check does not know."""
     standing = _standing(context)
-    for text in standing.said:
-        context.warn(text)
-    context.emit({"code": standing.code, "status": standing.status, "steps": standing.steps})
-    return standing.code
+    context.warn_all(standing.said)
+    fields = {"code": standing.code, "status": standing.status, "steps": standing.steps}
+    return context.report(fields, code=standing.code)
 
 
 def _status(context: CommandContext) -> int:
     standing = _standing(context)
-    for text in standing.said:
-        context.warn(text)
-    context.emit(plain(standing))
+    context.warn_all(standing.said)
+    context.emit(standing)
     words = {CLEAN: "no handover yet", RESUME: "interrupted: `segue handover run` continues it"}
     when = f" {ago(standing.finished)}" if standing.finished else ""
     context.say(words.get(standing.code, f"completed{when}"))
@@ -136,7 +115,6 @@ def _standing(context: CommandContext) -> HandoverStatus:
     import warnings
 
     from ....handover.checkpoint import Checkpoint
-    from ....handover.flow import HandoverStatus
     from ....handover.record import code_of
 
     with warnings.catch_warnings(record=True) as said:
@@ -148,11 +126,8 @@ def _standing(context: CommandContext) -> HandoverStatus:
     )  # fmt: skip
 
 
-# -- compact ---------------------------------------------------------------------------------------
-
-
 def _condenser(context: CommandContext) -> Condense:
-    """What a model adds to an archive."""
+    """A function with which a model adds to an archive. Raises NoModel."""
     from ....services.models import config, refine
     from ..progress import model_progress
 
@@ -166,20 +141,14 @@ def _compact(context: CommandContext) -> int:
     done = _handover(context).compact(
         months=args.months, keep=args.keep, dry_run=args.dry_run, condense=condense
     )
-    context.emit(plain(done))
     if not done.notes and not done.removed:
-        context.say("no notes are old enough to be archived")
-        return 0
+        return context.report(done, "no notes are old enough to be archived")
     would = "would be moved" if args.dry_run else "moved"
-    context.say(f"{count(done.notes, 'note')} {would} into {count(len(done.archives), 'archive')}")
-    context.say(*(f"  {one_line(path)}" for path in done.archives))
+    lines = [f"{count(done.notes, 'note')} {would} into {count(len(done.archives), 'archive')}"]
+    lines += [f"  {one_line(path)}" for path in done.archives]
     sizes = f"{bytes_words(done.bytes_before)} of notes, {bytes_words(done.bytes_after)} of archive"
     kept = "the notes are kept" if done.kept else f"{count(done.removed, 'note')} removed"
-    context.say(f"{sizes}; {kept}")
-    return 0
-
-
-# -- score -----------------------------------------------------------------------------------------
+    return context.report(done, *lines, f"{sizes}; {kept}")
 
 
 def _score(context: CommandContext) -> int:
@@ -193,10 +162,9 @@ def _score(context: CommandContext) -> int:
     kept = scores(segue)
     used = by_kind(kept)
     counts = {kind: {"given": given, "used": n} for kind, (given, n) in used.items()}
-    context.emit({"scores": [plain(one) for one in kept], "kinds": counts})
+    fields = {"scores": kept, "kinds": counts}
     if not kept:
-        context.say("no run has followed a handover yet: there is nothing to score")
-        return 0
+        return context.report(fields, "no run has followed a handover yet: there is nothing to score")
     last = kept[-1]
     context.say(f"{last.score:g} of 100, by {one_line(last.by)}, {ago(last.at)}")
     context.say(*(f"  - {one_line(reason)}" for reason in last.reasons))
@@ -205,47 +173,30 @@ def _score(context: CommandContext) -> int:
         low, high = min(one.score for one in kept), max(one.score for one in kept)
         context.say(f"trend of {count(len(kept), 'handover')}: {line}  ({low:g} to {high:g})")
     shown = ", ".join(f"{kind} {n} of {given}" for kind, (given, n) in used.items())
-    context.say(f"facts that were used, by kind: {shown}")
-    return 0
+    return context.report(fields, f"facts that were used, by kind: {shown}")
 
 
-_ACTIONS = {"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact}
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("--note", metavar="TEXT", help="run: what happened; `-` reads it from stdin")
-    add("--state", metavar="TEXT", help="run: where things stand, beyond what Segue knows itself")
-    parser.flag("--anew", "run: start over, and leave an interrupted handover as it is")
-    parser.many("--done", "STEP", "run: this uncertain step was carried out")
-    parser.many("--again", "STEP", "run: this uncertain step was not carried out; do it again")
-    parser.flag("--again-all", "score: score again what has been scored already")
-    add(
-        "--checkpoint",
-        metavar="FILE",
-        help="check, status: a checkpoint file; one of agent-handover works, too",
-    )
-    add(
-        "--months",
-        type=int,
-        default=1,
-        metavar="N",
-        help="compact: keep the newest N months as they are; by default 1",
-    )
-    parser.flag("--with-model", "compact: let the configured model add what matters")
-    parser.flag("--keep", "compact: keep the notes as well, so that nothing is lost")
-    parser.flag("--dry-run", "compact: only show what would happen")
-
-
-COMMANDS = (
-    CliCommand(
-        "handover", handover, _arguments, session="flag",
-        json="run: a HandoverRan; status: a HandoverStatus; check: `{code, status, steps}`; "
-        "score: `{scores, kinds}`; compact: a CompactionReport",
-        examples=(
-            'segue handover run --note "JWT works; OAuth waits for credentials"',
-            "segue handover check", "segue handover score", "segue handover compact --keep",
-        ),
+command(
+    "handover",
+    argument("--note", "TEXT", "run: what happened; `-` reads it from stdin"),
+    argument("--state", "TEXT", "run: where things stand, beyond what Segue knows itself"),
+    flag("--anew", "run: start over, and leave an interrupted handover as it is"),
+    many("--done", "STEP", "run: this uncertain step was carried out"),
+    many("--again", "STEP", "run: this uncertain step was not carried out; do it again"),
+    flag("--again-all", "score: score again what has been scored already"),
+    argument("--checkpoint", "FILE", "check, status: a checkpoint file; one of agent-handover works, too"),
+    argument(
+        "--months", "N", "compact: keep the newest N months as they are; by default 1", type=int, default=1,
     ),
+    flag("--with-model", "compact: let the configured model add what matters"),
+    flag("--keep", "compact: keep the notes as well, so that nothing is lost"),
+    flag("--dry-run", "compact: only show what would happen"),
+    session="flag",
+    json="run: a HandoverRan; status: a HandoverStatus; check: `{code, status, steps}`; "
+    "score: `{scores, kinds}`; compact: a CompactionReport",
+    examples=(
+        'segue handover run --note "JWT works; OAuth waits for credentials"',
+        "segue handover check", "segue handover score", "segue handover compact --keep",
+    ),
+    actions={"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact},
 )  # fmt: skip

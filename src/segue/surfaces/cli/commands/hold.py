@@ -6,18 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError
 from ...render import ago, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.sessions.holds import Holder
-    from ..parser import Parser
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 
 
+@command(
+    "hold",
+    flag("--share", "hold it even if another run does"),
+    argument("--lease", "SECONDS", "how long the hold lasts without being renewed", type=float),
+    argument("--run", "ID", "the id of the run; by default a new one"),
+    session="id",
+    json="`{session, holders, crashed}`, arrays of Holders; nothing of its own while a command runs",
+    more="[-- COMMAND...]",
+    examples=(
+        "segue hold", "segue hold -- make test", "segue hold --share --run review-7 -- claude",
+        "segue hold --lease 60 -- ./long-job",
+    ),
+)  # fmt: skip
 def hold(context: CommandContext) -> int:
-    """Show, or run what stands behind ``--``."""
+    """Show who holds the session, or run the command after ``--`` while holding it."""
     return _run(context) if context.behind else _show(context)
 
 
@@ -28,12 +40,9 @@ def _show(context: CommandContext) -> int:
     session = context.session()
     holds = context.segue.workspace.holds
     living, crashed = holds.living(session.id), holds.crashed(session.id)
-    context.emit({"session": session.id, "holders": living, "crashed": crashed})
-    if not living:
-        context.say(f"no run holds {session.id}")
-    context.say(*(_words(holder) for holder in living))
-    context.say(*(f"{_words(holder)}: ended without releasing it" for holder in crashed))
-    return 0
+    lines = [*map(_words, living)] or [f"no run holds {session.id}"]
+    lines += [f"{_words(holder)}: ended without releasing it" for holder in crashed]
+    return context.report({"session": session.id, "holders": living, "crashed": crashed}, *lines)
 
 
 def _words(holder: Holder) -> str:
@@ -54,7 +63,7 @@ def _run(context: CommandContext) -> int:
 
 
 def _wait_for(command: list[str], variables: dict[str, str], folder: str) -> int:
-    """Run a command to its end, passing signals on; its exit code."""
+    """Run a command to its end, passing signals on, and return its exit code."""
     import signal
     import subprocess
 
@@ -84,23 +93,3 @@ class _NotStarted(UsageError):
     def __init__(self, name: str, fault: OSError, exit_code: int) -> None:
         super().__init__(f"cannot run {name}: {fault.strerror}", hint="check the command after `--`")
         self.exit_code = exit_code  # type: ignore[misc]
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--share", "hold it even if another run does")
-    parser.add_argument(
-        "--lease", type=float, metavar="SECONDS", help="how long the hold lasts without being renewed"
-    )
-    parser.add_argument("--run", metavar="ID", help="the id of the run; by default a new one")
-
-
-COMMANDS = (
-    CliCommand(
-        "hold", hold, _arguments, session="id", more="[-- COMMAND...]",
-        json="`{session, holders, crashed}`, arrays of Holders; nothing of its own while a command runs",
-        examples=(
-            "segue hold", "segue hold -- make test", "segue hold --share --run review-7 -- claude",
-            "segue hold --lease 60 -- ./long-job",
-        ),
-    ),
-)  # fmt: skip

@@ -1,18 +1,20 @@
-"""`segue hook`: what agents call; whatever happens, the agent goes on."""
+"""`segue hook`: what agents call; whatever happens, the agent can continue."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "hook",
+    argument("agent", "AGENT", "the agent that calls, for example claude-code"),
+    argument("event", "EVENT", "what happened, as the agent calls it"),
+    json="the reply in the agent's own format, or nothing",
+    examples=("segue hook claude-code SessionStart < event.json", "segue hook codex Stop < event.json"),
+)  # fmt: skip
 def hook(context: CommandContext) -> int:
-    """Answer an agent; whatever happens, the agent goes on."""
+    """Answer an agent; whatever happens, the agent can continue."""
     import sys
 
     from ....settings import data_folder
@@ -27,18 +29,5 @@ def hook(context: CommandContext) -> int:
         sys.stdout.buffer.write(said)
         sys.stdout.buffer.flush()
     except Exception:
-        pass  # a hook that fails must not fail the agent; what can be logged is
+        pass  # a hook must never make the agent fail; the error is logged if possible
     return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help="the agent that calls, for example claude-code")
-    parser.add_argument("event", metavar="EVENT", help="what happened, as the agent calls it")
-
-
-COMMANDS = (
-    CliCommand(
-        "hook", hook, _arguments, json="what the agent takes as an answer, or nothing",
-        examples=("segue hook claude-code SessionStart < told.json", "segue hook codex Stop < told.json"),
-    ),
-)  # fmt: skip

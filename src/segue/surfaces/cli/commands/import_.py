@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....services.handoff.import_file import import_file
 from ...render import count
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext, read_file
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "import",
+    argument("file", "FILE", "a file that `segue export` or `handoff --to-file` wrote; `-` reads stdin"),
+    argument("--format", None, "by default recognised from the content", choices=("json", "yaml")),
+    argument("--as", "ID", "import it under this id", dest="as_id"),
+    json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
+    examples=(
+        "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
+        "segue import work.segue",
+    ),
+)  # fmt: skip
 def import_(context: CommandContext) -> int:
     """Import a session, and say how to continue it."""
-    from ....services.handoff.import_file import import_file
-
     args = context.args
     found = import_file(
         context.segue.workspace, read_file(args.file), format=args.format, as_id=args.as_id or ""
     )
     id, status = found.session, found.status
     word = "imported" if found.changed else "nothing changed, it is already here"
-    context.say(f"{word}: {id} ({status}, {count(found.version, 'event')})")
+    first = f"{word}: {id} ({status}, {count(found.version, 'event')})"
     fields = {"id": id, "session": id, "version": found.version, "status": status}
     if found.offer:
-        context.say(f"sha256 {found.sha256}: compare this with what you were fields")
-        context.say(f"accept it here with `segue handoff --accept {found.offer}`")
-        context.emit({**fields, "offer": found.offer, "sha256": found.sha256, "memories": found.memories})
-        return 0
-    if status in ("completed", "abandoned"):
-        context.say(f"look at it with `segue show {id}`")
-    else:
-        context.say(f"continue it here with `segue switch {id}`")
-    context.emit({**fields, "changed": found.changed})
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help="a file that `segue export` or `handoff --to-file` wrote; `-` reads stdin",
-    )
-    parser.add_argument("--format", choices=("json", "yaml"), help="by default recognised from the content")
-    parser.add_argument("--as", dest="as_id", metavar="ID", help="import it under this id")
-
-
-COMMANDS = (
-    CliCommand(
-        "import", import_, _arguments,
-        json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
-        examples=(
-            "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
-            "segue import work.segue",
-        ),
-    ),
-)  # fmt: skip
+        return context.report(
+            {**fields, "offer": found.offer, "sha256": found.sha256, "memories": found.memories},
+            first,
+            f"sha256 {found.sha256}: compare this with what you were told",
+            f"accept it here with `segue handoff --accept {found.offer}`",
+        )
+    is_over = status in ("completed", "abandoned")
+    then = f"look at it with `segue show {id}`" if is_over else f"continue it here with `segue switch {id}`"
+    return context.report({**fields, "changed": found.changed}, first, then)

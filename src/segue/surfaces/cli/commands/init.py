@@ -1,27 +1,49 @@
-"""Init and uninit: what will be written is shown before it is, and whoever sits at a terminal is asked.
+"""`segue init` and `segue uninit`: what will be written is shown first, and a user at a terminal is asked.
 
-Scripts and agents are not asked: there is nobody to answer. They are reason what was written."""
+Scripts and agents are not asked: there is nobody to answer. They are told what was written."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .... import __version__
 from ....errors import UsageError, extra
+from ....services.hooks import install as installing
+from ....services.hooks.install import InstallReport, InstallTarget, PlannedWrite, Scope
+from ....services.workspace.data_folder import DataFolder
+from ....services.workspace.open_workspace import for_looking
+from ....services.workspace.working_tree import check_pause
+from ....settings import data_folder
 from ...render import count, one_line, safe
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext, can_ask, confirm, write
 
-if TYPE_CHECKING:
-    from ....services.hooks.install import InstallReport, InstallTarget, PlannedWrite, Scope
-    from ....services.workspace.data_folder import DataFolder
-    from ..parser import Parser
+_COMMON = (
+    argument("--agent", "NAME", "only this agent; repeatable", action="append"),
+    flag("--user", "for all projects of this user"),
+    flag("--dry-run", "show the differences, and write nothing"),
+    flag("--yes", "do not ask for confirmation"),
+)  # fmt: skip
 
 
+@command(
+    "init",
+    *_COMMON,
+    flag("--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"),
+    flag("--live", "also hook into tool calls, to watch the context window during a turn"),
+    flag("--status-line", "add a status line, for agents that have one"),
+    flag("--no-mcp", "install hooks only, without the MCP server"),
+    flag("--trust-hooks", "tell Codex that you trust these hooks; asks first"),
+    argument("--plugin", "FOLDER", "write a plugin for Claude Code and Codex to this folder instead"),
+    json="`{agents, scope, dry_run, changes, notes}`",
+    examples=(
+        "segue init", "segue init --dry-run", "segue init --agent codex --user",
+        "segue init --agent claude-code --live --status-line",
+    ),
+)  # fmt: skip
 def init(context: CommandContext) -> int:
     """Write hooks and the MCP server into the files of agents."""
-    from ....services.hooks import install as installing
-
     args = context.args
     home, where = _where(context)
     if not where.mcp and not args.no_mcp:
@@ -33,12 +55,11 @@ def init(context: CommandContext) -> int:
     if args.plugin:
         return _plugin(context, home, where)
     if not agents:
-        context.say(
+        return context.report(
+            _object(installing.InstallReport([], where.scope, [], [])),
             "found no agent that Segue knows; name one with --agent, or write a block for any agent into "
-            "AGENTS.md with --agent agents-md"
+            "AGENTS.md with --agent agents-md",
         )
-        context.emit(_object(installing.InstallReport([], where.scope, [], [])))
-        return 0
     _check_pause(context)
     changes = installing.planned(agents, where)
     plan = installing.InstallReport([one.name for one in agents], where.scope, changes, [], dry=True)
@@ -47,20 +68,24 @@ def init(context: CommandContext) -> int:
     else:
         _ask(context, plan, "would be written", "Write this?")
         done = installing.install(home, agents, where, changes)
-    context.emit(_object(done))
-    _tell(context, done, "would be written" if args.dry_run else "written")
+    context.report(_object(done), *_lines(done, "would be written" if args.dry_run else "written"))
     if args.trust_hooks and not args.dry_run:
         _trust(context, home, where)
     elif not args.dry_run:
-        for note in done.notes:
-            context.say(note)
+        context.say(*done.notes)
     return 0
 
 
+@command(
+    "uninit",
+    *_COMMON,
+    flag("--shared", "remove it from files that are shared with colleagues"),
+    flag("--all", "remove it for every project and for the user"),
+    json="`{agents, scope, dry_run, changes, notes}`",
+    examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
+)  # fmt: skip
 def uninit(context: CommandContext) -> int:
     """Remove what init wrote."""
-    from ....services.hooks import install as installing
-
     args = context.args
     home, where = _where(context)
     _check_pause(context)
@@ -68,17 +93,10 @@ def uninit(context: CommandContext) -> int:
         plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
         _ask(context, plan, "would be removed", "Remove this?")
     done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
-    context.emit(_object(done))
-    _tell(context, done, "would be removed" if args.dry_run else "removed")
-    return 0
+    return context.report(_object(done), *_lines(done, "would be removed" if args.dry_run else "removed"))
 
 
 def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
-    from ....services.hooks import install as installing
-    from ....services.workspace.data_folder import DataFolder
-    from ....services.workspace.open_workspace import for_looking
-    from ....settings import data_folder
-
     args = context.args
     if args.user and args.shared:
         raise UsageError("--user and --shared exclude each other", hint="give only one of them")
@@ -96,10 +114,7 @@ def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
 
 
 def _check_pause(context: CommandContext) -> None:
-    """Refuse while there is a PAUSE file, which holds for files of agents, too."""
-    from ....services.workspace.working_tree import check_pause
-    from ....settings import data_folder
-
+    """Raise Paused while there is a PAUSE file, which protects the files of agents, too."""
     if not context.args.dry_run:
         check_pause(context.folder, data_folder(context.environment))
 
@@ -113,10 +128,6 @@ def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str)
     context.out.flush()
     if not confirm(question):
         raise UsageError("nothing was changed: you did not confirm", hint="`--dry-run` shows it again")
-
-
-def _tell(context: CommandContext, done: InstallReport, verb: str) -> None:
-    context.say(*_lines(done, verb))
 
 
 def _lines(done: InstallReport, verb: str) -> list[str]:
@@ -159,7 +170,6 @@ def _trust(context: CommandContext, home: DataFolder, where: InstallTarget) -> N
 
 
 def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> int:
-    from .... import __version__
     from ....services.hooks.plugin import render_plugin
 
     folder = Path(context.args.plugin).expanduser().absolute()
@@ -175,45 +185,3 @@ def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> 
     if context.args.trust_hooks:
         _trust(context, home, where)
     return 0
-
-
-def _common(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--agent", action="append", metavar="NAME", help="only this agent; repeatable")
-    parser.flag("--user", "for all projects of this user")
-    parser.flag("--dry-run", "show the differences, and write nothing")
-    parser.flag("--yes", "do not ask for confirmation")
-
-
-def _init_arguments(parser: Parser) -> None:
-    _common(parser)
-    add = parser.add_argument
-    parser.flag(
-        "--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"
-    )
-    parser.flag("--live", "also hook into tool calls, to watch the context window during a turn")
-    parser.flag("--status-line", "add a status line, for agents that have one")
-    parser.flag("--no-mcp", "install hooks only, without the MCP server")
-    parser.flag("--trust-hooks", "tell Codex that you trust these hooks; asks first")
-    add("--plugin", metavar="FOLDER", help="write a plugin for Claude Code and Codex to this folder instead")
-
-
-def _uninit_arguments(parser: Parser) -> None:
-    _common(parser)
-    parser.flag("--shared", "remove it from files that are shared with colleagues")
-    parser.flag("--all", "remove it for every project and for the user")
-
-
-COMMANDS = (
-    CliCommand(
-        "init", init, _init_arguments, json="`{agents, scope, dry_run, changes, notes}`",
-        examples=(
-            "segue init", "segue init --dry-run", "segue init --agent codex --user",
-            "segue init --agent claude-code --live --status-line",
-        ),
-    ),
-    CliCommand(
-        "uninit", uninit, _uninit_arguments, json="`{agents, scope, dry_run, changes, notes}`",
-        examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
-    ),
-)  # fmt: skip

@@ -3,92 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....core.sessions import commands as do
 from ..apply import apply_commands
-from ..command import CliCommand
-from ..context import CommandContext, text_or_stdin
-
-if TYPE_CHECKING:
-    from ..parser import Parser
+from ..command import Argument, argument, command, flag
+from ..context import text_or_stdin
 
 Build = Callable[[Any], list[do.Command]]
+_ITEMS = argument("items", "ITEM", "its text, or its number as in `#3`", nargs="+")
+_NEW_ITEMS = argument("items", "ITEM", "its text", nargs="+")
+_ITEM = argument("item", "ITEM", "its text, or its number as in `#3`")
+_REASON = argument("--reason", "TEXT", "why", default="")
+_TEXT = argument("text", "TEXT", "the text; `-` reads it from stdin")
 
 
-def _short(build: Build) -> Callable[[CommandContext], int]:
-    return lambda context: apply_commands(context, build(context.args))
+def _short(name: str, build: Build, arguments: list[Argument], *examples: str) -> None:
+    """Declare a short command, which applies these commands to a session."""
+    declared = command(name, *arguments, session="flag", json="Saved", examples=examples)
+    declared(lambda context: apply_commands(context, build(context.args)))
 
 
-def _items(parser: Parser) -> None:
-    parser.add_argument("items", nargs="+", metavar="ITEM", help="its text, or its number as in `#3`")
+def _each(kind: Callable[[str], do.Command]) -> Build:
+    return lambda args: [kind(item) for item in args.items]
 
 
-def _new_items(parser: Parser) -> None:
-    parser.add_argument("items", nargs="+", metavar="ITEM", help="its text")
+def _of_text(kind: Callable[[str], do.Command]) -> Build:
+    return lambda args: [kind(text_or_stdin(args.text))]
 
 
-def _item(parser: Parser) -> None:
-    parser.add_argument("item", metavar="ITEM", help="its text, or its number as in `#3`")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why")
-
-
-def _block(parser: Parser) -> None:
-    _item(parser)
-    parser.flag("--stay", "do not begin the next item")
-
-
-def _text(parser: Parser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="the text; `-` reads it from stdin")
-
-
-def _decide(parser: Parser) -> None:
-    _text(parser)
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason")
-
-
-def _answer(parser: Parser) -> None:
-    parser.add_argument("question", metavar="QUESTION", help="its text, or its number as in `#1`")
-    parser.add_argument("text", metavar="ANSWER", help="the answer; `-` reads it from stdin")
-
-
-def _each(command: Callable[[str], do.Command]) -> Callable[[CommandContext], int]:
-    return _short(lambda args: [command(item) for item in args.items])
-
-
-def _of_text(command: Callable[[str], do.Command]) -> Callable[[CommandContext], int]:
-    return _short(lambda args: [command(text_or_stdin(args.text))])
-
-
-def _command(
-    name: str, run: Callable[[CommandContext], int], declare: Callable[[Parser], None] | None, *examples: str
-) -> CliCommand:
-    return CliCommand(name, run, declare, session="flag", json="Saved", examples=examples)
-
-
-COMMANDS = (
-    _command("done", _each(do.Done), _items, 'segue done "user model"', 'segue done "#2" "#3"'),
-    _command("begin", _each(do.Begin), _items, 'segue begin "auth middleware"', 'segue begin "#3"'),
-    _command("add", _each(do.Add), _new_items, 'segue add "token check" docs', "segue add docs -s leak-hunt"),
-    _command(
-        "block", _short(lambda a: [do.Block(a.item, text_or_stdin(a.reason), a.stay)]), _block,
-        'segue block "oauth integration" --reason "waiting for API credentials"',
-        'segue block "#4" --reason "CI is down" --stay',
-    ),
-    _command("unblock", _each(do.Unblock), _items, 'segue unblock "oauth integration"', 'segue unblock "#4"'),
-    _command(
-        "drop", _short(lambda a: [do.Drop(a.item, text_or_stdin(a.reason))]), _item,
-        'segue drop "SAML" --reason "nobody asked for it"', 'segue drop "#7"',
-    ),
-    _command("note", _of_text(do.Note), _text, 'segue note "edited a.py 45-89"', "git log -1 | segue note -"),
-    _command(
-        "decide", _short(lambda a: [do.Decide(text_or_stdin(a.text), a.why)]), _decide,
-        'segue decide "HS256" --why "one issuer only"', 'segue decide "no refresh tokens"',
-    ),
-    _command("ask", _of_text(do.Ask), _text, 'segue ask "Who owns the OAuth app?"', "segue ask - < q.txt"),
-    _command(
-        "answer", _short(lambda a: [do.Answer(a.question, text_or_stdin(a.text))]), _answer,
-        'segue answer "Who owns the OAuth app?" "the platform team"', 'segue answer "#1" "the platform team"',
-    ),
-    _command("learn", _of_text(do.Learn), _text, 'segue learn "tokens last 15 min"', "segue learn - < x.txt"),
+_short("done", _each(do.Done), [_ITEMS], 'segue done "user model"', 'segue done "#2" "#3"')
+_short("begin", _each(do.Begin), [_ITEMS], 'segue begin "auth middleware"', 'segue begin "#3"')
+_short("add", _each(do.Add), [_NEW_ITEMS], 'segue add "token check" docs', "segue add docs -s leak-hunt")
+_short(
+    "block", lambda args: [do.Block(args.item, text_or_stdin(args.reason), args.stay)],
+    [_ITEM, _REASON, flag("--stay", "do not begin the next item")],
+    'segue block "oauth integration" --reason "waiting for API credentials"',
+    'segue block "#4" --reason "CI is down" --stay',
 )  # fmt: skip
+_short("unblock", _each(do.Unblock), [_ITEMS], 'segue unblock "oauth integration"', 'segue unblock "#4"')
+_short(
+    "drop", lambda args: [do.Drop(args.item, text_or_stdin(args.reason))], [_ITEM, _REASON],
+    'segue drop "SAML" --reason "nobody asked for it"', 'segue drop "#7"',
+)  # fmt: skip
+_short("note", _of_text(do.Note), [_TEXT], 'segue note "edited a.py 45-89"', "git log -1 | segue note -")
+_short(
+    "decide", lambda args: [do.Decide(text_or_stdin(args.text), args.why)],
+    [_TEXT, argument("--why", "TEXT", "the reason", default="")],
+    'segue decide "HS256" --why "one issuer only"', 'segue decide "no refresh tokens"',
+)  # fmt: skip
+_short("ask", _of_text(do.Ask), [_TEXT], 'segue ask "Who owns the OAuth app?"', "segue ask - < q.txt")
+_short(
+    "answer", lambda args: [do.Answer(args.question, text_or_stdin(args.text))],
+    [
+        argument("question", "QUESTION", "its text, or its number as in `#1`"),
+        argument("text", "ANSWER", "the answer; `-` reads it from stdin"),
+    ],
+    'segue answer "Who owns the OAuth app?" "the platform team"', 'segue answer "#1" "the platform team"',
+)  # fmt: skip
+_short("learn", _of_text(do.Learn), [_TEXT], 'segue learn "tokens last 15 min"', "segue learn - < x.txt")

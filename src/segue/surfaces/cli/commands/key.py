@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError
 from ...render import one_line
-from ..command import CliCommand
+from ..command import argument, command, optional
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.server.keys import Keys as Local
     from ....services.server.remote_keys import RemoteKeys
-    from ..parser import Parser
 
     Keys = Local | RemoteKeys
 
@@ -20,6 +19,24 @@ ACTIONS = ("create", "list", "rotate", "revoke", "audit")
 WRITING = ("create", "rotate", "revoke")
 
 
+@command(
+    "key",
+    argument("action", "ACTION", ", ".join(ACTIONS), choices=ACTIONS),
+    optional("key", "ID", "with rotate and revoke: the key"),
+    argument("--project", "NAME", "the project that the key is for, or `*` for all; by default `default`"),
+    argument("--role", "ROLE", "reader, writer or admin; by default writer"),
+    argument("--agent", "NAME", "the only agent that the key may act as"),
+    argument("--name", "TEXT", "what it is for"),
+    argument("--expires", "TIME", "how long the key is valid, as in 90d or 12h; by default forever"),
+    argument("--grace", "TIME", "with rotate: how long the old key stays valid; by default not at all"),
+    argument("--limit", "N", "with audit: how many entries", type=int, default=100),
+    json="create, rotate: the key, shown once, with `id`, `role`, `project`, `agent`, `expires`;"
+    " list: keys without their tokens; audit: lines, the newest first",
+    examples=(
+        "segue key create --project web --role writer --agent ci --expires 90d",
+        "segue key list", "segue key rotate 3f2a9c01b4de --grace 1h", "segue key revoke 3f2a9c01b4de",
+    ),
+)  # fmt: skip
 def key(context: CommandContext) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
     from ....services.server.startup import managing
@@ -47,44 +64,37 @@ def _rotate(context: CommandContext, keys: Keys) -> int:
 def _shown_once(context: CommandContext, made: Any) -> int:
     until = f", until {made.expires[:10]}" if made.expires else ""
     whose = f" for {made.agent}" if made.agent else ""
-    context.say(
-        f"key {made.id}: {made.role} of project {made.project}{whose}{until}",
+    return context.report(
+        made, f"key {made.id}: {made.role} of project {made.project}{whose}{until}",
         "it is shown only once, keep it safe:", f"  {made.key}",
     )  # fmt: skip
-    context.emit(made)
-    return 0
 
 
 def _list(context: CommandContext, keys: Keys) -> int:
     from ....effects.clock import now
 
     found, at = keys.list(), now()
+    lines, objects = [], []
     for one in found:
         words = [one.id, f"{one.role:6}", one.project, one.agent, one.state(at), one_line(one.name)]
-        context.say("  ".join(word for word in words if word))
-    if not found:
-        context.say("no keys yet; `segue key create` makes one")
-    shown = [{n: getattr(one, n) for n in one.__struct_fields__ if n != "hash"} for one in found]
-    context.emit([{**fields, "state": one.state(at)} for fields, one in zip(shown, found, strict=True)])
-    return 0
+        lines.append("  ".join(word for word in words if word))
+        fields = {name: getattr(one, name) for name in one.__struct_fields__ if name != "hash"}
+        objects.append({**fields, "state": one.state(at)})
+    return context.report(objects, *(lines or ["no keys yet; `segue key create` makes one"]))
 
 
 def _revoke(context: CommandContext, keys: Keys) -> int:
     record = keys.revoke(_id(context.args))
-    context.say(f"revoked key {record.id}")
-    context.emit({"id": record.id, "revoked": record.revoked})
-    return 0
+    return context.report({"id": record.id, "revoked": record.revoked}, f"revoked key {record.id}")
 
 
 def _audit(context: CommandContext, keys: Keys) -> int:
     found = keys.audit(project=context.args.project or "", limit=context.args.limit)
+    lines = []
     for line in found:
         status = f"  {line.status}" if line.status else ""
-        context.say(f"{line.at[:19]}  {line.key}  {one_line(line.project)}  {one_line(line.act)}{status}")
-    if not found:
-        context.say("no key has been used yet")
-    context.emit(found)
-    return 0
+        lines.append(f"{line.at[:19]}  {line.key}  {one_line(line.project)}  {one_line(line.act)}{status}")
+    return context.report(found, *(lines or ["no key has been used yet"]))
 
 
 _DOES = {"create": _create, "list": _list, "rotate": _rotate, "revoke": _revoke, "audit": _audit}
@@ -94,35 +104,3 @@ def _id(args: Any) -> str:
     if not args.key:
         raise UsageError(f"which key? `segue key {args.action} ID`", hint="`segue key list` names them")
     return str(args.key)
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
-    add("key", nargs="?", metavar="ID", help="with rotate and revoke: the key")
-    add(
-        "--project",
-        metavar="NAME",
-        help="the project that the key is for, or `*` for all; by default `default`",
-    )
-    add("--role", metavar="ROLE", help="reader, writer or admin; by default writer")
-    add("--agent", metavar="NAME", help="the only agent that the key may act as")
-    add("--name", metavar="TEXT", help="what it is for")
-    add("--expires", metavar="TIME", help="how long the key is valid, as in 90d or 12h; by default forever")
-    add(
-        "--grace", metavar="TIME", help="with rotate: how long the old key stays valid; by default not at all"
-    )
-    add("--limit", type=int, default=100, metavar="N", help="with audit: how many entries")
-
-
-COMMANDS = (
-    CliCommand(
-        "key", key, _arguments,
-        json="create, rotate: the key, shown once, with `id`, `role`, `project`, `agent`, `expires`;"
-        " list: keys without their tokens; audit: lines, the newest first",
-        examples=(
-            "segue key create --project web --role writer --agent ci --expires 90d",
-            "segue key list", "segue key rotate 3f2a9c01b4de --grace 1h", "segue key revoke 3f2a9c01b4de",
-        ),
-    ),
-)  # fmt: skip

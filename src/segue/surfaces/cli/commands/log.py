@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....core.event_words import event_object
 from ....errors import UsageError
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ..parser import Parser
+from ..views.timeline import timeline
 
 
+@command(
+    "log",
+    argument("--limit", "N", "only the newest N events; by default all", type=int, default=0),
+    argument("--after", "VERSION", "only events after this version", type=int, default=0),
+    session="id", json="an array of Events",
+    examples=("segue log", "segue log --limit 20", "segue log --after 120 --json"),
+)  # fmt: skip
 def log(context: CommandContext) -> int:
     """Show the events of a session, the newest last."""
     if context.args.limit < 0 or context.args.after < 0:
@@ -27,28 +33,6 @@ def log(context: CommandContext) -> int:
 
 def show_events(context: CommandContext, events: list[Any]) -> int:
     """Events of a session as a timeline, or as objects."""
-    from ....core.event_words import event_object
-    from ..views.timeline import timeline
-
     if context.json:
-        context.emit([event_object(event) for event in events])
-        return 0
-    context.say(*timeline(events, context.style))
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--limit", type=int, default=0, metavar="N", help="only the newest N events; by default all"
-    )
-    parser.add_argument(
-        "--after", type=int, default=0, metavar="VERSION", help="only events after this version"
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "log", log, _arguments, session="id", json="an array of Events",
-        examples=("segue log", "segue log --limit 20", "segue log --after 120 --json"),
-    ),
-)  # fmt: skip
+        return context.report([event_object(event) for event in events])
+    return context.report(None, *timeline(events, context.style))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from ....errors import NotInstalled, extra
-from ..command import CliCommand
+from ..command import command
 from ..context import CommandContext
 
 
+@command(
+    "mcp", session="flag", json="nothing: it speaks the protocol",
+    examples=("segue mcp", "segue mcp --session leak-hunt"),
+)  # fmt: skip
 def mcp(context: CommandContext) -> int:
     """Speak MCP on standard input and output until the agent hangs up."""
     from importlib.util import find_spec
@@ -22,11 +26,3 @@ def mcp(context: CommandContext) -> int:
 
     serve(front, Calls(context.folder, context.environment, context.args.session or ""))
     return 0
-
-
-COMMANDS = (
-    CliCommand(
-        "mcp", mcp, session="flag", json="nothing: it speaks the protocol",
-        examples=("segue mcp", "segue mcp --session leak-hunt"),
-    ),
-)  # fmt: skip

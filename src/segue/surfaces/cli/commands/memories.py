@@ -1,25 +1,17 @@
-"""`segue memories`: list them, look at one, and look after them all."""
+"""`segue memories`: list, show and maintain memories."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from ....errors import UnknownSession, UsageError
-from ...render import ago, count, one_line, plain, recalled_object, table
-from ..command import CliCommand
-from ..context import CommandContext, read_file, write_file
+from ....core.memories.model import Memory
+from ....errors import UnknownSession
+from ....services.memories.curation import Pruned, audit, consolidate, decay, export, import_, prune, reembed
+from ...render import ago, count, one_line, plain, recalled_object
+from ..command import argument, command, flag, many, optional
+from ..context import CommandContext, read_file, write_bytes, write_file
 from ..progress import ProgressBar
 from ..views.memories import memory_text, pair_lines
-
-if TYPE_CHECKING:
-    from ....core.memories.model import Memory
-    from ..parser import Parser
-
-
-def memories(context: CommandContext) -> int:
-    """List, show, audit, prune and the rest."""
-    return _ACTIONS[context.args.action](context)
 
 
 def _list(context: CommandContext) -> int:
@@ -31,55 +23,47 @@ def _list(context: CommandContext) -> int:
         sessions=args.session or None,
         session=args.session or "",
     )
-    context.emit([recalled_object(one) for one in found])
-    if not found:
-        context.say('no memories here yet; `segue remember "…"` adds one')
-    elif not context.json:
-        rows = [
-            (one.id, one.memory.type, one.memory.scope, ago(one.memory.created), one_line(one.content))
-            for one in found
-        ]
-        context.say(*table(("memory", "type", "scope", "when", "says"), rows, context.style, stretch=4))
-    return 0
+    objects = [recalled_object(one) for one in found]
+    rows = (
+        (one.id, one.memory.type, one.memory.scope, ago(one.memory.created), one.content) for one in found
+    )
+    empty = 'no memories here yet; `segue remember "…"` adds one'
+    return context.listed(objects, ("memory", "type", "scope", "when", "says"), rows, empty)
 
 
 def _show(context: CommandContext) -> int:
     service = context.segue.memories
-    memory = service.get(_wanted(context))
+    memory = service.get(context.needed("id", "one"))
     trail = service.store.trail(service.reader(), memory.id)
-    context.emit({"memory": memory, "effectiveness": memory.effectiveness, "trail": trail})
-    context.say(memory_text(memory, context.style), "")
+    lines = [memory_text(memory, context.style), ""]
     for name in ("id", "type", "scope", "trust", "agent", "session", "created", "expires", "deprecated",
                  "superseded_by", "reason", "error_pattern", "correct_approach"):  # fmt: skip
         value = getattr(memory, name)
         if value:
-            context.say(f"{name:17} {one_line(str(value))}")
-    for line in trail:
-        context.say(
-            f"{ago(line.at):17} {line.act} by {one_line(line.actor)} {one_line(line.reason)}".rstrip()
-        )
-    return 0
+            lines.append(f"{name:17} {one_line(str(value))}")
+    lines += [
+        f"{ago(one.at):17} {one.act} by {one_line(one.actor)} {one_line(one.reason)}".rstrip()
+        for one in trail
+    ]
+    fields = {"memory": memory, "effectiveness": memory.effectiveness, "trail": trail}
+    return context.report(fields, *lines)
 
 
 def _audit(context: CommandContext) -> int:
-    from ....services.memories.curation import audit
-
     found = audit(context.segue.memories)
-    context.emit(found)
-    context.say(count(found.total, "memory", "memories"))
-    context.say(*pair_lines("nearly the same", found.duplicates))
-    context.say(*pair_lines("may contradict each other", found.contradictions))
+    lines = [count(found.total, "memory", "memories"), *pair_lines("nearly the same", found.duplicates)]
+    lines += pair_lines("may contradict each other", found.contradictions)
     for words, ids in (
         ("never recalled", found.never_recalled), ("harmful, according to their votes", found.harmful),
         ("expired", found.expired), ("read like instructions, so they are shown in quotes", found.flagged),
     ):  # fmt: skip
         if ids:
-            context.say(f"{words}: {', '.join(ids[:12])}{' …' if len(ids) > 12 else ''}")
-    return 0
+            lines.append(f"{words}: {', '.join(ids[:12])}{' …' if len(ids) > 12 else ''}")
+    return context.report(found, *lines)
 
 
 def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memory]], str]:
-    """What a model adds to the summary of memories that are pruned."""
+    """A function with which a model adds to the summary of pruned memories. Raises NoModel."""
     from ....services.models import config, refine
     from ..progress import model_progress
 
@@ -90,63 +74,50 @@ def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memo
 
 
 def _prune(context: CommandContext) -> int:
-    from ....services.memories.curation import Pruned, prune
-
     session = context.args.session or context.args.id or context.segue.session().id
     try:
         done = prune(
             context.segue.memories, session, keep=context.args.keep,
             condense=_condenser(context, session) if context.args.with_model else None,
         )  # fmt: skip
-    except UnknownSession:  # or one that is known and has learnt nothing
+    except UnknownSession:  # or the session exists and has learnt nothing
         context.segue.attach(session)
         done = Pruned(0, 0)
-    context.emit({"session": session, **plain(done)})
     whose = f"session {one_line(session)}"
     if done.summarised:
         what = f"{count(done.summarised, 'memory', 'memories')} summarised in {done.summary}"
-        context.say(f"{whose}: {what}; {done.kept} kept unchanged")
+        line = f"{whose}: {what}; {done.kept} kept unchanged"
     else:
         what = f"{whose} has {count(done.kept, 'memory', 'memories')}, and {context.args.keep} are kept"
-        context.say(f"nothing to prune: {what}; use --session for another session")
-    return 0
+        line = f"nothing to prune: {what}; use --session for another session"
+    return context.report({"session": session, **plain(done)}, line)
 
 
 def _decay(context: CommandContext) -> int:
-    from ....services.memories.curation import decay
-
-    gone = decay(context.segue.memories, dry_run=context.args.dry_run)
-    context.emit({"deprecated": gone, "dry_run": context.args.dry_run})
-    word = "would no longer count" if context.args.dry_run else "no longer count"
-    context.say(f"{count(len(gone), 'memory', 'memories')} {word}")
-    return 0
+    dry_run = context.args.dry_run
+    gone = decay(context.segue.memories, dry_run=dry_run)
+    word = "would no longer count" if dry_run else "no longer count"
+    line = f"{count(len(gone), 'memory', 'memories')} {word}"
+    return context.report({"deprecated": gone, "dry_run": dry_run}, line)
 
 
 def _consolidate(context: CommandContext) -> int:
-    from ....services.memories.curation import consolidate
-
     pairs = consolidate(context.segue.memories, dry_run=context.args.dry_run)
-    context.emit(pairs)
-    context.say(*pair_lines("nearly the same" if context.args.dry_run else "replaced the older one", pairs))
-    if not pairs:
-        context.say("no two memories say nearly the same thing")
-    return 0
+    lines = pair_lines("nearly the same" if context.args.dry_run else "replaced the older one", pairs)
+    return context.report(pairs, *(lines or ["no two memories say nearly the same thing"]))
 
 
 def _reembed(context: CommandContext) -> int:
-    from ....services.memories.curation import reembed
-
     with ProgressBar(context) as progress:
         done = reembed(context.segue.memories, progress=progress)
     name = context.segue.memories.embedder.name
-    context.emit({"embedded": done, "model": name})
-    context.say(f"computed vectors with {name} for {count(done, 'memory', 'memories')}")
-    return 0
+    return context.report(
+        {"embedded": done, "model": name},
+        f"computed vectors with {name} for {count(done, 'memory', 'memories')}",
+    )
 
 
 def _export(context: CommandContext) -> int:
-    from ....services.memories.curation import export
-
     body = export(context.segue.memories)
     if context.args.id and context.args.id != "-":
         write_file(context.args.id, body)
@@ -154,59 +125,37 @@ def _export(context: CommandContext) -> int:
         context.say(f"exported {count(total, 'memory', 'memories')} to {context.args.id}")
         context.emit({"memories": total, "file": context.args.id})
     else:
-        import sys
-
-        sys.stdout.write(body.decode())
+        write_bytes(context.out, body)
     return 0
 
 
 def _import(context: CommandContext) -> int:
-    from ....services.memories.curation import import_
-
     new, known = import_(
-        context.segue.memories, read_file(_wanted(context)), keep_trust=context.args.keep_trust
+        context.segue.memories, read_file(context.needed("id", "one")), keep_trust=context.args.keep_trust
     )
-    context.emit({"new": new, "known": known})
-    context.say(f"imported {count(new, 'memory', 'memories')}; {known} were known already")
-    return 0
-
-
-def _wanted(context: CommandContext) -> str:
-    if not context.args.id:
-        raise UsageError("which one?", hint=f"segue memories {context.args.action} ID")
-    return str(context.args.id)
-
-
-_ACTIONS = {
-    "list": _list, "show": _show, "audit": _audit, "prune": _prune, "decay": _decay,
-    "consolidate": _consolidate, "reembed": _reembed, "export": _export, "import": _import,
-}  # fmt: skip
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("action", choices=tuple(_ACTIONS), help="what to do")
-    add(
-        "id",
-        nargs="?",
-        metavar="MEMORY|FILE",
-        help="with show: the id of a memory; with export, import: a file or `-`",
+    return context.report(
+        {"new": new, "known": known},
+        f"imported {count(new, 'memory', 'memories')}; {known} were known already",
     )
-    add("-s", "--session", metavar="ID", help="with list, prune: the memories of this session")
-    parser.many("--type", "TYPE", "with list: memories of this type")
-    add("--limit", type=int, default=50, metavar="N", help="with list: the newest N; by default 50")
-    add("--keep", type=int, default=50, metavar="N", help="with prune: keep the newest N; by default 50")
-    parser.flag("--dry-run", "with decay, consolidate: only show what would happen")
-    parser.flag("--with-model", "with prune: let the configured model add what matters")
-    parser.flag("--keep-trust", "with import: keep their degree of trust, instead of trusting them less")
 
 
-COMMANDS = (
-    CliCommand(
-        "memories", memories, _arguments, json="list: an array of Memories; else what was done",
-        examples=(
-            "segue memories list --type decision", "segue memories audit",
-            "segue memories prune --session leak-hunt", "segue memories export memories.jsonl",
-        ),
+command(
+    "memories",
+    optional("id", "MEMORY|FILE", "with show: the id of a memory; with export, import: a file or `-`"),
+    argument("-s --session", "ID", "with list, prune: the memories of this session"),
+    many("--type", "TYPE", "with list: memories of this type"),
+    argument("--limit", "N", "with list: the newest N; by default 50", type=int, default=50),
+    argument("--keep", "N", "with prune: keep the newest N; by default 50", type=int, default=50),
+    flag("--dry-run", "with decay, consolidate: only show what would happen"),
+    flag("--with-model", "with prune: let the configured model add what matters"),
+    flag("--keep-trust", "with import: keep their degree of trust, instead of trusting them less"),
+    json="list: an array of Memories; else what was done",
+    examples=(
+        "segue memories list --type decision", "segue memories audit",
+        "segue memories prune --session leak-hunt", "segue memories export memories.jsonl",
     ),
+    actions={
+        "list": _list, "show": _show, "audit": _audit, "prune": _prune, "decay": _decay,
+        "consolidate": _consolidate, "reembed": _reembed, "export": _export, "import": _import,
+    },
 )  # fmt: skip

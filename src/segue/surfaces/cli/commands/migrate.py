@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....services.upkeep.migrate import migrate as run
+from ....services.workspace.data_folder import DataFolder
+from ....settings import data_folder, resolve, user_file
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-
-if TYPE_CHECKING:
-    from ..parser import Parser
 
 CONFLICT = 66
 
 
+@command(
+    "migrate",
+    argument("--from", "URL", "the store to copy; by default the one in use", dest="source"),
+    argument("--to", "URL", "the store to copy to", dest="target", required=True),
+    flag("--dry-run", "show what would be copied, and change nothing"),
+    json="`{source, target, sessions, events, events_there, pieces, runs, memories, verified, conflicts, "
+    "kept, behind}`",
+    examples=(
+        "segue migrate --to postgresql://segue@db.example/segue",
+        "segue migrate --from postgresql://segue@db.example/segue --to sqlite:///tmp/copy.db",
+    ),
+)  # fmt: skip
 def migrate(context: CommandContext) -> int:
-    """Copy a store into another; exit 66 if a session was left alone or somebody wrote meanwhile."""
-    from ....services.upkeep.migrate import migrate as run
-    from ....services.workspace.data_folder import DataFolder
-    from ....settings import data_folder, resolve, user_file
-
+    """Copy a store into another; exit 66 if a session was skipped or somebody wrote in the meantime."""
     args, variables = context.args, context.environment
     settings = resolve(environment=variables, user_config=user_file(variables))
     source = args.source if args.source is not None else settings.text("store")
@@ -29,9 +37,8 @@ def migrate(context: CommandContext) -> int:
         context.check_paused()
     with ProgressBar(context) as progress:
         found = run(source, args.target, home, settings, dry_run=args.dry_run, progress=progress)
-    context.emit(found)
-    context.say(*_lines(found, args.dry_run))
-    return CONFLICT if found.conflicts or found.behind else 0
+    code = CONFLICT if found.conflicts or found.behind else 0
+    return context.report(found, *_lines(found, args.dry_run), code=code)
 
 
 def _lines(found: Any, dry_run: bool) -> list[str]:
@@ -52,23 +59,3 @@ def _lines(found: Any, dry_run: bool) -> list[str]:
     if found.behind:
         lines.append("run it again to copy what is new")
     return lines
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--from", dest="source", metavar="URL", help="the store to copy; by default the one in use")
-    add("--to", dest="target", metavar="URL", required=True, help="the store to copy to")
-    parser.flag("--dry-run", "show what would be copied, and change nothing")
-
-
-COMMANDS = (
-    CliCommand(
-        "migrate", migrate, _arguments,
-        json="`{source, target, sessions, events, events_there, pieces, runs, memories, verified, conflicts, "
-        "kept, behind}`",
-        examples=(
-            "segue migrate --to postgresql://segue@db.example/segue",
-            "segue migrate --from postgresql://segue@db.example/segue --to sqlite:///tmp/copy.db",
-        ),
-    ),
-)  # fmt: skip

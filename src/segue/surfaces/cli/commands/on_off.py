@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....services.workspace.on_off import Switch, switch
 from ...render import one_line
-from ..command import CliCommand
+from ..command import command
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ....services.workspace.on_off import Switch
 
-
-def off(context: CommandContext) -> int:
-    """Nothing is captured and nothing is injected here."""
-    return _switch(context, on=False)
-
-
-def on(context: CommandContext) -> int:
-    """Capture and inject again."""
-    return _switch(context, on=True)
-
-
-def _switch(context: CommandContext, *, on: bool) -> int:
-    from ....services.workspace.on_off import switch
-
+def _switch(context: CommandContext) -> int:
+    """Capture and inject here again, or no longer."""
     segue = context.segue
     segue.workspace.pause_file.check()
     session = segue.session(context.session_id()).id if context.session_id() else ""
+    on = context.command == "on"
     done = switch(segue.workspace.home, segue.workspace.working_tree.root, session, on=on)
-    context.emit(done)
-    context.say(_words(done))
-    return 0
+    return context.report(done, _words(done))
+
+
+for _word in ("off", "on"):
+    command(
+        _word, session="flag", json="`{on, folder, session, changed}`",
+        examples=(f"segue {_word}", f"segue {_word} --session refactor-auth"),
+    )(_switch)  # fmt: skip
 
 
 def _words(done: Switch) -> str:
@@ -42,15 +33,3 @@ def _words(done: Switch) -> str:
     return f"Segue is {state} for {what}" + (
         "" if done.on else ": nothing is captured and nothing is injected until `segue on`"
     )
-
-
-COMMANDS = (
-    CliCommand(
-        "off", off, session="flag", json="`{on, folder, session, changed}`",
-        examples=("segue off", "segue off --session refactor-auth"),
-    ),
-    CliCommand(
-        "on", on, session="flag", json="`{on, folder, session, changed}`",
-        examples=("segue on", "segue on --session refactor-auth"),
-    ),
-)  # fmt: skip

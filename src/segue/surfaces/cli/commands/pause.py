@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.sessions.commands import PAUSE_CAUSES
 from ....errors import StoreUnavailable
+from ....services.resume.interruptions import Interruption
 from ...render import count, one_line
 from ..apply import AS_BEFORE, tally_lines
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext, text_or_stdin
-
-if TYPE_CHECKING:
-    from ....services.resume.interruptions import Interruption
-    from ..parser import Parser
 
 
 def _made(number: int, name: str) -> str:
     return f"{number} {name}" if number != 1 else "1 " + " ".join(w.removesuffix("s") for w in name.split())
 
 
+@command(
+    "pause",
+    argument("--reason", "TEXT", "why", default=""),
+    argument("--cause", "CAUSE", "one of " + ", ".join(PAUSE_CAUSES), choices=PAUSE_CAUSES, default="user"),
+    session="id",
+    json="Interruption: Saved with `status`, `session_id`, `summary`, `resume_command` and so on",
+    examples=(
+        "segue pause",
+        'segue pause --reason "waiting for review"',
+        "segue pause --cause error --reason 'the tests do not start'",
+    ),
+)  # fmt: skip
 def pause(context: CommandContext) -> int:
     """Pause the session, and say what was done so far and what comes next."""
     session = context.session()
@@ -46,33 +54,9 @@ def _aside(context: CommandContext, done: Interruption) -> int:
             done.error, hint="nothing was saved; run the command again when the store answers"
         )
     context.warn(done.error)
-    context.say(
+    return context.report(
+        done,
         f"pending: paused {done.session_id}",
         f"it is saved in an emergency file, {one_line(done.manifest)}",
         "the next command on this session that reaches the store will merge it",
     )
-    context.emit(done)
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    from ....core.sessions.commands import PAUSE_CAUSES
-
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why")
-    parser.add_argument(
-        "--cause", choices=PAUSE_CAUSES, default="user", metavar="CAUSE",
-        help="one of " + ", ".join(PAUSE_CAUSES),
-    )  # fmt: skip
-
-
-COMMANDS = (
-    CliCommand(
-        "pause", pause, _arguments, session="id",
-        json="Interruption: Saved with `status`, `session_id`, `summary`, `resume_command` and so on",
-        examples=(
-            "segue pause",
-            'segue pause --reason "waiting for review"',
-            "segue pause --cause error --reason 'the tests do not start'",
-        ),
-    ),
-)  # fmt: skip

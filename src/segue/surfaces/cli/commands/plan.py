@@ -7,23 +7,35 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ....core.models.plan_proposal import PlanDraft
 from ....errors import UsageError
+from ....services.models import plan as planning
+from ....services.models.plan import Accepted
 from ...render import count, is_terminal, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag, optional
 from ..context import CommandContext, read_file, text_or_stdin, write, write_file
-
-if TYPE_CHECKING:
-    from ....core.models.plan_proposal import PlanDraft
-    from ....services.models.plan import Accepted
-    from ..parser import Parser
+from ..progress import model_progress
+from ..views.models import dollars, show_sent
 
 
+@command(
+    "plan",
+    optional("task", "TASK", "what is to be done; `-` reads it from stdin"),
+    flag("--with-model", "let the configured model propose it, which may cost money"),
+    flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
+    argument("--out", "FILE", "write the proposal to this file, so that you can edit it"),
+    argument("--accept", "FILE", "declare the plan in this file; `-` reads stdin"),
+    session="flag",
+    json="`{plan, strategies, dropped, asked, fell_back, file}`; with --accept what was declared",
+    examples=(
+        'segue plan "Refactor auth to JWT" --out plan.yaml',
+        'segue plan "Refactor auth to JWT" --with-model --out plan.yaml',
+        "segue plan --accept plan.yaml",
+    ),
+)  # fmt: skip
 def plan(context: CommandContext) -> int:
     """Propose a plan for a task, or declare one that was accepted."""
-    from ....services.models import plan as planning
-
     args = context.args
     if args.accept and (args.task or args.with_model):
         raise UsageError(
@@ -35,11 +47,7 @@ def plan(context: CommandContext) -> int:
         raise UsageError("which task?", hint='for example: segue plan "Refactor auth to JWT"')
     task = text_or_stdin(args.task)
     if args.dry_run:
-        from ..views.models import show_sent
-
         return show_sent(context, planning.sent_for(context.segue.workspace, task))
-    from ..progress import model_progress
-    from ..views.models import dollars
 
     found = planning.propose(
         context.segue.workspace, task, with_model=args.with_model, say=model_progress(context)
@@ -56,17 +64,15 @@ def plan(context: CommandContext) -> int:
         write_file(args.out, text.encode())
     context.emit({"plan": found.plan, "strategies": found.strategies, "dropped": found.dropped,
                   "asked": found.asked, "fell_back": found.fell_back, "file": args.out or ""})  # fmt: skip
-    if args.out:
-        context.say(f"proposed: {args.out}; edit it, then run segue plan --accept {shlex.quote(args.out)}")
-        return 0
-    context.say(text.rstrip())
-    return _asked(context, text)
+    if not args.out:
+        context.say(text.rstrip())
+        return _asked(context, text)
+    context.say(f"proposed: {args.out}; edit it, then run segue plan --accept {shlex.quote(args.out)}")
+    return 0
 
 
 def _asked(context: CommandContext, text: str) -> int:
-    """On a terminal: accept, edit or leave. Elsewhere nothing is declared."""
-    from ....services.models import plan as planning
-
+    """On a terminal, ask whether to accept, edit or leave a plan; elsewhere nothing is declared."""
     if context.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr) and is_terminal(sys.stdout)):
         return 0
     while True:
@@ -94,36 +100,10 @@ def _edited(context: CommandContext, text: str) -> str:
 
 
 def _accepted(context: CommandContext, draft: PlanDraft) -> int:
-    from ....services.models import plan as planning
-
     done: Accepted = planning.accept(context.segue.workspace, draft, session=context.session_id())
-    context.emit(done)
-    context.say(
+    return context.report(
+        done,
         f"declared in session {one_line(done.session)}: {count(done.items, 'item')},"
-        f" {count(len(done.features), 'feature')}, {count(done.risks, 'risk')}"
+        f" {count(len(done.features), 'feature')}, {count(done.risks, 'risk')}",
+        *(["`segue verify` runs their checks"] if done.features else []),
     )
-    if done.features:
-        context.say("`segue verify` runs their checks")
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("task", nargs="?", metavar="TASK", help="what is to be done; `-` reads it from stdin")
-    parser.flag("--with-model", "let the configured model propose it, which may cost money")
-    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
-    add("--out", metavar="FILE", help="write the proposal to this file, so that you can edit it")
-    add("--accept", metavar="FILE", help="declare the plan in this file; `-` reads stdin")
-
-
-COMMANDS = (
-    CliCommand(
-        "plan", plan, _arguments, session="flag",
-        json="`{plan, strategies, dropped, asked, fell_back, file}`; with --accept what was declared",
-        examples=(
-            'segue plan "Refactor auth to JWT" --out plan.yaml',
-            'segue plan "Refactor auth to JWT" --with-model --out plan.yaml',
-            "segue plan --accept plan.yaml",
-        ),
-    ),
-)  # fmt: skip

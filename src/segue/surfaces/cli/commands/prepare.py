@@ -6,44 +6,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...render import one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.brief.facts import Claim
+    from ....services.models.refine import Refinement
     from ....services.resume.prepare import Prepared
-    from ..parser import Parser
 
 
+@command(
+    "prepare",
+    flag("--with-model", "let the configured model refine it, which may cost money"),
+    flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
+    argument("--reason", "TEXT", "the reason, which is noted in the manifest", default="user request"),
+    flag("--here", "write session_recovery_latest.json to the project, not to the data folder"),
+    argument("--transcript", "FILE", "the transcript of the run that it is about"),
+    argument("--agent", "NAME", "the agent whose newest run it is about"),
+    session="id",
+    json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
+    examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
+              "segue prepare --with-model"),
+)  # fmt: skip
 def prepare(context: CommandContext) -> int:
     """Write the manifest now."""
     args = context.args
+    transcript = Path(args.transcript).expanduser().absolute() if args.transcript else None
+    about: dict[str, Any] = {"transcript": transcript, "agent": args.agent or ""}
     if args.with_model or args.dry_run:
-        return _with_model(context)
-    done = context.segue.prepare(
-        context.session_id(), reason=args.reason, here=args.here, agent=args.agent or "",
-        transcript=Path(args.transcript).expanduser().absolute() if args.transcript else None,
-    )  # fmt: skip
-    context.emit(_fields(done))
-    about = f"session {done.session}" if done.session else "no session"
+        return _with_model(context, about)
+    done = context.segue.prepare(context.session_id(), reason=args.reason, here=args.here, **about)
+    whose = f"session {done.session}" if done.session else "no session"
     run = f", run {done.run[:8]}" if done.run else ", no run"
-    context.say(
+    return context.report(
+        _fields(done, "scene"),
         f"prepared: {done.path}",
-        f"{about}{run}; {done.bytes:,} bytes, about {done.tokens} tokens, in {done.seconds:.2f} s",
+        f"{whose}{run}; {done.bytes:,} bytes, about {done.tokens} tokens, in {done.seconds:.2f} s",
         "the next run starts with `segue bootstrap`",
     )
-    return 0
 
 
-def _with_model(context: CommandContext) -> int:
+def _with_model(context: CommandContext, about: dict[str, Any]) -> int:
     """The same, refined by a model; or what would be sent to it."""
     from ....services.models import refine
     from ..progress import model_progress
     from ..views.models import dollars, show_sent
 
     args = context.args
-    transcript = Path(args.transcript).expanduser().absolute() if args.transcript else None
-    about: dict[str, Any] = {"transcript": transcript, "agent": args.agent or ""}
     if args.dry_run:
         return show_sent(context, refine.sent_for(context.segue.workspace, context.session_id(), **about))
     done = refine.refine(
@@ -56,12 +65,11 @@ def _with_model(context: CommandContext) -> int:
     )
     if done.fell_back:
         context.warn(f"prepared without a model: {done.fell_back}")
-    fields = {name: getattr(done, name) for name in done.__struct_fields__ if name != "prepared"}
-    context.emit({**_fields(done.prepared), **fields})
-    context.say(f"prepared: {done.prepared.path}")
+    context.emit({**_fields(done.prepared, "scene"), **_fields(done, "prepared")})
     context.say(
+        f"prepared: {done.prepared.path}",
         f"{done.prepared.bytes:,} bytes, {100 * done.compression:.2f} % less than the transcript,"
-        f" in {done.seconds:.1f} s"
+        f" in {done.seconds:.1f} s",
     )
     if done.model:
         dropped = sum(done.dropped.values())
@@ -79,26 +87,5 @@ def _claim(one: Claim) -> str:
     return f"  {one.kind}: {one_line(one.text)} [{one.trust}, {', '.join(one.evidence)}]"
 
 
-def _fields(done: Prepared) -> dict[str, object]:
-    return {name: getattr(done, name) for name in done.__struct_fields__ if name != "scene"}
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--with-model", "let the configured model refine it, which may cost money")
-    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
-    parser.add_argument(
-        "--reason", default="user request", metavar="TEXT", help="the reason, which is noted in the manifest"
-    )
-    parser.flag("--here", "write session_recovery_latest.json to the project, not to the data folder")
-    parser.add_argument("--transcript", metavar="FILE", help="the transcript of the run that it is about")
-    parser.add_argument("--agent", metavar="NAME", help="the agent whose newest run it is about")
-
-
-COMMANDS = (
-    CliCommand(
-        "prepare", prepare, _arguments, session="id",
-        json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
-        examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
-                  "segue prepare --with-model"),
-    ),
-)  # fmt: skip
+def _fields(done: Prepared | Refinement, hidden: str) -> dict[str, object]:
+    return {name: getattr(done, name) for name in done.__struct_fields__ if name != hidden}

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.runs.window_pressure import Pressure
 from ...render import one_line
-from ..command import CliCommand
+from ..command import argument, command, optional
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....core.runs.window_pressure import Pressure
-    from ..parser import Parser
 
 _COLOURS = {"NORMAL": "green", "ELEVATED": "yellow", "CRITICAL": "red", "EMERGENCY": "red"}
 _SOURCES = {
@@ -23,15 +18,22 @@ _SOURCES = {
 }
 
 
+@command(
+    "pressure",
+    optional("run", "RUN", "the id of a run; by default the newest run here"),
+    argument("--tokens", "N", "assume that this many tokens are used", type=int),
+    argument("--window", "N", "the size of the window; by default what is known about the model", type=int),
+    argument("--threshold", "SHARE", "how full the window must be to prepare; by default 0.8", type=float),
+    json="`{tokens_used, tokens_available, usage_percentage, pressure_level, should_prepare, …}`",
+    examples=("segue pressure", "segue pressure --json", "segue pressure --tokens 165000"),
+)  # fmt: skip
 def pressure(context: CommandContext) -> int:
     """Show how full the window is."""
     args = context.args
     found = context.look().pressure(
         args.run or "", tokens_used=args.tokens, window=args.window or 0, threshold=args.threshold or 0.0
     )
-    context.emit(found)
-    context.say(*_lines(found, context))
-    return 0
+    return context.report(found, *_lines(found, context))
 
 
 def _lines(found: Pressure, context: CommandContext) -> list[str]:
@@ -49,25 +51,3 @@ def _lines(found: Pressure, context: CommandContext) -> list[str]:
     if found.should_prepare:
         lines.append("it is time to prepare: the next run starts from `segue brief`")
     return lines
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("run", nargs="?", metavar="RUN", help="the id of a run; by default the newest run here")
-    add("--tokens", type=int, metavar="N", help="assume that this many tokens are used")
-    add(
-        "--window",
-        type=int,
-        metavar="N",
-        help="the size of the window; by default what is known about the model",
-    )
-    add("--threshold", type=float, metavar="SHARE", help="the share from which on to prepare; by default 0.8")
-
-
-COMMANDS = (
-    CliCommand(
-        "pressure", pressure, _arguments,
-        json="`{tokens_used, tokens_available, usage_percentage, pressure_level, should_prepare, …}`",
-        examples=("segue pressure", "segue pressure --json", "segue pressure --tokens 165000"),
-    ),
-)  # fmt: skip

@@ -1,53 +1,38 @@
-"""`segue rebuild`: make snapshots anew from the journal, or prove that they are right."""
+"""`segue rebuild`: rebuild snapshots from the journal, or check that they are right."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....services.upkeep.rebuild import rebuild as run
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-
-if TYPE_CHECKING:
-    from ..parser import Parser
-
 
 DIFFERENT = 70
 
 
+@command(
+    "rebuild",
+    flag("--check", "change nothing; exit 70 if something is different"),
+    json="`{sessions, same, different, missing, runs, runs_different}`",
+    examples=("segue rebuild --check", "segue rebuild"),
+)  # fmt: skip
 def rebuild(context: CommandContext) -> int:
-    """Make snapshots anew, or prove that they are right."""
-    from ....services.upkeep.rebuild import rebuild as run
-
+    """Rebuild snapshots, or check that they are right."""
     check = context.args.check
     with ProgressBar(context) as progress:
         found = run(context.segue.workspace, check=check, progress=progress)
-    context.emit(found)
     verb = "checked" if check else "rebuilt"
-    context.say(
+    lines = [
         f"{verb} {count(found.sessions, 'session')}: {found.same} the same, "
-        f"{len(found.different)} different, {found.missing} without a snapshot"
-    )
-    context.say(*(f"  different: {one_line(id)}" for id in found.different))
+        f"{len(found.different)} different, {found.missing} without a snapshot",
+        *(f"  different: {one_line(id)}" for id in found.different),
+    ]
     if found.runs:
         other = len(found.runs_different)
-        context.say(f"{verb} {count(found.runs, 'run')}: {found.runs - other} the same, {other} different")
-    context.say(*(f"  different: {one_line(id)}" for id in found.runs_different))
-    if check and (found.different or found.runs_different):
-        context.say("the journal and the transcripts are right: `segue rebuild` makes the rest from them")
-        return DIFFERENT
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--check", "change nothing; exit 70 if something is different")
-
-
-COMMANDS = (
-    CliCommand(
-        "rebuild", rebuild, _arguments,
-        json="`{sessions, same, different, missing, runs, runs_different}`",
-        examples=("segue rebuild --check", "segue rebuild"),
-    ),
-)  # fmt: skip
+        lines.append(f"{verb} {count(found.runs, 'run')}: {found.runs - other} the same, {other} different")
+    lines += [f"  different: {one_line(id)}" for id in found.runs_different]
+    if not check or not (found.different or found.runs_different):
+        return context.report(found, *lines)
+    last = "the journal and the transcripts are right: `segue rebuild` makes the rest from them"
+    return context.report(found, *lines, last, code=DIFFERENT)

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.memories.model import SCOPES
 from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UsageError
+from ....services.memories.service import Recalled
 from ...render import ago, recalled_object
-from ..arguments import facts
-from ..command import CliCommand
-from ..context import CommandContext
+from ..command import argument, command, many
+from ..context import CommandContext, facts
 from ..views.memories import memory_text
 
-if TYPE_CHECKING:
-    from ....services.memories.service import Recalled
-    from ..parser import Parser
+_LIMIT = argument("--limit", "N", "the best N; by default 10, at most 1,000", type=int, default=10)
 
 
+@command(
+    "recall",
+    argument("query", "QUERY", "words, a question or names; `*` lists the newest memories"),
+    _LIMIT,
+    many("--type", "TYPE", "only memories of this type"),
+    argument(
+        "--scope", None, "only memories of this scope; repeatable", action="append", default=[],
+        choices=SCOPES,
+    ),
+    many("--agent", "NAME", "only memories of this agent"),
+    many("--meta", "KEY=VALUE", "only memories with this fact"),
+    argument("--since", "TIME", "only memories from this time on, as in 2026-11-01"),
+    argument("--until", "TIME", "only memories up to this time"),
+    session="flag", json="an array of Memories with `score` and `quoted`",
+    examples=(
+        'segue recall "why do the auth tests fail on CI"', "segue recall JWT_SECRET --limit 3",
+        "segue recall '*' --type decision --meta area=auth",
+    ),
+)  # fmt: skip
 def recall(context: CommandContext) -> int:
     """List the memories that answer a query, the best first."""
     args = context.args
@@ -34,6 +50,13 @@ def recall(context: CommandContext) -> int:
     return _shown(context, found, "no memories about that")
 
 
+@command(
+    "playbook",
+    argument("task", "TASK", "what is to be done"),
+    _LIMIT,
+    json="an array of Memories with `score` and `effectiveness`",
+    examples=('segue playbook "add an endpoint"', 'segue playbook "fix a flaky test" --limit 3 --json'),
+)  # fmt: skip
 def playbook(context: CommandContext) -> int:
     """List strategies that worked for such a task."""
     found = context.look().playbook(context.args.task, top_k=context.args.limit)
@@ -41,58 +64,11 @@ def playbook(context: CommandContext) -> int:
 
 
 def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:
-    context.emit([recalled_object(one) for one in found])
-    if not found:
-        context.say(nothing)
+    lines = []
     for one in found:
         memory = one.memory
         votes = f" +{memory.helpful} -{memory.harmful}" if memory.helpful or memory.harmful else ""
-        facts = f"{memory.type}, {memory.scope}, {ago(memory.created)}{votes}"
-        context.say(
-            f"{memory.id}  {memory_text(memory, context.style)}",
-            context.style.paint(f"               {facts}", "dim"),
-        )
-    return 0
-
-
-def _find_arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--limit", type=int, default=10, metavar="N", help="the best N; by default 10, at most 1,000")
-
-
-def _recall_arguments(parser: Parser) -> None:
-    from ....core.memories.model import SCOPES
-
-    add = parser.add_argument
-    add("query", metavar="QUERY", help="words, a question or names; `*` lists the newest memories")
-    _find_arguments(parser)
-    parser.many("--type", "TYPE", "only memories of this type")
-    add(
-        "--scope", action="append", default=[], choices=SCOPES, help="only memories of this scope; repeatable"
-    )
-    parser.many("--agent", "NAME", "only memories of this agent")
-    parser.many("--meta", "KEY=VALUE", "only memories with this fact")
-    add("--since", metavar="TIME", help="only memories from this time on, as in 2026-11-01")
-    add("--until", metavar="TIME", help="only memories up to this time")
-
-
-def _playbook_arguments(parser: Parser) -> None:
-    parser.add_argument("task", metavar="TASK", help="what is to be done")
-    _find_arguments(parser)
-
-
-COMMANDS = (
-    CliCommand(
-        "recall", recall, _recall_arguments, session="flag",
-        json="an array of Memories with `score` and `quoted`",
-        examples=(
-            'segue recall "why do the auth tests fail on CI"', "segue recall JWT_SECRET --limit 3",
-            "segue recall '*' --type decision --meta area=auth",
-        ),
-    ),
-    CliCommand(
-        "playbook", playbook, _playbook_arguments,
-        json="an array of Memories with `score` and `effectiveness`",
-        examples=('segue playbook "add an endpoint"', 'segue playbook "fix a flaky test" --limit 3 --json'),
-    ),
-)  # fmt: skip
+        about = f"{memory.type}, {memory.scope}, {ago(memory.created)}{votes}"
+        lines.append(f"{memory.id}  {memory_text(memory, context.style)}")
+        lines.append(context.style.paint(f"               {about}", "dim"))
+    return context.report([recalled_object(one) for one in found], *(lines or [nothing]))

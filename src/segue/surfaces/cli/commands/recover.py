@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...render import Style, count, one_line
-from ..command import CliCommand
+from ....services.upkeep.recover.ladder import recover as run
+from ...render import Style, count, finding_line, one_line
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
-from ..views.findings import finding_line
-
-if TYPE_CHECKING:
-    from ..parser import Parser
 
 
+@command(
+    "recover",
+    flag("--dry-run", "show what would be recovered, and change nothing"),
+    argument(
+        "--memory-dir", "DIR", "where handovers write their notes; by default `memory`", default="memory",
+    ),
+    json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup}`",
+    examples=("segue recover --dry-run", "segue recover"),
+)  # fmt: skip
 def recover(context: CommandContext) -> int:
     """Recover what can be read, and list what is missing."""
-    from ....services.upkeep.recover.ladder import recover as run
-
     if not context.args.dry_run:
         context.check_paused()
     with ProgressBar(context) as progress:
@@ -25,22 +29,17 @@ def recover(context: CommandContext) -> int:
             context.data_folder(), context.own_settings(), dry_run=context.args.dry_run,
             progress=progress, folder=context.folder, memory_dir=context.args.memory_dir,
         )  # fmt: skip
-    context.emit(found)
-    context.say(*(finding_line(context.style, rung) for rung in found.rungs))
+    lines = [finding_line(context.style, rung) for rung in found.rungs]
     more = f", {count(found.memories, 'memory', 'memories')}" if found.doubt else ""
-    context.say(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}{more}")
-    context.say(*_missing(context.style, found.missing))
-    if found.doubt:
-        context.say(context.style.paint(found.doubt, "yellow"))
-    if found.kept:
-        context.say(f"the damaged original was kept: {one_line(found.kept)}")
-    if found.backup:
-        context.say(f"what was recovered was backed up: {one_line(found.backup)}")
+    lines.append(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}{more}")
+    lines += _missing(context.style, found.missing)
+    lines += [context.style.paint(found.doubt, "yellow")] if found.doubt else []
+    lines += [f"the damaged original was kept: {one_line(found.kept)}"] if found.kept else []
+    lines += [f"what was recovered was backed up: {one_line(found.backup)}"] if found.backup else []
     if not found.changed:
-        context.say(
-            "this was a dry run: nothing was changed" if context.args.dry_run else "nothing had to be changed"
-        )
-    return 0
+        dry = context.args.dry_run
+        lines.append("this was a dry run: nothing was changed" if dry else "nothing had to be changed")
+    return context.report(found, *lines)
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:
@@ -50,22 +49,3 @@ def _missing(style: Style, missing: list[Any]) -> list[str]:
         text = f"missing: {one_line(gap.stream.removeprefix('session/'))}, {which}: {one_line(gap.reason)}"
         lines.append(style.paint(text if gap.last else text.replace(f", {which}", ""), "red"))
     return lines
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--dry-run", "show what would be recovered, and change nothing")
-    parser.add_argument(
-        "--memory-dir",
-        default="memory",
-        metavar="DIR",
-        help="where handovers write their notes; by default `memory`",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "recover", recover, _arguments,
-        json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup}`",
-        examples=("segue recover --dry-run", "segue recover"),
-    ),
-)  # fmt: skip

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.memories.model import SCOPES
 from ....errors import UsageError
 from ...render import cut, one_line
-from ..arguments import facts
-from ..command import CliCommand
-from ..context import CommandContext, text_or_stdin
-
-if TYPE_CHECKING:
-    from ..parser import Parser
+from ..command import argument, command, flag, many, optional
+from ..context import CommandContext, facts, text_or_stdin
+from ..progress import model_progress
 
 _CHARS = 200
 
 
+@command(
+    "remember",
+    optional("text", "TEXT", "what was learnt; `-` reads it from stdin"),
+    argument(
+        "--type", "TYPE", "its type: decision, reflection, strategy, error-solution …", default="standard",
+    ),
+    argument("--scope", None, "who may read it; by default the project", choices=SCOPES),
+    flag("--with-model", "with --from-run: let the configured model find lessons, too"),
+    many("--share", "AGENT", "an agent that may read it"),
+    many("--meta", "KEY=VALUE", "a fact to filter by"),
+    argument("--ttl", "SECONDS", "how long it is valid", type=float),
+    argument("--error", "TEXT", "the error that it is about"),
+    argument("--approach", "TEXT", "what to do about the error"),
+    argument("--file", "PATH", "the file that it comes from"),
+    argument("--commit", "HASH", "the commit that it comes from"),
+    argument(
+        "--from-run", "RUN", "what a run learnt from the failures that it solved; by default the newest run",
+        nargs="?", const="",
+    ),
+    session="flag", json="`{id, known, flags}`; with --from-run an array of `{id, known, memory}`",
+    examples=(
+        'segue remember "pytest needs JWT_SECRET set" --type reflection',
+        'segue remember "run alembic before the tests" --type strategy --scope organization',
+        "segue remember --from-run",
+    ),
+)  # fmt: skip
 def remember(context: CommandContext) -> int:
     """Keep one memory, or what a run learnt."""
     args = context.args
@@ -32,14 +54,11 @@ def remember(context: CommandContext) -> int:
         error_pattern=args.error or "", correct_approach=args.approach or "", file=args.file or "",
         commit=args.commit or "",
     )  # fmt: skip
-    context.emit(kept)
-    context.say(f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}")
-    return 0
+    return context.report(kept, f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}")
 
 
 def _from_run(context: CommandContext) -> int:
     from ....services.models.lessons import keep_lessons
-    from ..progress import model_progress
 
     args = context.args
     found = keep_lessons(
@@ -48,53 +67,10 @@ def _from_run(context: CommandContext) -> int:
     )  # fmt: skip
     if found.fell_back:
         context.warn(f"no lessons from a model: {found.fell_back}")
-    context.emit([{"id": kept.id, "known": kept.known, "memory": memory} for memory, kept in found.kept])
-    if not found.kept:
-        context.say("there is nothing to remember: that run solved no failure")
+    lines = []
     for memory, kept in found.kept:
         text = one_line(memory.content) if memory else ""
         word = "already known" if kept.known else "remembered"
-        context.say(f"{word}: {kept.id}  {cut(text, context.style.width or _CHARS, context.style)}")
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    from ....core.memories.model import SCOPES
-
-    add = parser.add_argument
-    add("text", nargs="?", metavar="TEXT", help="what was learnt; `-` reads it from stdin")
-    add(
-        "--type",
-        default="standard",
-        metavar="TYPE",
-        help="its type: decision, reflection, strategy, error-solution …",
-    )
-    add("--scope", choices=SCOPES, help="who may read it; by default the project")
-    parser.flag("--with-model", "with --from-run: let the configured model find lessons, too")
-    parser.many("--share", "AGENT", "an agent that may read it")
-    parser.many("--meta", "KEY=VALUE", "a fact to filter by")
-    add("--ttl", type=float, metavar="SECONDS", help="how long it is valid")
-    add("--error", metavar="TEXT", help="the error that it is about")
-    add("--approach", metavar="TEXT", help="what to do about the error")
-    add("--file", metavar="PATH", help="the file that it comes from")
-    add("--commit", metavar="HASH", help="the commit that it comes from")
-    add(
-        "--from-run",
-        nargs="?",
-        const="",
-        metavar="RUN",
-        help="what a run learnt from the failures that it solved; by default the newest run",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "remember", remember, _arguments, session="flag",
-        json="`{id, known, flags}`; with --from-run an array of `{id, known, memory}`",
-        examples=(
-            'segue remember "pytest needs JWT_SECRET set" --type reflection',
-            'segue remember "run alembic before the tests" --type strategy --scope organization',
-            "segue remember --from-run",
-        ),
-    ),
-)  # fmt: skip
+        lines.append(f"{word}: {kept.id}  {cut(text, context.style.width or _CHARS, context.style)}")
+    objects = [{"id": kept.id, "known": kept.known, "memory": memory} for memory, kept in found.kept]
+    return context.report(objects, *(lines or ["there is nothing to remember: that run solved no failure"]))

@@ -1,71 +1,54 @@
-"""`segue resume`: go on with a session. The brief and what changed since, or the context within a budget."""
+"""`segue resume`: continue a session, with the brief and what changed since, or its context within a
+budget."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.resume.changes_text import change_lines
+from ....services.resume.resume import Resumed, resume as run
 from ...render import resumed_object
-from ..command import CliCommand
+from ..command import Argument, argument, command, flag, many
 from ..context import CommandContext
 from ..views.resumption import copied, over_line, resumed_lines
 
-if TYPE_CHECKING:
-    from ....services.resume.resume import Resumed
-    from ..parser import Parser
+
+def budget_arguments(default: str) -> tuple[Argument, ...]:
+    """The options of the context that is restored; ``default`` says what happens without a budget."""
+    budget = f"minimal, balanced, full, or a number of tokens from 300 up; {default}"
+    return (
+        argument("--budget", "BUDGET", budget),
+        many("--note", "ID", "a note to restore"),
+        flag("--explain", "show what was loaded, what was not, and why"),
+        flag("--copy", "also copy the context to the clipboard"),
+    )
 
 
+@command(
+    "resume",
+    *budget_arguments("without it, only the brief and the changes"),
+    session="id",
+    json="Saved with `id`, `status`, `brief`, `since`, `working`, `timeout`, with --budget `restoration`",
+    examples=(
+        "segue resume",
+        "segue resume 2026-11-15-coding-shop-001 --budget balanced --explain",
+        "segue resume --budget 12000 --note adr-004 --copy",
+    ),
+)  # fmt: skip
 def resume(context: CommandContext) -> int:
-    """Go on; a session that is over stays over."""
-    from ....services.resume.resume import resume as run
-
+    """Resume the session; one that is over stays over."""
     args = context.args
     done = run(
         context.session(), budget=args.budget, notes=args.note, look=context.json or args.budget is None
     )
     note = [copied(_whole(done))] if args.copy and not done.is_over else []
     context.warn_all(done.saved.warnings)
-    context.emit(resumed_object(done))
     if done.is_over:
-        context.say(over_line(context.session().state))
-    elif not context.json:
-        context.say(*resumed_lines(done, context.style, explain=args.explain), *note)
-    return 0
+        return context.report(resumed_object(done), over_line(context.session().state))
+    lines = resumed_lines(done, context.style, explain=args.explain)
+    return context.report(resumed_object(done), *lines, *note)
 
 
 def _whole(done: Resumed) -> str:
-    """What is copied: the context that was restored, or the brief with what changed."""
-    from ....core.resume.changes_text import change_lines
-
+    """The text for the clipboard: the restored context, or the brief with what changed."""
     if done.restoration is not None:
         return done.restoration.text
     return "\n".join([done.brief, *(change_lines(done.since) if done.since is not None else [])])
-
-
-def declare_budget(parser: Parser, default: str) -> None:
-    """The options of the context that is restored; ``default`` says what happens without a budget."""
-    add = parser.add_argument
-    add(
-        "--budget",
-        metavar="BUDGET",
-        help=f"minimal, balanced, full, or a number of tokens from 300 up; {default}",
-    )
-    parser.many("--note", "ID", "a note to restore")
-    parser.flag("--explain", "show what was loaded, what was not, and why")
-    parser.flag("--copy", "also copy the context to the clipboard")
-
-
-def _arguments(parser: Parser) -> None:
-    declare_budget(parser, "without it, only the brief and the changes")
-
-
-COMMANDS = (
-    CliCommand(
-        "resume", resume, _arguments, session="id",
-        json="Saved with `id`, `status`, `brief`, `since`, `working`, `timeout`, with --budget `restoration`",
-        examples=(
-            "segue resume",
-            "segue resume 2026-11-15-coding-shop-001 --budget balanced --explain",
-            "segue resume --budget 12000 --note adr-004 --copy",
-        ),
-    ),
-)  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import UsageError
 from ...render import is_terminal
-from ..command import CliCommand
+from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, text_or_stdin
 from ..views.notices import NoticePrinter
 
@@ -18,14 +18,49 @@ if TYPE_CHECKING:
     from ....core.supervision.decide import Policy
     from ....services.supervision.record import Options
     from ....services.workspace.session_handle import SessionHandle
-    from ..parser import Parser
 
 EXITS = {"done": 0, "paused": 130, "budget": 65, "auth": 69, "gave up": 69, "blocked": 69}
+JSON = "one object per line: Notices, and at the end a RunFinished with `kind` finished"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
+LIMITS = (
+    argument("--max-runs", "N", "at most this many launches; 0: no limit", type=int, default=20),
+    argument("--max-time", "TIME", "stop after this time, as in 90, 30m or 2h", default="0"),
+    argument("--max-tokens", "N", "stop after this many tokens of input and output", type=int, default=0),
+    argument(
+        "--max-cost", "DOLLARS", "stop at this cost, as reported by the agents", type=float, default=0.0,
+    ),
+    argument(
+        "--silent", "TIME", "how long an agent may write nothing before it counts as hung", default="10m",
+    ),
+    argument("--wait", "TIME", "the first wait at a rate limit; it doubles each time", default="30s"),
+    argument(
+        "--window", "PERCENT", "hand over to a fresh context window when this full; by default 80",
+        type=float,
+    ),
+    flag("--full-access", "let the agent do everything without asking"),
+)  # fmt: skip
+"""The options of every supervised run."""
 
+
+@command(
+    "run",
+    optional("goal", "GOAL", "what is wanted; by default the current session is continued"),
+    argument("--agent", "NAME", "claude, codex, opencode or gemini"),
+    argument("--agents", "A,B", "the first one works; the next takes over when it cannot continue"),
+    many("--item", "TEXT", "an item of the plan"),
+    many("--check", "COMMAND", "a command that must pass for the work to be done"),
+    flag("--interactive", "use the agent's own screen"),
+    *LIMITS,
+    session="flag", json=JSON, more="[-- WORDS...]",
+    examples=(
+        'segue run "Refactor auth to JWT" --agent claude --check "pytest -q" --max-cost 5',
+        'segue run "Port it" --agents claude,codex --item "the parser" --max-time 2h --full-access',
+        "segue run", "segue run --json -- --model opus",
+    ),
+)  # fmt: skip
 def run(context: CommandContext) -> int:
-    """Launch agents on a goal, or go on with the current session, until it is done."""
+    """Launch agents on a goal, or continue the current session, until it is done."""
     from ....services.supervision import begin
 
     args = context.args
@@ -39,7 +74,7 @@ def run(context: CommandContext) -> int:
 
 
 def _session(context: CommandContext) -> SessionHandle:
-    """The session to work on, which is open."""
+    """The session to work on. Raises SessionOver if it has ended."""
     from ....services.supervision import begin
 
     args, goal = context.args, text_or_stdin(context.args.goal or "").strip()
@@ -54,7 +89,7 @@ def _session(context: CommandContext) -> SessionHandle:
 
 
 def supervise(context: CommandContext, session: SessionHandle, policy: Policy, options: Options) -> int:
-    """Let agents work on a session until the policy says that it is over; the exit code."""
+    """Let agents work on a session until the policy ends it, and return the exit code."""
     if os.name != "posix":
         raise UsageError("agents cannot be supervised on Windows yet", hint="start the agent yourself")
     from ....services.supervision.supervisor import Supervisor
@@ -80,7 +115,8 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
 
 
 def policy_of(context: CommandContext, named: Sequence[str]) -> Policy:
-    """The agents that were named, or those of the session, or that are installed; and the limits."""
+    """The policy: the agents that were named, else those of the session, else those that are installed; and
+    the limits."""
     from ....core.supervision.decide import Policy
     from ....services.supervision.launchers import chosen
 
@@ -116,62 +152,3 @@ def _seconds(text: str) -> float:
     if not 0 <= found < 1e9:
         raise UsageError(f"{text} is not a time", hint="for example 90, 30m or 2h")
     return found
-
-
-def declare_limits(parser: Parser) -> None:
-    """The options of every supervised run."""
-    add = parser.add_argument
-    add("--max-runs", type=int, default=20, metavar="N", help="at most this many launches; 0: no limit")
-    add("--max-time", default="0", metavar="TIME", help="stop after this time, as in 90, 30m or 2h")
-    add(
-        "--max-tokens",
-        type=int,
-        default=0,
-        metavar="N",
-        help="stop after this many tokens of input and output",
-    )
-    add(
-        "--max-cost",
-        type=float,
-        default=0.0,
-        metavar="DOLLARS",
-        help="stop at this cost, as reported by the agents",
-    )
-    add(
-        "--silent",
-        default="10m",
-        metavar="TIME",
-        help="how long an agent may write nothing before it counts as hung",
-    )
-    add("--wait", default="30s", metavar="TIME", help="the first wait at a rate limit; it doubles each time")
-    add(
-        "--window",
-        type=float,
-        metavar="PERCENT",
-        help="hand over to a fresh context window when this full; by default 80",
-    )
-    parser.flag("--full-access", "let the agent do everything without asking")
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add("goal", nargs="?", metavar="GOAL", help="what is wanted; by default the current session is continued")
-    add("--agent", metavar="NAME", help="claude, codex, opencode or gemini")
-    add("--agents", metavar="A,B", help="the first one works; the next takes over when it cannot continue")
-    parser.many("--item", "TEXT", "an item of the plan")
-    parser.many("--check", "COMMAND", "a command that must pass for the work to be done")
-    parser.flag("--interactive", "use the agent's own screen")
-    declare_limits(parser)
-
-
-JSON = "one object per line: Notices, and at the end a RunFinished with `kind` finished"
-COMMANDS = (
-    CliCommand(
-        "run", run, _arguments, session="flag", json=JSON, more="[-- WORDS...]",
-        examples=(
-            'segue run "Refactor auth to JWT" --agent claude --check "pytest -q" --max-cost 5',
-            'segue run "Port it" --agents claude,codex --item "the parser" --max-time 2h --full-access',
-            "segue run", "segue run --json -- --model opus",
-        ),
-    ),
-)  # fmt: skip

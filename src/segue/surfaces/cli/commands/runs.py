@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ...render import Style, ago, table
-from ..command import CliCommand
+from ...render import ago, paint_word, table
+from ..command import argument, command, flag
 from ..context import CommandContext
-
-if TYPE_CHECKING:
-    from ....services.runs.run import Run
-    from ..parser import Parser
-
 
 _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waiting": "cyan"}
 
@@ -19,6 +12,14 @@ _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waitin
 _ID_CHARS_MIN = 8
 
 
+@command(
+    "runs",
+    flag("--all", "runs of all projects"),
+    argument("--agent", "NAME", "only runs of this agent"),
+    argument("--limit", "N", "the newest N; by default 20, 0: all", type=int, default=20),
+    json="an array of Runs",
+    examples=("segue runs", "segue runs --all --agent codex", "segue runs --limit 0 --json"),
+)  # fmt: skip
 def runs(context: CommandContext) -> int:
     """The runs that agents left in this project, or in all."""
     args = context.args
@@ -26,12 +27,8 @@ def runs(context: CommandContext) -> int:
         lambda segue: segue.runs(agent=args.agent or "", everywhere=args.all, limit=max(0, args.limit)),
         "the agents' files",
     )
-    context.emit(found)
-    if context.json:
-        return 0
-    if not found:
-        context.say("no runs here; `segue runs --all` lists those of every project")
-        return 0
+    if context.json or not found:
+        return context.report(found, "no runs here; `segue runs --all` lists those of every project")
     names = short_ids([run.id for run in found])
     rows = [
         (
@@ -41,20 +38,16 @@ def runs(context: CommandContext) -> int:
         for run in found
     ]  # fmt: skip
     head = ("run", "agent", "active", "ended", "window", "prompt")
-    lines = table(head, rows, context.style)
-    context.say(
-        lines[0], *(_painted(line, run, context.style) for line, run in zip(lines[1:], found, strict=True))
+    first, *lines = table(head, rows, context.style)
+    painted = (
+        paint_word(line, run.ended, _COLOURS.get(run.ended), context.style)
+        for line, run in zip(lines, found, strict=True)
     )
-    return 0
-
-
-def _painted(line: str, run: Run, style: Style) -> str:
-    colour = _COLOURS.get(run.ended)
-    return line.replace(f" {run.ended}", f" {style.paint(run.ended, colour)}", 1) if colour else line
+    return context.report(found, first, *painted)
 
 
 def short_ids(ids: list[str]) -> dict[str, str]:
-    """As much of each id as tells it from the others."""
+    """The beginning of each id that distinguishes it from the others."""
     found = {}
     for id in ids:
         size = _ID_CHARS_MIN
@@ -62,18 +55,3 @@ def short_ids(ids: list[str]) -> dict[str, str]:
             size += 4
         found[id] = id[:size]
     return found
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.flag("--all", "runs of all projects")
-    add("--agent", metavar="NAME", help="only runs of this agent")
-    add("--limit", type=int, default=20, metavar="N", help="the newest N; by default 20, 0: all")
-
-
-COMMANDS = (
-    CliCommand(
-        "runs", runs, _arguments, json="an array of Runs",
-        examples=("segue runs", "segue runs --all --agent codex", "segue runs --limit 0 --json"),
-    ),
-)  # fmt: skip

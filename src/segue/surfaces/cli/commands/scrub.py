@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import UsageError
+from ....services.upkeep.scrub import scrub as run
 from ...render import count, one_line
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext, confirm, stdin_text
 from ..progress import ProgressBar
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "scrub",
+    argument("text", "TEXT", "the text; `-` reads it from stdin, which keeps it out of the shell's history"),
+    flag("--dry-run", "show where it is, and change nothing"),
+    flag("--yes", "do not ask for confirmation"),
+    json="`{events, pieces, files, sessions, stays, runs, originals, memories, beyond}`",
+    examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
+)  # fmt: skip
 def scrub(context: CommandContext) -> int:
     """Erase a text from journal, archive and backups."""
-    from ....services.upkeep.scrub import scrub as run
-
     args = context.args
     text = stdin_text().rstrip("\r\n") if args.text == "-" else args.text
     if not args.dry_run and not args.yes:
@@ -29,9 +33,13 @@ def scrub(context: CommandContext) -> int:
     with ProgressBar(context) as progress:
         found = run(context.segue.workspace, text, dry_run=args.dry_run, progress=progress)
     verb = "would erase it from" if args.dry_run else "erased it from"
-    return _scrubbed(
-        context, found, f"{verb} {_places(found)}" if _found(found) else "this text was not found"
-    )
+    lines = [f"{verb} {_places(found)}" if _found(found) else "this text was not found"]
+    lines += [f"  session {one_line(id)}" for id in found.sessions]
+    lines += [f"  file {one_line(str(name))}" for name in found.files]
+    lines += [f"it remains in {one_line(name)}: names cannot be erased" for name in found.stays]
+    lines += [f"it remains in {one_line(name)}, which belongs to an agent" for name in found.originals]
+    lines += [f"it remains in {one_line(name)}" for name in found.beyond]
+    return context.report(found, *lines)
 
 
 def _found(found: Any) -> bool:
@@ -44,33 +52,3 @@ def _places(found: Any) -> str:
         (found.memories, "memory", "memories"), (len(found.files), "file", ""),
     )  # fmt: skip
     return ", ".join(count(number, noun, plural) for number, noun, plural in parts if number)
-
-
-def _scrubbed(context: CommandContext, found: Any, line: str) -> int:
-    context.emit(found)
-    context.say(line, *(f"  session {one_line(id)}" for id in found.sessions))
-    context.say(*(f"  file {one_line(str(name))}" for name in found.files))
-    context.say(*(f"it remains in {one_line(name)}: names cannot be erased" for name in found.stays))
-    context.say(*(f"it remains in {one_line(name)}, which belongs to an agent" for name in found.originals))
-    context.say(*(f"it remains in {one_line(name)}" for name in found.beyond))
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add(
-        "text",
-        metavar="TEXT",
-        help="the text; `-` reads it from stdin, which keeps it out of the shell's history",
-    )
-    parser.flag("--dry-run", "show where it is, and change nothing")
-    parser.flag("--yes", "do not ask for confirmation")
-
-
-COMMANDS = (
-    CliCommand(
-        "scrub", scrub, _arguments,
-        json="`{events, pieces, files, sessions, stays, runs, originals, memories, beyond}`",
-        examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
-    ),
-)  # fmt: skip

@@ -5,17 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import NotInstalled, RefusedError, UsageError, extra
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.server.startup import ListenAddress
-    from ..parser import Parser
 
 
 PORT = 8787
 
 
+@command(
+    "serve",
+    argument("--host", "HOST", "the address to listen on; by default only this machine", default="127.0.0.1"),
+    argument("--port", "N", f"the port; by default {PORT}, 0 takes a free one", type=int, default=PORT),
+    flag("--no-auth", "require no key; on this machine only"),
+    argument("--rate", "N", "requests per second for each key; 0: no limit", type=float, default=200.0),
+    argument("--max-body", "MB", "the largest request, in MB; by default 16", type=int, default=16),
+    argument(
+        "--log", None, "log each request on stderr; by default as json", choices=("json", "none"),
+        default="json",
+    ),
+    argument(
+        "--audit-days", "N", "how long the audit log is kept, in days; 0: forever", type=float, default=400.0,
+    ),
+    argument("--tls-cert", "FILE", "a certificate, to serve https"),
+    argument("--tls-key", "FILE", "the key of the certificate"),
+    json="`url`, `store`, `token` (while it is new) and `token_file`",
+    examples=(
+        "segue serve", "segue serve --port 0 --json",
+        "segue --store postgresql://segue@db/segue serve --host 0.0.0.0",
+    ),
+)  # fmt: skip
 def serve(context: CommandContext) -> int:
     """Serve until a signal ends it."""
     from importlib.util import find_spec
@@ -78,47 +99,3 @@ def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddres
         {"url": url, "store": ready.projects.shown, "token": ready.token, "token_file": ready.token_file}
     )
     sys.stdout.flush()
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add(
-        "--host",
-        default="127.0.0.1",
-        metavar="HOST",
-        help="the address to listen on; by default only this machine",
-    )
-    add(
-        "--port", type=int, default=PORT, metavar="N", help=f"the port; by default {PORT}, 0 takes a free one"
-    )
-    parser.flag("--no-auth", "require no key; on this machine only")
-    add(
-        "--rate", type=float, default=200.0, metavar="N", help="requests per second for each key; 0: no limit"
-    )
-    add("--max-body", type=int, default=16, metavar="MB", help="the largest request, in MB; by default 16")
-    add(
-        "--log",
-        choices=("json", "none"),
-        default="json",
-        help="log each request on stderr; by default as json",
-    )
-    add(
-        "--audit-days",
-        type=float,
-        default=400.0,
-        metavar="N",
-        help="how long the audit log is kept, in days; 0: forever",
-    )
-    add("--tls-cert", metavar="FILE", help="a certificate, to serve https")
-    add("--tls-key", metavar="FILE", help="the key of the certificate")
-
-
-COMMANDS = (
-    CliCommand(
-        "serve", serve, _arguments, json="`url`, `store`, `token` (while it is new) and `token_file`",
-        examples=(
-            "segue serve", "segue serve --port 0 --json",
-            "segue --store postgresql://segue@db/segue serve --host 0.0.0.0",
-        ),
-    ),
-)  # fmt: skip

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....services.runs.listing import run_named
+from ....services.runs.run import Run
 from ...render import plain
-from ..command import CliCommand
+from ..command import argument, command, flag
 from ..context import CommandContext
+from ..views.runs import run_lines, step_lines
+from ..views.session import show_lines
 from .log import show_events
 
-if TYPE_CHECKING:
-    from ....services.runs.run import Run
-    from ..parser import Parser
 
-
+@command(
+    "show",
+    flag("--timeline", "what happened, in order: a run's steps, a session's events"),
+    argument(
+        "--limit", "N", "of the timeline of a run, the newest N steps; by default all", type=int, default=0,
+    ),
+    session="id",
+    json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
+    "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events",
+    examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline"),
+)  # fmt: skip
 def show(context: CommandContext) -> int:
     """Everything that is known of a session, or of a run."""
     run = _run(context)
@@ -23,19 +34,12 @@ def show(context: CommandContext) -> int:
     if context.args.timeline:
         return show_events(context, session.log())
     found, state = session.status(), session.state
-    if context.json:
-        context.emit({**plain(found), **_beyond_status(state)})
-        return 0
-    from ..views.session import show_lines
-
-    context.say(*show_lines(found, context.style, state))
-    return 0
+    lines = show_lines(found, context.style, state)
+    return context.report({**plain(found), **_beyond_status(state)}, *lines)
 
 
 def _run(context: CommandContext) -> Run | None:
     """The run that is meant; None if a session is."""
-    from ....services.runs.named import run_named
-
     id, newest = context.session_id(), context.args.timeline
     if not id and not newest:
         return None
@@ -44,20 +48,17 @@ def _run(context: CommandContext) -> Run | None:
 
 def _show_run(context: CommandContext, run: Run) -> int:
     """Show the facts of a run, or its steps."""
-    from ..views.runs import run_lines, step_lines
-
     if not context.args.timeline:
-        context.emit(run)
-        context.say(*run_lines(run, context.style))
-        return 0
+        return context.report(run, *run_lines(run, context.style))
     from ....services.runs.listing import steps_of
 
     steps = steps_of(context.segue.workspace, run)
     if context.args.limit > 0:
         steps = steps[-context.args.limit :]
-    context.emit([{"kind": type(step).__name__.lower(), **plain(step)} for step in steps])
-    context.say(*step_lines(steps, context.style))
-    return 0
+    return context.report(
+        [{"kind": type(step).__name__.lower(), **plain(step)} for step in steps],
+        *step_lines(steps, context.style),
+    )
 
 
 def _beyond_status(state: Any) -> dict[str, Any]:
@@ -71,25 +72,3 @@ def _beyond_status(state: Any) -> dict[str, Any]:
         "handed": state.handed,
         "unknown_events": state.unknown,
     }
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.flag("--timeline", "what happened, in order: a run's steps, a session's events")
-    add(
-        "--limit",
-        type=int,
-        default=0,
-        metavar="N",
-        help="of the timeline of a run, the newest N steps; by default all",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "show", show, _arguments, session="id",
-        json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
-        "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events",
-        examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline"),
-    ),
-)  # fmt: skip

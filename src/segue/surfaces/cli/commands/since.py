@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...render import delta_object
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "since",
+    argument("--from", "WHEN", "a time, an age such as 2h or 3d, or a commit", dest="start"),
+    session="id", json="Delta (docs/reference/library.md), with `nothing`",
+    examples=("segue since", "segue since --from 2d", "segue since --from HEAD~3 --json"),
+)  # fmt: skip
 def since(context: CommandContext) -> int:
     """What changed since the work was left."""
     delta = context.look().since(context.session_id(), start=context.args.start or "")
-    if context.json:
-        context.emit(delta_object(delta))
-        return 0
-    from ..views.since import since_lines
+    from ..views.since import since_lines  # git looks at the tree while the rest is loaded
 
-    context.say(*since_lines(delta, context.style))
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--from", dest="start", metavar="WHEN", help="a time, an age such as 2h or 3d, or a commit"
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "since", since, _arguments, session="id",
-        json="Delta (docs/reference/library.md), with `nothing`",
-        examples=("segue since", "segue since --from 2d", "segue since --from HEAD~3 --json"),
-    ),
-)  # fmt: skip
+    return context.report(delta_object(delta), *since_lines(delta, context.style))

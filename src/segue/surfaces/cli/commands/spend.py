@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....services.models.ledger import Share
 from ...render import one_line, table
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 from ..views.models import dollars
 
-if TYPE_CHECKING:
-    from ....services.models.ledger import Share
-    from ..parser import Parser
 
-
+@command(
+    "spend",
+    argument("--days", "N", "the last N days; by default 30", type=int, default=30),
+    session="flag", json="`{days, sessions, purposes, models, caps, today, left_today, …}`",
+    examples=("segue spend", "segue spend --days 7 --json"),
+)  # fmt: skip
 def spend(context: CommandContext) -> int:
     """Show what was spent, in tables by day, session, purpose and model."""
     segue = context.look()
     session = context.session_id() or segue.workspace.working_tree.tree().current
     found = segue.spend(session=session, days=context.args.days)
-    context.emit(found)
     if context.json:
-        return 0
+        return context.report(found)
     for head, shares in (("day", found.days), ("session", found.sessions), ("purpose", found.purposes),
                          ("model", found.models)):  # fmt: skip
         if shares:
@@ -42,16 +42,3 @@ def _cells(shares: tuple[Share, ...]) -> list[tuple[str, ...]]:
          f"{one.seconds:.1f} s")
         for one in shares
     ]  # fmt: skip
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("--days", type=int, default=30, metavar="N", help="the last N days; by default 30")
-
-
-COMMANDS = (
-    CliCommand(
-        "spend", spend, _arguments, session="flag",
-        json="`{days, sessions, purposes, models, caps, today, left_today, …}`",
-        examples=("segue spend", "segue spend --days 7 --json"),
-    ),
-)  # fmt: skip

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.sessions.state import TYPES
+from ....services.workspace.begin_session import begin_session
 from ...render import one_line, started_object
 from ..apply import tally_lines
-from ..command import CliCommand
+from ..command import argument, command, many, optional
 from ..context import CommandContext, text_or_stdin
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "start",
+    optional("goal", "GOAL", "what is wanted; `-` reads it from stdin"),
+    many("--item", "TEXT", "an item of the plan"),
+    argument("--id", "ID", "its id; if there is a session with this id, it is continued"),
+    argument("--type", "TYPE", "one of " + ", ".join(TYPES), choices=TYPES),
+    argument("--project", "NAME", "its project; by default found from git, or the path"),
+    argument("--org", "NAME", "its organization"),
+    json="Saved with `id`, `status` and `left_active`: the session before, if it stays active",
+    examples=(
+        'segue start "Refactor authentication to JWT" --item "user model" --item "auth middleware"',
+        'segue start "Find the leak" --id leak-hunt --type research',
+        "segue start --id leak-hunt",
+    ),
+)  # fmt: skip
 def start(context: CommandContext) -> int:
     """Begin a session, or take up the one of this id."""
-    from ....services.workspace.begin_session import begin_session
-
     args, segue = context.args, context.segue
     done = begin_session(
         segue.workspace, text_or_stdin(args.goal or ""), items=args.item, id=args.id or "",
@@ -32,34 +42,4 @@ def start(context: CommandContext) -> int:
     left = done.left_active
     lines += [f"{left} stays active; `segue switch {left}` returns to it"] if left else []
     context.warn_all(done.saved.warnings)
-    context.say(*lines)
-    context.emit(started_object(done))
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    from ....core.sessions.state import TYPES
-
-    parser.add_argument("goal", metavar="GOAL", nargs="?", help="what is wanted; `-` reads it from stdin")
-    parser.many("--item", "TEXT", "an item of the plan")
-    parser.add_argument(
-        "--id", metavar="ID", help="its id; if there is a session with this id, it is continued"
-    )
-    parser.add_argument("--type", choices=TYPES, metavar="TYPE", help="one of " + ", ".join(TYPES))
-    parser.add_argument(
-        "--project", metavar="NAME", help="its project; by default found from git, or the path"
-    )
-    parser.add_argument("--org", metavar="NAME", help="its organization")
-
-
-COMMANDS = (
-    CliCommand(
-        "start", start, _arguments,
-        json="Saved with `id`, `status` and `left_active`: the session before, if it stays active",
-        examples=(
-            'segue start "Refactor authentication to JWT" --item "user model" --item "auth middleware"',
-            'segue start "Find the leak" --id leak-hunt --type research',
-            "segue start --id leak-hunt",
-        ),
-    ),
-)  # fmt: skip
+    return context.report(started_object(done), *lines)

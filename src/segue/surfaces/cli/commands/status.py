@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from ...render import ago, count, status_object
-from ..command import CliCommand
+from ..command import command
 from ..context import CommandContext
 
 
+@command(
+    "status", session="id", json="a SessionStatus",
+    examples=("segue status", "segue status 2026-11-15-coding-shop-001", "segue status --json"),
+)  # fmt: skip
 def status(context: CommandContext) -> int:
     """What is done, under way, next and blocked."""
     from ....services.features.session_status import known_status
@@ -16,17 +20,7 @@ def status(context: CommandContext) -> int:
         waits = f", with {count(found.pending, 'pending change')}" if found.pending else ""
         context.warn(f"the server cannot be reached; it was last seen {ago(found.as_of)}{waits}")
     if context.json:
-        context.emit(status_object(found))
-        return 0
+        return context.report(status_object(found))
     from ..views.session import status_lines
 
-    context.say(*status_lines(found.status, context.style, found.state))
-    return 0
-
-
-COMMANDS = (
-    CliCommand(
-        "status", status, session="id", json="a SessionStatus",
-        examples=("segue status", "segue status 2026-11-15-coding-shop-001", "segue status --json"),
-    ),
-)  # fmt: skip
+    return context.report(None, *status_lines(found.status, context.style, found.state))

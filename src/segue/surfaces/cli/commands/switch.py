@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ....services.resume.resume import Switched, switch as run
 from ...render import delta_object, saved_object
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 from ..views.resumption import context_lines, copied, over_line, restored_words
-from .resume import declare_budget
-
-if TYPE_CHECKING:
-    from ....services.resume.resume import Switched
-    from ..parser import Parser
+from .resume import budget_arguments
 
 BUDGET = "balanced"
-"""How much context is restored if nothing is said."""
+"""How much context is restored by default."""
 
 
+@command(
+    "switch",
+    argument("id", "ID", "the session to switch to"),
+    *budget_arguments(f"by default {BUDGET}"),
+    json="Saved with `id`, `status`, `paused`, `from`, `to`, `since` and `restoration`",
+    examples=("segue switch 2026-11-15-coding-shop-001", "segue switch leak-hunt --json"),
+)  # fmt: skip
 def switch(context: CommandContext) -> int:
     """Pause the current session, take the other one up with its context."""
-    from ....services.resume.resume import switch as run
-
     args, target = context.args, context.segue.session(context.session_id())
     done = run(target, budget=args.budget or BUDGET, notes=args.note)
     note = [copied(done.restoration.text)] if args.copy and done.restoration is not None else []
@@ -57,17 +59,3 @@ def _lines(context: CommandContext, done: Switched) -> list[str]:
     brief = brief_of_session(context.segue.workspace, session)
     lines += context_lines(brief, context.style, since=done.since)
     return [*lines, "", f"{restored_words(restored)}; `segue resume --budget {BUDGET}` prints it"]
-
-
-def _arguments(parser: Parser) -> None:
-    parser.add_argument("id", metavar="ID", help="the session to switch to")
-    declare_budget(parser, f"by default {BUDGET}")
-
-
-COMMANDS = (
-    CliCommand(
-        "switch", switch, _arguments,
-        json="Saved with `id`, `status`, `paused`, `from`, `to`, `since` and `restoration`",
-        examples=("segue switch 2026-11-15-coding-shop-001", "segue switch leak-hunt --json"),
-    ),
-)  # fmt: skip

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ....errors import TranscriptUnreadable
+from ....services.runs.sync import Synced, retention_notice
 from ...render import bytes_words, count, one_line
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 from ..progress import ProgressBar
 
-if TYPE_CHECKING:
-    from ....services.runs.sync import Synced
-    from ..parser import Parser
-
-
 PROCESSES_MAX = 4
-"""That share the reading of transcripts: more would wait for the disk, and leave nothing for others."""
+"""How many processes read transcripts: more would wait for the disk, and leave nothing for others."""
 
 
+@command(
+    "sync",
+    argument("path", "PATH", "transcripts or folders of them; by default those of the project", nargs="*"),
+    argument("--agent", "NAME", "only runs of this agent; with PATH, the agent that wrote it"),
+    session="flag",
+    json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
+    "shared, unshared, first}`",
+    examples=("segue sync", "segue sync --json", "segue sync old-logs/rollout.jsonl"),
+)  # fmt: skip
 def sync(context: CommandContext) -> int:
     """Take in what is new, and keep copies."""
-    import os
-
-    from ....services.runs.sync import retention_notice
-
     args = context.args
     paths = [Path(path).expanduser().absolute() for path in args.path]
     with ProgressBar(context) as progress:
@@ -61,24 +62,3 @@ def _summary(done: Synced) -> list[str]:
     if done.shared:
         lines.append(f"{count(done.shared, 'transcript')} shared, as masked copies in the store")
     return lines
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    add(
-        "path",
-        nargs="*",
-        metavar="PATH",
-        help="transcripts or folders of them; by default those of the project",
-    )
-    add("--agent", metavar="NAME", help="only runs of this agent; with PATH, the agent that wrote it")
-
-
-COMMANDS = (
-    CliCommand(
-        "sync", sync, _arguments, session="flag",
-        json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
-        "shared, unshared, first}`",
-        examples=("segue sync", "segue sync --json", "segue sync old-logs/rollout.jsonl"),
-    ),
-)  # fmt: skip

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....effects.clock import now
 from ....errors import UsageError
+from ....handover.declared import workflow
+from ....settings import content_hash, resolve, table_of
 from ...render import safe
-from ..command import CliCommand
+from ..command import command, flag
 from ..context import CommandContext, confirm
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "trust",
+    flag("--yes", "do not ask for confirmation"),
+    json="`{file, hash, trusted, content}`",
+    examples=("segue trust", "segue trust --yes"),
+)  # fmt: skip
 def trust(context: CommandContext) -> int:
     """Accept this project's segue.toml as it is now."""
-    from ....effects.clock import now
-    from ....handover.declared import workflow
-    from ....settings import content_hash, resolve, table_of
-
     segue = context.segue
     file = segue.workspace.working_tree.project_file
     hash = content_hash(file)
@@ -45,21 +45,7 @@ def trust(context: CommandContext) -> int:
 
 
 def _trusted(context: CommandContext, content: str, line: str) -> int:
-    from ....settings import content_hash
-
     file = context.segue.workspace.working_tree.project_file
-    context.emit({"file": str(file), "hash": content_hash(file), "trusted": True, "content": content})
-    context.say(line)
-    return 0
-
-
-def _arguments(parser: Parser) -> None:
-    parser.flag("--yes", "do not ask for confirmation")
-
-
-COMMANDS = (
-    CliCommand(
-        "trust", trust, _arguments, json="`{file, hash, trusted, content}`",
-        examples=("segue trust", "segue trust --yes"),
-    ),
-)  # fmt: skip
+    return context.report(
+        {"file": str(file), "hash": content_hash(file), "trusted": True, "content": content}, line
+    )

@@ -1,18 +1,19 @@
-"""`segue undo` and `segue rewind`: take the last command back, or go back to a named checkpoint."""
+"""`segue undo` and `segue rewind`: undo the last command, or go back to a named checkpoint."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...render import one_line, shown
 from ..apply import AS_BEFORE, tally_lines
-from ..command import CliCommand
+from ..command import argument, command
 from ..context import CommandContext
 
-if TYPE_CHECKING:
-    from ..parser import Parser
 
-
+@command(
+    "rewind",
+    argument("name", "NAME", "the checkpoint's name"),
+    session="flag", json="Saved",
+    examples=("segue rewind before-refactor", "segue rewind before-refactor --json"),
+)  # fmt: skip
 def rewind(context: CommandContext) -> int:
     """Go back to a named checkpoint."""
     session = context.session()
@@ -24,6 +25,10 @@ def rewind(context: CommandContext) -> int:
     return context.saved(saved, line, *tally_lines(context, session))
 
 
+@command(
+    "undo", session="flag", json="Saved with `undone` and `stays`: what was undone and what was not",
+    examples=("segue undo", "segue undo -s leak-hunt --json"),
+)  # fmt: skip
 def undo(context: CommandContext) -> int:
     """Undo the last command, and say what was undone and what was not."""
     session = context.session()
@@ -34,20 +39,3 @@ def undo(context: CommandContext) -> int:
     lines = [f"undone: {shown(text)}" for text in result["undone"]]
     lines += [f"not undone: {shown(text)}" for text in result["stays"]]
     return context.saved(saved, *lines, *tally_lines(context, session), **result)
-
-
-def _rewind_arguments(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the checkpoint's name")
-
-
-COMMANDS = (
-    CliCommand(
-        "rewind", rewind, _rewind_arguments, session="flag", json="Saved",
-        examples=("segue rewind before-refactor", "segue rewind before-refactor --json"),
-    ),
-    CliCommand(
-        "undo", undo, session="flag",
-        json="Saved with `undone` and `stays`: what was taken back and what was not",
-        examples=("segue undo", "segue undo -s leak-hunt --json"),
-    ),
-)  # fmt: skip

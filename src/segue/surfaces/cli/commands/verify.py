@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from ....core.features.checks import Check
+from ....services.features.features import Features
 from ...render import count, one_line, verified_object
-from ..command import CliCommand
+from ..command import argument, command, flag, many
 from ..context import CommandContext, confirm
 from ..progress import ProgressBar
 from ..views.features import verdict_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from ....core.features.checks import Check
-    from ....services.features.features import Features
-    from ..parser import Parser
-
-
+@command(
+    "verify",
+    many("--feature", "NAME", "only this feature"),
+    flag("--all", "also features that are proven"),
+    argument(
+        "--jobs", "N", "how many checks at once; by default the setting check_jobs", type=int, default=0,
+    ),
+    flag("--trust", "accept checks that came from a file or an agent"),
+    flag("--audit", "run nothing; verify the chain of events and the outputs that were kept"),
+    argument("--head", "HASH", "with --audit: a hash that you noted earlier and that must be in the chain"),
+    session="flag", json="a Verified with `ok`; with `--audit` an Audit with `ok`",
+    examples=("segue verify", "segue verify --feature jwt --jobs 4", "segue verify --audit --json"),
+)  # fmt: skip
 def verify(context: CommandContext) -> int:
-    """Run what is unproven or stale; 0 if all is proven, 1 if something is not."""
+    """Run the checks of unproven and stale features; exit 0 if everything is proven, else 1."""
     args, features = context.args, context.session().features
     if args.audit:
         return _audit(context, features)
@@ -28,15 +36,12 @@ def verify(context: CommandContext) -> int:
             args.feature, all=args.all, jobs=max(0, args.jobs), trust=args.trust,
             ask=None if context.json else _ask, progress=progress,
         )  # fmt: skip
-    context.emit(verified_object(done))
-    for warning in done.warnings:
-        context.warn(one_line(warning))
+    context.warn_all(map(one_line, done.warnings))
     if not done.verdicts:
-        context.say("there are no features to verify")
-        return 0
-    if not context.json:
-        context.say(*verdict_lines(done.verdicts, context.style))
-        context.say(f"{done.counts.passing} of {done.counts.total} proven; {count(done.ran, 'check')} run")
+        return context.report(verified_object(done), "there are no features to verify")
+    lines = verdict_lines(done.verdicts, context.style)
+    lines.append(f"{done.counts.passing} of {done.counts.total} proven; {count(done.ran, 'check')} run")
+    context.report(verified_object(done), *lines)
     for check in done.untrusted:
         where = check.source or check.by
         context.warn(
@@ -58,42 +63,13 @@ def _ask(checks: Sequence[Check]) -> bool:
 
 def _audit(context: CommandContext, features: Features) -> int:
     found = features.audit(context.args.head or "")
-    context.emit(verified_object(found))
     outputs = ", ".join(f"{number} {name}" for name, number in sorted(found.outputs.items()))
-    context.say(
+    return context.report(
+        verified_object(found),
         f"{count(found.version, 'event')}, {found.evidence} of them evidence"
         + (f"; outputs: {outputs}" if outputs else ""),
         f"head {found.head}",
         *(context.style.paint(one_line(fault), "red") for fault in found.faults),
         "the chain of events is intact" if found.ok else "the journal was changed after it was written",
+        code=0 if found.ok else 1,
     )
-    return 0 if found.ok else 1
-
-
-def _arguments(parser: Parser) -> None:
-    add = parser.add_argument
-    parser.many("--feature", "NAME", "only this feature")
-    parser.flag("--all", "also features that are proven")
-    add(
-        "--jobs",
-        type=int,
-        default=0,
-        metavar="N",
-        help="how many checks at once; by default the setting check_jobs",
-    )
-    parser.flag("--trust", "accept checks that came from a file or an agent")
-    parser.flag("--audit", "run nothing; verify the chain of events and the outputs that were kept")
-    add(
-        "--head",
-        metavar="HASH",
-        help="with --audit: a hash that you noted earlier and that must be in the chain",
-    )
-
-
-COMMANDS = (
-    CliCommand(
-        "verify", verify, _arguments, session="flag",
-        json="a Verified with `ok`; with `--audit` an Audit with `ok`",
-        examples=("segue verify", "segue verify --feature jwt --jobs 4", "segue verify --audit --json"),
-    ),
-)  # fmt: skip

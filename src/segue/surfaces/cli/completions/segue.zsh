@@ -235,7 +235,7 @@ _shtab_segue_block_options=(
 _shtab_segue_block_defaults_added=0
 
 _shtab_segue_bootstrap_options=(
-  "--seconds[finish within so many seconds\; at most 30]:N:"
+  "--seconds[finish within this many seconds\; at most 30]:N:"
   "--no-checks[do not run the checks that had passed]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -254,6 +254,7 @@ _shtab_segue_brief_options=(
   "--max-bytes[how long it may be in bytes\; at least 256]:N:"
   "--format[by default text]:format:(text json markdown)"
   "--agent[the agent that wrote the file\; by default it is recognised]:NAME:"
+  "--explain[with the records of the transcript that each line rests on]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -954,7 +955,7 @@ _shtab_segue_prepare_defaults_added=0
 _shtab_segue_pressure_options=(
   "--tokens[assume that this many tokens are used]:N:"
   "--window[the size of the window\; by default what is known about the model]:N:"
-  "--threshold[the share from which on to prepare\; by default 0.8]:SHARE:"
+  "--threshold[how full the window must be to prepare\; by default 0.8]:SHARE:"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from ....core import event_kinds as ev
-from ....core.features.checks import PERSON
+from ....core.features.checks import PERSON, Check
 from ....core.features.evidence import TRUSTS
-from ...render import Style, ago, bytes_words, count, one_line, table
+from ....core.features.model import Feature
+from ....core.features.verdict import Verdict
+from ...render import Style, ago, bytes_words, count, one_line, paint_word, table
 from .session import View
-
-if TYPE_CHECKING:
-    from ....core.features.checks import Check
-    from ....core.features.model import Feature
-    from ....core.features.verdict import Verdict
 
 COLOURS = {"passing": "green", "failing": "red", "stale": "yellow", "blocked": "yellow", "testing": "cyan"}
 
@@ -22,24 +18,16 @@ COLOURS = {"passing": "green", "failing": "red", "stale": "yellow", "blocked": "
 def verdict_lines(verdicts: Iterable[Verdict], style: Style) -> list[str]:
     """Features as a table: whether each is proven, since when, or why not."""
     shown = list(verdicts)
-    rows = [
-        (one.id, one.status, ago(one.proven_at) if one.proven_at else "-", _why(one)) for one in shown
-    ]  # fmt: skip
-    lines = table(("feature", "status", "proven", "why"), rows, style)
-    return [lines[0], *(_painted(line, one, style) for line, one in zip(lines[1:], shown, strict=True))]
+    rows = [(one.id, one.status, ago(one.proven_at) if one.proven_at else "-", _why(one)) for one in shown]
+    first, *lines = table(("feature", "status", "proven", "why"), rows, style)
+    pairs = zip(lines, shown, strict=True)
+    return [first, *(paint_word(line, one.status, COLOURS.get(one.status), style) for line, one in pairs)]
 
 
 def _why(verdict: Verdict) -> str:
     if verdict.passes:
         return "attested by " + verdict.verified_by if verdict.attested else verdict.description
     return verdict.reason or verdict.description
-
-
-def _painted(line: str, verdict: Verdict, style: Style) -> str:
-    colour = COLOURS.get(verdict.status)
-    return (
-        line.replace(f" {verdict.status}", f" {style.paint(verdict.status, colour)}", 1) if colour else line
-    )
 
 
 def feature_lines(
@@ -66,14 +54,14 @@ def _facts(found: Feature, style: Style) -> list[str]:
         steps.append((f"{number}.", one_line(step) + by))
     view.rows("Steps", steps)
     view.rows("Checks", [("", _check_words(check)) for check in found.checks])
-    view.rows("Covers", [("", one_line(", ".join(found.covers)) or "the whole working tree")])
+    view.fact("Covers", one_line(", ".join(found.covers)) or "the whole working tree")
     report = found.reported
     counts = f"{report.passed} passed, {report.failed} failed in {report.source}" if report.source else ""
     for label, text in (
         ("Category", found.category), ("Set by", found.by), ("Made by", found.implemented_by),
         ("Claim", found.claim), ("From", found.source), ("Notes", found.notes), ("Reported", counts),
     ):  # fmt: skip
-        view.rows(label, [("", one_line(text))] if text else [])
+        view.fact(label, one_line(text))
     return view.lines
 
 

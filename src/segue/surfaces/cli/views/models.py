@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def dollars(value: float) -> str:
-    """Money as people read it: more digits where there is little of it."""
+    """An amount of money, with more digits if it is small."""
     digits = 2 if value >= 1 or not value else 4 if value >= 0.001 else 6
     return f"${value:.{digits}f}"
 
 
 def show_sent(context: CommandContext, found: list[RequestPreview]) -> int:
-    """What would be sent: the first of the ladder to the byte, the others in a line."""
-    context.emit(found)
+    """Print what would be sent: the request to the first model in full, those to the others in one line
+    each."""
     if context.json or not found:
-        return 0
+        return context.report(found)
     first, *rest = found
     context.say(f"POST {first.url}", *(f"{name}: {value}" for name, value in first.headers.items()), "")
     context.say(first.body)

@@ -1,4 +1,4 @@
-"""What a supervised run tells, as lines for people or for programs."""
+"""The notices of a supervised run, as lines for people or for programs."""
 
 from __future__ import annotations
 
@@ -57,9 +57,8 @@ class NoticePrinter:
             return
         words = {"done": "done", "paused": "paused; `segue run` continues", "budget": "stopped"}
         runs = count(finished.runs, "run")
-        proven = (
-            "" if finished.proven or finished.outcome != "done" else "; no check was declared that proves it"
-        )
+        unproven = finished.outcome == "done" and not finished.proven
+        proven = "; no check was declared that proves it" if unproven else ""
         head = words.get(finished.outcome, finished.outcome)
         self._context.say(f"{head}: {one_line(finished.why)} ({runs}, {finished.seconds:.0f} s{proven})")
 

@@ -1,26 +1,24 @@
-"""A resumed session as text: what was loaded, where the attention was, who was at work."""
+"""A resumed session as text: what was loaded, what was in focus, and which agents were at work."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ....core.resume.changes import Delta
+from ....core.resume.restoration import Restoration
+from ....core.sessions.state import SessionState
+from ....services.resume.resume import Resumed
+from ....services.resume.working_state import Working
 from ...render import Style, ago, count, one_line
-
-if TYPE_CHECKING:
-    from ....core.resume.changes import Delta
-    from ....core.resume.restoration import Restoration
-    from ....core.sessions.state import SessionState
-    from ....services.resume.resume import Resumed
-    from ....services.resume.working_state import Working
+from ..clipboard import copy
+from .since import since_lines
 
 
 def over_line(state: SessionState) -> str:
-    """That a session is over, and was left so."""
+    """A line that says that a session is over and was left as it is."""
     return f"session {state.id} was {state.status} {ago(state.ended)}; it was left as it is"
 
 
 def resumed_lines(done: Resumed, style: Style, *, explain: bool) -> list[str]:
-    """What a person reads who resumed a session."""
+    """The report of a resumed session, for people."""
     word = "resumed" if done.saved.events else "already active"
     lines = [f"{word}: {done.saved.session}"]
     lines += [f"it had timed out: {done.timeout.reason}"] if done.timeout else []
@@ -39,8 +37,6 @@ def context_lines(
     """A brief with what changed since, or a restored context, explained if that was asked for."""
     lines = text.split("\n")
     if since is not None:
-        from .since import since_lines
-
         lines += ["", *since_lines(since, style)]
     if restored is not None and explain:
         lines += ["", *_explained(restored)]
@@ -48,7 +44,7 @@ def context_lines(
 
 
 def working_lines(found: Working) -> list[str]:
-    """Where the attention was, and who was at work; the rest stands in the brief."""
+    """What was in focus, and which agents were at work; the rest is in the brief."""
     lines, focus = [], found.focus
     if focus.file:
         place = f"{focus.file}:{focus.position}" if focus.position else focus.file
@@ -82,12 +78,10 @@ def _explained(restored: Restoration) -> list[str]:
 
 
 def restored_words(restored: Restoration) -> str:
-    """How much was restored, of which budget."""
+    """How much was restored, and the budget."""
     return f"restored {restored.level}: {restored.tokens_used:,} of {restored.budget_total:,} tokens"
 
 
 def copied(text: str) -> str:
-    """Copies a text to the clipboard, and says with which program."""
-    from ..clipboard import copy
-
+    """Copy a text to the clipboard, and say with which program."""
     return f"copied to the clipboard with {copy(text)}"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from ....core.runs.steps import Step
+from ....services.runs.run import Run
 from ...render import Style, ago, count, cut, one_line
-
-if TYPE_CHECKING:
-    from ....core.runs.steps import Step
-    from ....services.runs.run import Run
 
 _STEP_CHARS = 240
 
@@ -62,8 +60,6 @@ def step_lines(steps: Iterable[Step], style: Style) -> list[str]:
 
 
 def _clock(at: float) -> tuple[str, str]:
-    from datetime import datetime
-
     if not 0 < at < 1e11:
         return "at an unknown time", "??:??:??"
     local = datetime.fromtimestamp(at).astimezone()

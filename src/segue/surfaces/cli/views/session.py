@@ -1,4 +1,4 @@
-"""A session as people look at it many times a day: dense, and without repetition."""
+"""The view of a session, which people read many times a day: dense, and without repetition."""
 
 from __future__ import annotations
 
@@ -45,6 +45,10 @@ class View:
             wrapped[last] += style.paint(tail, "dim")
             self.lines.append(head + sign + wrapped[0])
             self.lines += [" " * indent + line for line in wrapped[1:]]
+
+    def fact(self, label: str, text: str) -> None:
+        """A section of one line; none if there is nothing to say."""
+        self.rows(label, [("", text)] if text else [])
 
     def newest(
         self, label: str, rows: Sequence[Row], limit: int, *, colour: str = "", last: bool = True
@@ -158,23 +162,16 @@ def _known(view: View, status: SessionStatus, state: SessionState | None) -> Non
 
 
 def _around(view: View, status: SessionStatus) -> None:
-    if status.last_action:
-        view.rows("Last action", [("", one_line(status.last_action))])
+    view.fact("Last action", one_line(status.last_action))
     focus = status.focus
     where = one_line(focus.file or focus.note_title or focus.note_id)
-    if where:
-        view.rows(
-            "Focus", [("", where + (f":{one_line(focus.position)}" if focus.position and focus.file else ""))]
-        )
-    if status.changes:
-        view.rows("Uncommitted", [("", count(len(status.changes), "changed file"))])
+    view.fact("Focus", where + (f":{one_line(focus.position)}" if focus.position and focus.file else ""))
+    view.fact("Uncommitted", count(len(status.changes), "changed file") if status.changes else "")
     if status.status == "paused":
         reason = one_line(status.lifecycle.pause_reason)
-        view.rows("Paused", [("", ago(status.lifecycle.paused) + (f": {reason}" if reason else ""))])
-    if status.checkpoints:
-        view.newest("Checkpoints", [("", one_line(name)) for name in status.checkpoints], 3)
-    if status.handed_to:
-        view.rows("Handed to", [("", one_line(status.handed_to))])
+        view.fact("Paused", ago(status.lifecycle.paused) + (f": {reason}" if reason else ""))
+    view.newest("Checkpoints", [("", one_line(name)) for name in status.checkpoints], 3)
+    view.fact("Handed to", one_line(status.handed_to))
 
 
 def warnings(status: SessionStatus, style: Style) -> list[str]:
@@ -199,8 +196,7 @@ def show_lines(status: SessionStatus, style: Style, state: SessionState) -> list
         ("Summary", status.summary),
     ]  # fmt: skip
     for label, text in facts:
-        if text:
-            view.rows(label, [("", one_line(text))])
+        view.fact(label, one_line(text))
     _answered(view, state)
     view.rows("Changes", [("", f"{one_line(file)} ({kind})") for file, kind in status.changes])
     used = [("", f"{one_line(n)}, {count(use.count, 'time')}") for n, use in state.notes.items()]
@@ -234,7 +230,7 @@ def _when(text: str) -> str:
 
 
 def tally(status: SessionStatus, style: Style) -> str:
-    """How far it is and what is next, in a line: what a writing command ends with."""
+    """How far the work is and what is next, in one line; the last line of commands that write."""
     progress = status.progress
     facts = [f"{progress.done}/{progress.total} done ({progress.percent}%)"] if progress.total else []
     if status.active:

@@ -1,7 +1,7 @@
-"""The API of Aegis Memory 2.7.0, on Segue: its unmodified SDK works, and nothing is lost.
+"""The API of Aegis Memory 2.7.0 on Segue: its SDK works unmodified.
 
-The shapes are theirs, and so are the meanings, where they are sane. Where they are not: what is completed is
-kept in order whoever writes; a create that comes twice gives the same response; a status is one that there
-is; that a feature passes is somebody's word with a name, or proven. Ids are a project's own. What does not
-fit a route is 422 here. The file of a path has the name of what is in it, as in `../routes`.
+Requests and responses have the shape of the original, and mean the same with these exceptions: completed
+items keep their order whoever writes; a repeated create gives the same response; an unknown status is
+refused; a feature passes only if it is proven or somebody attests it by name. Ids belong to a project. A
+request that does not fit a route is 422 here. Files are named after paths, as in `../routes`.
 """

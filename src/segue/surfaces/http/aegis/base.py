@@ -1,8 +1,7 @@
 """What all routes of Aegis Memory's API share: how they are declared, and the limits of fields.
 
 The types of these routes have the fields that its SDK 2.7.0 sends (``…In``) and reads (``…Out``), and a few
-more. What is not named in a type is passed over, as their own server does: a program that sends more still
-works.
+more. Unknown fields are ignored, as by the original server, so that a program that sends more still works.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ QueryText = Annotated[str, Meta(min_length=1, max_length=20_000)]
 Count = Annotated[int, Meta(ge=1, le=TOP_K_MAX)]
 Effectiveness = Annotated[float, Meta(ge=-1.0, le=1.0)]
 DEFAULT = "default"
-"""The namespace of whoever names none."""
+"""The default namespace."""
 
 
 def encoded(value: Any) -> bytes:
-    """JSON of values that name every field as they are; a lone surrogate becomes a marked hole."""
+    """Values as JSON; a lone surrogate, which cannot be encoded, is replaced by a mark."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -36,19 +35,20 @@ def encoded(value: Any) -> bytes:
 
 
 aegis_route = partial(route, tag="aegis", invalid=422, encode=encoded)
-"""Declares a route; a request that does not fit is 422 there."""
+"""Declares a route whose status for a request that does not fit is 422."""
 
 
 def agent_of(caller: Caller, agent: str | None) -> str:
-    """The agent that a request names, or that its key is bound to; NotAllowed if it is another's key."""
+    """The agent that a request names, or that its key is bound to. Raises NotAllowed for another agent's
+    key."""
     return caller.access.act_as(agent or "")
 
 
 def namespace_label(namespace: str) -> str:
-    """A namespace as the labels of sessions have it: the default one is empty."""
+    """A namespace as it is stored with sessions: the default one is empty."""
     return "" if namespace == DEFAULT else namespace
 
 
 def milliseconds_since(begun: float) -> float:
-    """How many milliseconds went by since a moment of ``time.perf_counter``."""
+    """The milliseconds since a time of ``time.perf_counter``."""
     return round((time.perf_counter() - begun) * 1000, 3)

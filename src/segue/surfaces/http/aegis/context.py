@@ -1,4 +1,4 @@
-"""`/context/load`: sessions and memories of an agent within a budget of tokens, in Aegis Memory's words."""
+"""`/context/load`: the sessions and memories of an agent within a token budget, in Aegis Memory's terms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ContextQueryIn(msgspec.Struct):
 
 
 class ContextItemOut(msgspec.Struct):
-    """A session or a memory, never cut."""
+    """A session or a memory, never truncated."""
 
     kind: str
     id: str
@@ -62,8 +62,8 @@ class ContextOut(msgspec.Struct):
 
 @aegis_route("POST", "/context/load", role="reader")
 def load_context(caller: Caller, body: ContextQueryIn) -> ContextOut:
-    """Sessions and memories of an agent within a budget: none is cut, and nothing that reads like
-    an instruction is among them."""
+    """Sessions and memories of an agent within a budget. None is truncated, and what reads like an
+    instruction is left out."""
     agent = agent_of(caller, body.agent_id)
     items, used, left = [], 0, 0
     for item in _context(caller, agent, body):

@@ -1,4 +1,4 @@
-"""`/memories/decay/archive`, `/memories/ace/curate` and `…/consolidate`: memories that could go."""
+"""`/memories/decay/archive`, `/memories/ace/curate` and `…/consolidate`: memories that could be removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .memories import live_memories
 
 
 class CurationIn(msgspec.Struct):
-    """Which memories are looked at, and whether anything is changed."""
+    """Which memories to examine, and whether to change anything."""
 
     namespace: str = DEFAULT
     agent_id: str | None = None
@@ -55,7 +55,7 @@ class ConsolidatedOut(msgspec.Struct):
 
 @aegis_route("POST", "/memories/decay/archive", role="writer")
 def archive(caller: Caller, body: CurationIn) -> ArchivedOut:
-    """Deprecate memories that time, votes and disuse have left worth little."""
+    """Deprecate memories that are worth little, by age, votes and use."""
     dry = bool(body.dry_run)
     gone = curation.decay(
         caller.segue.memories, threshold=body.threshold, dry_run=dry, namespace=body.namespace,

@@ -1,4 +1,4 @@
-"""`/memories/ace/dashboard`: a namespace in numbers, and its sessions, in Aegis Memory's words."""
+"""`/memories/ace/dashboard`: statistics of a namespace, and its sessions, in Aegis Memory's terms."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ....services.server.aegis import progress
 from ....services.server.aegis.progress import SessionProgress
 from ..server.route import Caller
 from .base import DEFAULT, Count, aegis_route, agent_of, namespace_label
-from .features import list_features_of
+from .features import list_features
 from .memories import live_memories
 
 _AGENTS_MAX = 10
 
 
 class StatsOut(msgspec.Struct):
-    """A namespace in numbers."""
+    """Statistics of a namespace."""
 
     namespace: str
     total_memories: int
@@ -34,14 +34,14 @@ class StatsOut(msgspec.Struct):
 
 
 class SessionListOut(msgspec.Struct):
-    """Sessions, the one that was worked on last first."""
+    """Sessions, the most recently active first."""
 
     sessions: list[SessionProgress]
 
 
 @aegis_route("GET", "/memories/ace/dashboard/stats", role="reader")
 def stats(caller: Caller, namespace: str = DEFAULT, agent_id: str = "") -> StatsOut:
-    """A namespace in numbers, over what the caller may read."""
+    """Statistics of what the caller may read in a namespace."""
     live = list(live_memories(caller, namespace, agent_of(caller, agent_id)).values())
     by_type: dict[str, int] = {}
     by_agent: dict[str, int] = {}
@@ -49,7 +49,7 @@ def stats(caller: Caller, namespace: str = DEFAULT, agent_id: str = "") -> Stats
         kind = one.type.replace("-", "_")
         by_type[kind] = by_type.get(kind, 0) + 1
         by_agent[one.agent] = by_agent.get(one.agent, 0) + 1
-    features = list_features_of(caller, namespace)
+    features = list_features(caller, namespace)
     open_ones = [
         one for one in caller.index.sessions(caller.segue.workspace).values() if one.status == "active"
     ]
@@ -65,7 +65,7 @@ def stats(caller: Caller, namespace: str = DEFAULT, agent_id: str = "") -> Stats
 
 @aegis_route("GET", "/memories/ace/dashboard/sessions", role="reader")
 def sessions(caller: Caller, namespace: str = DEFAULT, limit: Count = 20) -> SessionListOut:
-    """Sessions of a namespace, the one that was worked on last first."""
+    """The sessions of a namespace, the most recently active first."""
     entries = caller.index.sessions(caller.segue.workspace)
     newest = sorted(
         (

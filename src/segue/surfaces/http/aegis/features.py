@@ -1,6 +1,5 @@
-"""`/memories/ace/feature` and `…/features`: features in Aegis Memory's words.
-
-That a feature passes is somebody's word with a name, or proven; a claim without a name does not make it pass.
+"""`/memories/ace/feature` and `…/features`: features in Aegis Memory's terms. A feature passes only if it is
+proven or somebody attests it by name; a claim without a name does not make it pass.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _THEIRS = {"passing": "complete", "failing": "failed", "stale": "testing"}
 
 
 class FeatureIn(msgspec.Struct):
-    """A feature to declare; if it is there already it stays as it is."""
+    """A feature to declare; if it exists already it stays as it is."""
 
     feature_id: Name
     description: Text
@@ -34,7 +33,7 @@ class FeatureIn(msgspec.Struct):
 
 
 class FeatureChangeIn(msgspec.Struct):
-    """How far a feature is. That it passes is a claim, unless ``verified_by`` attests it."""
+    """The progress of a feature. That it passes is only a claim, unless ``verified_by`` attests it."""
 
     status: str | None = None
     passes: bool | None = None
@@ -45,7 +44,7 @@ class FeatureChangeIn(msgspec.Struct):
 
 
 class FeatureOut(msgspec.Struct):
-    """A feature as those clients read it."""
+    """A feature as clients of Aegis Memory read it."""
 
     id: str
     feature_id: str
@@ -60,11 +59,11 @@ class FeatureOut(msgspec.Struct):
     failure_reason: str | None
     session_id: str
     verdict: str
-    """What Segue calls it: ``passing`` is proven, ``stale`` was."""
+    """Segue's own status: ``passing`` means proven, ``stale`` means that it was proven."""
 
 
 class FeatureListOut(msgspec.Struct):
-    """Features, and counts over all of them by status."""
+    """Features, and counts of all of them by status."""
 
     features: list[FeatureOut]
     total: int
@@ -75,7 +74,7 @@ class FeatureListOut(msgspec.Struct):
 
 @aegis_route("POST", "/memories/ace/feature", role="writer")
 def create_feature(caller: Caller, body: FeatureIn) -> FeatureOut:
-    """Declare a feature; if there is one of this id already, it is answered as it is."""
+    """Declare a feature; if the id exists already, that feature is returned unchanged."""
     workspace, label = caller.segue.workspace, namespace_label(body.namespace)
     id = body.session_id or caller.index.session_with(workspace, body.feature_id, label, strict=True)
     id = id or shared_session(label)
@@ -98,10 +97,11 @@ def get_feature(caller: Caller, id: str, namespace: str = DEFAULT) -> FeatureOut
 
 @aegis_route("PATCH", "/memories/ace/feature/{id}", role="writer", errors=(404, 409))
 def update_feature(caller: Caller, id: str, body: FeatureChangeIn, namespace: str = DEFAULT) -> FeatureOut:
-    """Say how far a feature is. ``verified_by`` attests; a claim without a name does not make it pass."""
+    """Declare the progress of a feature. ``verified_by`` attests it; a claim without a name does not make it
+    pass."""
     status = _our_status(body.status)
     if (body.passes is True and status == "failing") or (body.passes is False and status == "passing"):
-        raise UsageError("it cannot pass and be failed", hint="give one of status and passes")
+        raise UsageError("it cannot both pass and fail", hint="give one of status and passes")
     session = _session_with(caller, id, namespace)
     features, named = session.features, (body.verified_by or "").strip()
     caller.access.act_as(named)
@@ -118,18 +118,10 @@ def update_feature(caller: Caller, id: str, body: FeatureChangeIn, namespace: st
     return _feature(session, id)
 
 
-@aegis_route("GET", "/memories/ace/features", role="reader")
 def list_features(
     caller: Caller, namespace: str = DEFAULT, session_id: str = "", status: str = ""
 ) -> FeatureListOut:
-    """Features of a session, or of all of a namespace, and counts over all of them by status."""
-    return list_features_of(caller, namespace, session_id, status)
-
-
-def list_features_of(
-    caller: Caller, namespace: str, session_id: str = "", status: str = ""
-) -> FeatureListOut:
-    """Features and their counts."""
+    """The features of a session or of a whole namespace, and counts of all of them by status."""
     wanted = _our_status(status or None)
     segue = caller.segue
     sessions = [segue.attach(session_id).id] if session_id else _sessions_with_features(caller, namespace)
@@ -149,15 +141,18 @@ def list_features_of(
     )  # fmt: skip
 
 
+LIST_FEATURES = aegis_route("GET", "/memories/ace/features", role="reader")(list_features)
+
+
 def _our_status(status: str | None) -> str:
-    """A status in Segue's words; UsageError if there is none of that name."""
+    """Segue's status for one of Aegis Memory's. Raises UsageError for an unknown one."""
     if status is not None and status not in (*STATUSES, *_OURS, "passing", "failing"):
         raise UsageError(f"unknown status: {status[:40]!r}", hint="one of " + ", ".join(STATUSES))
     return _OURS.get(status or "", status or "")
 
 
 def _session_with(caller: Caller, feature: str, namespace: str) -> Session:
-    """The session that a feature belongs to; UnknownFeature."""
+    """The session that a feature belongs to. Raises UnknownFeature."""
     id = caller.index.session_with(caller.segue.workspace, feature, namespace_label(namespace))
     if not id:
         raise UnknownFeature(f"there is no feature {feature[:60]!r}", hint="list them, and see their ids")
@@ -165,7 +160,7 @@ def _session_with(caller: Caller, feature: str, namespace: str) -> Session:
 
 
 def _sessions_with_features(caller: Caller, namespace: str) -> list[str]:
-    """The sessions with features of a namespace, in the order of their ids."""
+    """The sessions of a namespace that have features, ordered by id."""
     wanted, entries = namespace_label(namespace), caller.index.sessions(caller.segue.workspace)
     return sorted(name for name, one in entries.items() if one.features and one.label.namespace == wanted)
 

@@ -1,4 +1,4 @@
-"""`/memories/handoff`: what one agent leaves another, in Aegis Memory's words."""
+"""`/memories/handoff`: what one agent leaves to another, in Aegis Memory's terms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HandoffIn(msgspec.Struct):
 
 
 class HandoffOut(msgspec.Struct):
-    """What the one agent leaves the other: only what that one may read."""
+    """What one agent leaves to another: only what the other may read."""
 
     source_agent_id: str
     target_agent_id: str
@@ -44,7 +44,8 @@ class HandoffOut(msgspec.Struct):
 
 @aegis_route("POST", "/memories/handoff", role="reader")
 def handoff(caller: Caller, body: HandoffIn) -> HandoffOut:
-    """What an agent leaves another: its open sessions, its decisions, and what the other may read."""
+    """What an agent leaves to another: its open sessions, its decisions, and memories that the other may
+    read."""
     source = agent_of(caller, body.source_agent_id)
     segue, target = caller.segue, body.target_agent_id
     recalled = segue.memories.recall(

@@ -1,4 +1,4 @@
-"""`/interaction-events`: what was said and done in sessions, in Aegis Memory's words."""
+"""`/interaction-events`: what was said and done in sessions, in Aegis Memory's terms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class InteractionIn(msgspec.Struct):
 
 
 class InteractionQueryIn(msgspec.Struct):
-    """What is looked for among interactions."""
+    """A query for interactions."""
 
     query: QueryText
     namespace: str = DEFAULT
@@ -40,14 +40,14 @@ class InteractionQueryIn(msgspec.Struct):
 
 
 class InteractionHitOut(msgspec.Struct):
-    """An interaction that answers a query."""
+    """An interaction that matches a query."""
 
     event: Interaction
     score: float
 
 
 class InteractionHitsOut(msgspec.Struct):
-    """What answers a query, the best first."""
+    """Interactions that match a query, the best first."""
 
     results: list[InteractionHitOut]
     query_time_ms: float
@@ -72,7 +72,7 @@ class AgentTimelineOut(msgspec.Struct):
 
 
 class InteractionChainOut(msgspec.Struct):
-    """An interaction and what led to it, from the first."""
+    """An interaction and what led to it, the earliest first."""
 
     event: Interaction
     chain: list[Interaction]
@@ -85,7 +85,7 @@ def _interactions(caller: Caller) -> Interactions:
 
 @aegis_route("POST", "/interaction-events", role="writer", status=201)
 def record_interaction(caller: Caller, body: InteractionIn) -> Interaction:
-    """Keep an interaction; it can be found by its words."""
+    """Store an interaction, so that searches find it."""
     return _interactions(caller).record(
         body.session_id, body.content, namespace=body.namespace, agent=agent_of(caller, body.agent_id),
         calls=body.tool_calls or (), parent=body.parent_event_id or "", more=body.extra_metadata,
@@ -94,7 +94,7 @@ def record_interaction(caller: Caller, body: InteractionIn) -> Interaction:
 
 @aegis_route("POST", "/interaction-events/search", role="reader")
 def search_interactions(caller: Caller, body: InteractionQueryIn) -> InteractionHitsOut:
-    """What answers a query, the best first."""
+    """The interactions that match a query, the best first."""
     begun = time.perf_counter()
     found = _interactions(caller).search(
         body.query, namespace=body.namespace, top_k=body.top_k, sessions=body.session_id or None,

@@ -1,8 +1,8 @@
 """`/memories`: add, query, change, delete and export memories, in Aegis Memory's words.
 
 A key acts as any agent of its project, or as the one that it is bound to, and what that agent may not read is
-not there. Where a client names only a memory's id, it asks as whoever the memory is meant for. ``global`` is
-for all of a project here, as there; what is deleted is erased, what is deprecated says why.
+treated as if it did not exist. A request that names only a memory's id reads as somebody whom the memory is
+meant for. ``global`` means everybody in the project; a deleted memory is erased, a deprecated one says why.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .base import DEFAULT, Count, Name, QueryText, Text, aegis_route, agent_of, 
 
 _RETRIES = 16
 OWN = "aegis"
-"""The part of a memory's metadata that holds what Segue has no field for."""
+"""The key in a memory's metadata under which fields are stored that Segue does not have."""
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 _LEVELS = {"user": "privileged", "agent": "internal", "transcript": "untrusted", "imported": "untrusted"}
 _TRUSTS = {"untrusted": "imported", "internal": "agent", "privileged": "user", "system": "user"}
 
 
 class MemoryIn(msgspec.Struct):
-    """A memory to be kept; the same text for the same readers is kept once."""
+    """A memory to store; the same text for the same readers is stored once."""
 
     content: Text
     user_id: str | None = None
@@ -48,13 +48,13 @@ class MemoryIn(msgspec.Struct):
 
 
 class MemoryBatchIn(msgspec.Struct):
-    """Memories to be kept, all or none."""
+    """Memories to store, all or none."""
 
     items: Annotated[list[MemoryIn], Meta(min_length=1, max_length=100)]
 
 
 class AddedOut(msgspec.Struct):
-    """A memory that is kept."""
+    """A memory that was stored."""
 
     id: str
     deduped_from: str | None = None
@@ -62,7 +62,7 @@ class AddedOut(msgspec.Struct):
 
 
 class AddedManyOut(msgspec.Struct):
-    """Memories that are kept, in order."""
+    """Memories that were stored, in order."""
 
     results: list[AddedOut]
     total_time_ms: float
@@ -70,7 +70,7 @@ class AddedManyOut(msgspec.Struct):
 
 
 class MemoryQueryIn(msgspec.Struct):
-    """What is looked for, and as whom."""
+    """A query, and who asks."""
 
     query: QueryText
     user_id: str | None = None
@@ -85,7 +85,7 @@ class MemoryQueryIn(msgspec.Struct):
 
 
 class CrossAgentQueryIn(msgspec.Struct):
-    """What is looked for among the memories that other agents shared with one."""
+    """A query for the memories that other agents shared with one."""
 
     query: QueryText
     requesting_agent_id: Name
@@ -127,14 +127,14 @@ class MemoryOut(msgspec.Struct):
 
 
 class FoundOut(msgspec.Struct):
-    """What answers a query, the best first."""
+    """The memories that match a query, the best first."""
 
     memories: list[MemoryOut]
     query_time_ms: float
 
 
 class MemoryChangeIn(msgspec.Struct):
-    """What is to be changed of a memory; metadata is added to what is there."""
+    """The fields of a memory to change; metadata is added to what is there."""
 
     content: Text | None = None
     metadata: dict[str, Any] | None = None
@@ -142,7 +142,7 @@ class MemoryChangeIn(msgspec.Struct):
 
 
 class HybridQueryOut(msgspec.Struct):
-    """What answers a query by words and by meaning, the best first."""
+    """The memories that match a query by words and by meaning, the best first."""
 
     results: list[MemoryOut]
     meta: dict[str, Any]
@@ -150,7 +150,7 @@ class HybridQueryOut(msgspec.Struct):
 
 
 class ExportIn(msgspec.Struct):
-    """Which memories are exported."""
+    """Which memories to export."""
 
     namespace: str | None = None
     agent_id: str | None = None
@@ -167,7 +167,7 @@ class ExportOut(msgspec.Struct):
 
 
 def scope_of(scope: str | None, shared: Sequence[str] | None = None) -> str:
-    """Segue's scope; what names none is for all of the project, unless it is shared with some."""
+    """Segue's scope; by default the whole project, or the agents that the memory is shared with."""
     wanted = _SCOPES.get(scope or "", scope or "") or ("agent-shared" if shared else "project")
     if wanted not in SCOPES:
         raise UsageError(f"unknown scope: {wanted[:40]!r}", hint="agent-private, agent-shared or global")
@@ -175,12 +175,12 @@ def scope_of(scope: str | None, shared: Sequence[str] | None = None) -> str:
 
 
 def their_scope(scope: str) -> str:
-    """A scope in Aegis Memory's words."""
+    """Aegis Memory's name for a scope."""
     return "global" if scope == "project" else scope
 
 
 def with_extras(metadata: dict[str, Any] | None, **own: Any) -> dict[str, Any]:
-    """Metadata with what Segue has no field for."""
+    """Metadata that includes the fields that Segue does not have."""
     kept = {name: value for name, value in own.items() if value}
     return {**(metadata or {}), **({OWN: kept} if kept else {})}
 
@@ -206,7 +206,8 @@ def shown(memory: Memory, score: float | None = None) -> MemoryOut:
 
 
 def reader_of(caller: Caller, id: str) -> dict[str, str]:
-    """As whom a client reads that names only a memory; UnknownMemory if it is meant for somebody else."""
+    """The reader for a request that names only a memory. Raises UnknownMemory if it is meant for somebody
+    else."""
     audience = caller.segue.memories.store.meant([id]).get(id)
     if audience is None:
         raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="query for it")
@@ -246,19 +247,19 @@ def _add(caller: Caller, items: Sequence[MemoryIn]) -> list[AddedOut]:
 
 @aegis_route("POST", "/memories/add", role="writer")
 def add_memory(caller: Caller, body: MemoryIn) -> AddedOut:
-    """Keep a memory; the same text for the same readers is kept once."""
+    """Store a memory; the same text for the same readers is stored once."""
     return _add(caller, [body])[0]
 
 
 @aegis_route("POST", "/memories/add_batch", role="writer")
 def add_memories(caller: Caller, body: MemoryBatchIn) -> AddedManyOut:
-    """Keep memories, all or none."""
+    """Store several memories, all or none."""
     begun = time.perf_counter()
     return AddedManyOut(_add(caller, body.items), milliseconds_since(begun))
 
 
 def recalled(caller: Caller, body: MemoryQueryIn) -> list[Recalled]:
-    """What answers a query, for the agent that it names."""
+    """The memories that match a query, for the agent that it names."""
     return caller.segue.memories.recall(
         body.query, top_k=body.top_k, metadata=body.filter_metadata, agent=agent_of(caller, body.agent_id),
         user=body.user_id or "", namespace=body.namespace,
@@ -269,7 +270,7 @@ def recalled(caller: Caller, body: MemoryQueryIn) -> list[Recalled]:
 
 @aegis_route("POST", "/memories/query", role="reader")
 def query(caller: Caller, body: MemoryQueryIn) -> FoundOut:
-    """What answers a query, the best first; ``*`` lists the newest."""
+    """The memories that match a query, the best first; ``*`` lists the newest."""
     begun = time.perf_counter()
     return FoundOut(
         [shown(one.memory, one.score) for one in recalled(caller, body)], milliseconds_since(begun)
@@ -278,7 +279,7 @@ def query(caller: Caller, body: MemoryQueryIn) -> FoundOut:
 
 @aegis_route("POST", "/memories/query_cross_agent", role="reader")
 def query_cross_agent(caller: Caller, body: CrossAgentQueryIn) -> FoundOut:
-    """What answers a query among the memories that other agents shared with the one that asks."""
+    """The memories that match a query, among those that other agents shared with the one that asks."""
     begun = time.perf_counter()
     found = caller.segue.memories.recall(
         body.query, top_k=body.top_k, agent=agent_of(caller, body.requesting_agent_id),
@@ -290,7 +291,7 @@ def query_cross_agent(caller: Caller, body: CrossAgentQueryIn) -> FoundOut:
 
 @aegis_route("POST", "/memories/hybrid_query", role="reader")
 def hybrid_query(caller: Caller, body: MemoryQueryIn) -> HybridQueryOut:
-    """What answers a query by words and by meaning: as every query here."""
+    """The memories that match a query by words and by meaning, like every query here."""
     begun = time.perf_counter()
     found = [shown(one.memory, one.score) for one in recalled(caller, body)]
     return HybridQueryOut(found, {"fused": len(found)}, milliseconds_since(begun))
@@ -298,7 +299,7 @@ def hybrid_query(caller: Caller, body: MemoryQueryIn) -> HybridQueryOut:
 
 @aegis_route("POST", "/memories/export", role="reader")
 def export(caller: Caller, body: ExportIn) -> ExportOut:
-    """The memories that the caller may read, of one namespace."""
+    """The memories of a namespace that the caller may read."""
     agent = agent_of(caller, body.agent_id)
     found = list(live_memories(caller, body.namespace or DEFAULT, agent).values())
     found = [one for one in found if not body.agent_id or one.agent == agent]
@@ -312,14 +313,14 @@ def export(caller: Caller, body: ExportIn) -> ExportOut:
 
 
 def live_memories(caller: Caller, namespace: str, agent: str) -> dict[str, Memory]:
-    """The memories of a namespace that an agent may read and that still count, by id."""
+    """The memories of a namespace that an agent may read and that are still valid, by id."""
     service = caller.segue.memories
     reader = service.reader(agent=agent, namespace=namespace)
     return {one.id: one for one in service.store.listing(reader, MemoryFilter(), now())}
 
 
 def _live(service: MemoryService, id: str, reader: dict[str, str]) -> Memory:
-    """A memory that was not deleted; UnknownMemory."""
+    """A memory that was not deleted. Raises UnknownMemory."""
     memory = service.get(id, **reader)
     if memory.forgotten:
         raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="it was deleted")
@@ -349,14 +350,14 @@ def update_memory(caller: Caller, id: str, body: MemoryChangeIn) -> MemoryOut:
 
 @aegis_route("DELETE", "/memories/{id}", role="writer", status=204)
 def delete_memory(caller: Caller, id: str) -> None:
-    """Erase what a memory says; that there was one stays in the trail."""
+    """Erase the content of a memory; the audit trail still says that there was one."""
     service, reader = caller.segue.memories, reader_of(caller, id)
     _live(service, id, reader)
     service.forget(id, reason="deleted", **reader)
 
 
 def change_memory(service: MemoryService, operation: dict[str, Any], reader: dict[str, str]) -> str:
-    """Carry out an operation on a memory that is there, behind whatever somebody else did meanwhile."""
+    """Carry out an operation on an existing memory, again if somebody else changed it in the meantime."""
     operation = {name: value for name, value in operation.items() if value}
     for attempt in range(_RETRIES):
         _live(service, str(operation["memory_id"]), reader)

@@ -10,24 +10,15 @@ from msgspec import Meta
 
 from ....errors import SegueError
 from ..server.route import Caller
-from .base import (
-    DEFAULT,
-    Count,
-    Effectiveness,
-    Name,
-    QueryText,
-    Text,
-    aegis_route,
-    agent_of,
-    milliseconds_since,
-)
+from . import base
+from .base import DEFAULT, Name, aegis_route, agent_of, milliseconds_since
 from .memories import change_memory, reader_of, scope_of, their_scope, with_extras
 
 
 class ReflectionIn(msgspec.Struct):
     """What was learnt from how something went."""
 
-    content: Text
+    content: base.Text
     agent_id: Name
     user_id: str | None = None
     namespace: str = DEFAULT
@@ -40,7 +31,7 @@ class ReflectionIn(msgspec.Struct):
 
 
 class ReflectionOut(msgspec.Struct):
-    """A reflection that is kept."""
+    """A reflection that was stored."""
 
     id: str
     scope: str
@@ -49,15 +40,15 @@ class ReflectionOut(msgspec.Struct):
 
 
 class PlaybookQueryIn(msgspec.Struct):
-    """A task, for which strategies are looked for."""
+    """A task to find strategies for."""
 
     agent_id: Name
-    query: QueryText = "general task strategies"
+    query: base.QueryText = "general task strategies"
     namespace: str = DEFAULT
     task_type: str | None = None
     include_types: list[str] | None = None
-    top_k: Count = 20
-    min_effectiveness: Effectiveness = -1.0
+    top_k: base.Count = 20
+    min_effectiveness: base.Effectiveness = -1.0
 
 
 class StrategyOut(msgspec.Struct):
@@ -81,7 +72,7 @@ class PlaybookOut(msgspec.Struct):
 
 
 class VoteIn(msgspec.Struct):
-    """Whether a memory was of help."""
+    """A vote on whether a memory was helpful."""
 
     vote: str
     voter_agent_id: Name
@@ -90,7 +81,7 @@ class VoteIn(msgspec.Struct):
 
 
 class VotedOut(msgspec.Struct):
-    """How a memory stands after a vote."""
+    """The votes on a memory after a vote."""
 
     memory_id: str
     bullet_helpful: int
@@ -123,7 +114,7 @@ class DeltaIn(msgspec.Struct):
 
 
 class OperationOut(msgspec.Struct):
-    """What came of an operation."""
+    """The result of an operation."""
 
     operation: str
     success: bool
@@ -132,7 +123,7 @@ class OperationOut(msgspec.Struct):
 
 
 class DeltaOut(msgspec.Struct):
-    """What came of each operation, in order."""
+    """The results of the operations, in order."""
 
     results: list[OperationOut]
     total_time_ms: float
@@ -140,7 +131,7 @@ class DeltaOut(msgspec.Struct):
 
 @aegis_route("POST", "/memories/ace/reflection", role="writer")
 def add_reflection(caller: Caller, body: ReflectionIn) -> ReflectionOut:
-    """Keep what was learnt from how something went."""
+    """Store what was learnt from how something went."""
     scope = scope_of(body.scope or "global")
     kept = caller.segue.memories.reflect(
         body.content, error_pattern=body.error_pattern or "", correct_approach=body.correct_approach or "",
@@ -172,7 +163,7 @@ def _playbook(caller: Caller, body: PlaybookQueryIn, query: str) -> PlaybookOut:
 
 @aegis_route("POST", "/memories/ace/playbook", role="reader")
 def playbook(caller: Caller, body: PlaybookQueryIn) -> PlaybookOut:
-    """Strategies and reflections that bear on a task, those that worked first."""
+    """Strategies and reflections for a task, those that worked first."""
     return _playbook(caller, body, body.query)
 
 
@@ -184,7 +175,7 @@ def playbook_of_agent(caller: Caller, body: PlaybookQueryIn) -> PlaybookOut:
 
 @aegis_route("POST", "/memories/ace/vote/{id}", role="writer")
 def vote(caller: Caller, id: str, body: VoteIn) -> VotedOut:
-    """Say whether a memory was of help; one vote a voter, the last one counts."""
+    """Vote on whether a memory was helpful. Each voter has one vote: the last one counts."""
     voter = agent_of(caller, body.voter_agent_id)
     context = " ".join(filter(None, (body.context, body.task_id and f"[task {body.task_id}]")))
     after = caller.segue.memories.vote(id, body.vote, voter=voter, context=context, **reader_of(caller, id))
@@ -193,8 +184,8 @@ def vote(caller: Caller, id: str, body: VoteIn) -> VotedOut:
 
 @aegis_route("POST", "/memories/ace/delta", role="writer")
 def delta(caller: Caller, body: DeltaIn) -> DeltaOut:
-    """Add, update and deprecate; each operation is carried out by itself, and one that fails
-    says why."""
+    """Add, update and deprecate memories. Each operation is carried out by itself, and one that fails says
+    why."""
     begun = time.perf_counter()
     return DeltaOut([_outcome(caller, one) for one in body.operations], milliseconds_since(begun))
 

@@ -1,4 +1,4 @@
-"""`/memories/ace/run`: tracked runs, what they used and what came of them, in Aegis Memory's words."""
+"""`/memories/ace/run`: tracked runs, what they used and how they ended, in Aegis Memory's terms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .memories import reader_of
 
 
 class RunIn(msgspec.Struct):
-    """A run that begins."""
+    """A run to track."""
 
     run_id: Name
     agent_id: str | None = None
@@ -24,7 +24,7 @@ class RunIn(msgspec.Struct):
 
 
 class RunResultIn(msgspec.Struct):
-    """What came of a run."""
+    """The outcome of a run."""
 
     success: bool
     evaluation: dict[str, Any] | None = None
@@ -35,7 +35,7 @@ class RunResultIn(msgspec.Struct):
 
 @aegis_route("POST", "/memories/ace/run", role="writer")
 def start_run(caller: Caller, body: RunIn) -> TrackedRun:
-    """Begin to track a run; one that is tracked already stays as it is."""
+    """Start tracking a run; one that is tracked already stays as it is."""
     return TrackedRuns(caller.segue.memories).start(
         body.run_id, namespace=body.namespace, agent=agent_of(caller, body.agent_id),
         task=body.task_type or "", used=body.memory_ids_used or (),
@@ -44,13 +44,13 @@ def start_run(caller: Caller, body: RunIn) -> TrackedRun:
 
 @aegis_route("GET", "/memories/ace/run/{id}", role="reader")
 def get_run(caller: Caller, id: str) -> TrackedRun:
-    """A tracked run: what it used, and what came of it."""
+    """A tracked run: what it used, and its outcome."""
     return TrackedRuns(caller.segue.memories).get(id)
 
 
 @aegis_route("POST", "/memories/ace/run/{id}/complete", role="writer")
 def complete_run(caller: Caller, id: str, body: RunResultIn) -> TrackedRun:
-    """Say what came of a run; the memories that it used are voted for, and a failure leaves a reflection."""
+    """Record the outcome of a run; the memories that it used get votes, and a failure leaves a reflection."""
     runs = TrackedRuns(caller.segue.memories)
     run = runs.get(id)
     if run.completed_at is not None:
@@ -78,7 +78,7 @@ def _reflected(caller: Caller, run: TrackedRun, body: RunResultIn) -> list[str]:
 
 
 def _voted(caller: Caller, memory: str, run: TrackedRun, vote: str) -> None:
-    """Vote for a memory; one that is gone by now, or another agent's, is passed over."""
+    """Vote on a memory; one that is gone by now or belongs to another agent is skipped."""
     try:
         caller.segue.memories.vote(
             memory, vote, voter=run.agent_id or caller.access.agent or f"run {run.run_id}",

@@ -1,4 +1,4 @@
-"""`/memories/ace/session`: how far sessions are, in Aegis Memory's words."""
+"""`/memories/ace/session`: the progress of sessions, in Aegis Memory's terms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import DEFAULT, Name, aegis_route, agent_of, namespace_label
 
 
 class SessionIn(msgspec.Struct):
-    """A session to create; if it is there already it stays as it is."""
+    """A session to create; if it exists already it stays as it is."""
 
     session_id: Name
     agent_id: str | None = None
@@ -23,15 +23,15 @@ class SessionIn(msgspec.Struct):
 
 
 class BlockedItemIn(msgspec.Struct):
-    """An item that waits, and for what."""
+    """A blocked item, and why it is blocked."""
 
     item: str
     reason: str | None = None
 
 
 class SessionChangeIn(msgspec.Struct):
-    """How far a session is: what is done is added, what is next and what is blocked take the place of what
-    was there, what is not given stays."""
+    """The progress of a session. Completed items are added, next and blocked items replace what was there,
+    and what is not given stays."""
 
     completed_items: list[str] | None = None
     in_progress_item: str | None = None
@@ -45,7 +45,7 @@ class SessionChangeIn(msgspec.Struct):
 
 @aegis_route("POST", "/memories/ace/session", role="writer", together=True)
 def create_session(caller: Caller, body: SessionIn) -> SessionProgress:
-    """Create a session; if there is one of this id already, it is answered as it is."""
+    """Create a session; if the id exists already, that session is returned unchanged."""
     agent = agent_of(caller, body.agent_id)
     label = Label(namespace=namespace_label(body.namespace), agent=agent, user=body.user_id or "")
     return progress.create(caller.as_actor(agent).workspace, body.session_id, label)
@@ -53,13 +53,13 @@ def create_session(caller: Caller, body: SessionIn) -> SessionProgress:
 
 @aegis_route("GET", "/memories/ace/session/{id}", role="reader")
 def get_session(caller: Caller, id: str) -> SessionProgress:
-    """How far a session is."""
+    """The progress of a session."""
     return progress.get(caller.segue.workspace, id)
 
 
 @aegis_route("PATCH", "/memories/ace/session/{id}", role="writer", together=True)
 def update_session(caller: Caller, id: str, body: SessionChangeIn) -> SessionProgress:
-    """Say how far a session is; what others say at the same time is not lost."""
+    """Record the progress of a session; what others record at the same time is not lost."""
     blocked = body.blocked_items
     update = ProgressUpdate(
         body.completed_items, body.in_progress_item, body.next_items,
@@ -70,7 +70,7 @@ def update_session(caller: Caller, id: str, body: SessionChangeIn) -> SessionPro
 
 
 def sessions_of(caller: Caller, agent: str) -> list[str]:
-    """The open sessions of an agent, the one that was worked on last first."""
+    """The open sessions of an agent, the most recently active first."""
     entries = caller.index.sessions(caller.segue.workspace)
     found = [
         (entry.updated, name)

@@ -1,6 +1,6 @@
 """`/v1/sessions/{id}/agents`: the states that agents keep in a session.
 
-A state is any JSON value; with ``since`` it replaces only what the caller has seen.
+A state is any JSON value; with ``since``, a save replaces only a state that the caller has seen.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class AgentValue(RequestBody):
 
     value: Any
     since: Annotated[int, Meta(ge=0, le=INTEGER_MAX)] | None = None
-    """The session's version at which the state was last seen; none: whatever it is."""
+    """The session's version at which the state was last seen; without it, any state is replaced."""
 
 
 class LoadedAgent(msgspec.Struct):
     agent: str
     version: int
-    """The session's, to be given as ``since``."""
+    """The session's version, for ``since``."""
     value: Any
 
 
 @route("GET", "/v1/sessions/{id}/agents", role="reader")
 def list_agents(caller: Caller, id: str) -> AgentList:
-    """What is noted of a session's agents, by name; their states have routes of their own."""
+    """The facts about a session's agents, by name; their states have routes of their own."""
     return AgentList(caller.session(id).state.agents)
 
 
@@ -59,16 +59,18 @@ def load_agent(caller: Caller, id: str, agent: Name) -> LoadedAgent:
     body={"value": {"queue": ["a", "b"]}, "since": 9},
 )  # fmt: skip
 def save_agent(caller: Caller, id: str, agent: Name, body: AgentValue) -> Saved:
-    """Keep an agent's state: any JSON value, of which only what changed is stored. With ``since``, 409
-    ``stale_version`` if somebody changed it behind that version."""
+    """Save an agent's state: any JSON value, of which only what changed is stored. With ``since``, 409
+    ``stale_version`` if somebody changed it after that version."""
     session = caller.session(id)
-    caller.segue.workspace.agent_states.forget(session.id)  # clients may have seen more, or less, than this
+    caller.segue.workspace.agent_states.forget(
+        session.id
+    )  # clients may have seen other versions than this server
     return session.save_agent(clean_name(agent, what="agent's name"), body.value, since=body.since)
 
 
 @route("DELETE", "/v1/sessions/{id}/agents/{agent}", role="writer")
 def drop_agent(caller: Caller, id: str, agent: Name) -> Saved:
-    """Drop an agent from the session; an undo takes that back."""
+    """Drop an agent from the session; an undo reverts that."""
     session = caller.session(id)
     if agent not in session.state.agents:
         raise UnknownAgent(f"no agent {agent[:60]} in {session.id}", hint="GET …/agents lists them")

@@ -1,4 +1,5 @@
-"""`/v1/audit`: what was done with keys. `/v1/sessions/{id}/audit`: is the history of a session whole?"""
+"""`/v1/audit`: what was done with keys. `/v1/sessions/{id}/audit`: whether the history of a session is
+intact."""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from ..server.parameters import INTEGER_MAX, Name
 from ..server.route import Caller, route
 from .keys import reach_of
 
-Before = Annotated[int, Meta(ge=0, le=INTEGER_MAX, description="`next` of the page before.")]
+Before = Annotated[int, Meta(ge=0, le=INTEGER_MAX, description="`next` of the previous page.")]
 LINES_MAX = 1_000
 
 
 class AuditPage(msgspec.Struct):
     lines: list[AuditLine]
     next: int = 0
-    """Give it as ``before`` for older ones; 0: there are none."""
+    """The value of ``before`` for older lines; 0 if there are none."""
 
 
 @route("GET", "/v1/audit", role="admin", tag="keys", errors=())
@@ -35,7 +36,7 @@ def audit(caller: Caller, before: Before = 0, limit: int = 100) -> AuditPage:
 
 
 class Audited(Audit, kw_only=True):
-    """Whether the chain of events is what was written."""
+    """Whether the chain of events is as it was written."""
 
     ok: bool
 

@@ -14,13 +14,13 @@ from ..server.route import Caller, route
 
 
 class BudgetLimits(RequestBody):
-    """Limits to be set; what is left out stays as it is."""
+    """Limits to set; those that are left out stay as they are."""
 
     cost: Annotated[float, Meta(ge=0, le=1e12)] | None = None
-    """US dollars; 0: none."""
+    """In US dollars; 0 means no limit."""
     tokens: Annotated[int, Meta(ge=0, le=10**12)] | None = None
     limited: bool | None = None
-    """Go on sparingly beyond the limits."""
+    """Continue sparingly beyond the limits."""
 
 
 class Spending(RequestBody):
@@ -38,13 +38,13 @@ def get_budget(caller: Caller, id: str) -> Standing:
 
 @route("PUT", "/v1/sessions/{id}/budget", role="writer", body={"cost": 5.0})
 def set_budget(caller: Caller, id: str, body: BudgetLimits) -> Standing:
-    """Set limits, or let the session go on sparingly beyond them."""
+    """Set limits, or let the session continue sparingly beyond them."""
     return caller.session(id).budget(cost=body.cost, tokens=body.tokens, limited=body.limited)
 
 
 @route("POST", "/v1/sessions/{id}/spend", role="writer", body={"cost": 0.12, "tokens": 4_000})
 def spend(caller: Caller, id: str, body: Spending) -> Standing | Interruption:
-    """Count what was spent; at a limit the session is paused, and the response says so."""
+    """Add to what was spent; at a limit the session is paused, and the response says so."""
     return caller.session(id).spend(body.cost, body.tokens)
 
 

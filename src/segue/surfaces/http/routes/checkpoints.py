@@ -3,7 +3,7 @@ name."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -56,9 +56,9 @@ class NewCheckpoint(RequestBody):
     goal: str | None = None
     name: str | None = None
     since: Annotated[int, Meta(ge=0, le=INTEGER_MAX)] | None = None
-    """The version that it was made for: a clash with what came since is 409 ``stale_version``."""
+    """The version that it was made for; a conflict with later events is 409 ``stale_version``."""
     fence: Annotated[int, Meta(ge=0, le=INTEGER_MAX)] = 0
-    """The number of a hold of the run in `Segue-Run`: it counts only while that hold lasts."""
+    """The fencing number of a hold of the run in `Segue-Run`; without that hold the checkpoint is refused."""
 
 
 @route(
@@ -67,12 +67,8 @@ class NewCheckpoint(RequestBody):
 )  # fmt: skip
 def make_checkpoint(caller: Caller, id: str, body: NewCheckpoint) -> Saved:
     """Make any mix of changes in one commit, all or none; with a name, a state to rewind to."""
-    fields: dict[str, Any] = {}
-    for name in checkpoint.Checkpoint.__struct_fields__:
-        value = getattr(body, name)
-        fields[name] = tuple(value) if isinstance(value, list) else value
-    commands = checkpoint.commands(checkpoint.Checkpoint(**fields))
-    return commit(caller, id, commands, since=body.since, fence=body.fence)
+    made = msgspec.convert(msgspec.structs.asdict(body), checkpoint.Checkpoint)
+    return commit(caller, id, checkpoint.commands(made), since=body.since, fence=body.fence)
 
 
 @route(

@@ -1,8 +1,8 @@
 """`POST /v1/sessions/{id}/commands`: any mix of commands on a session, in one commit.
 
-A command says what somebody wants; what it comes to is decided by the library, so that no request can write
-what a decision would refuse. What only Segue itself can say (that a check ran, that a step was attested) and
-what carries a state with it (a rewind) are no commands here: they have routes of their own, or none.
+A command says what somebody wants; the library decides which events it leads to, so that no request can write
+what would be refused elsewhere. What only Segue itself can say (that a check ran, that a step was attested)
+and what needs an earlier state (a rewind) cannot be sent here: they have routes of their own, or none.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from msgspec import Meta
 
 from ....core import event_kinds as ev
 from ....core.base.text import clean_name
-from ....core.sessions import budget as money
-from ....core.sessions import commands as do
+from ....core.sessions import budget as money, commands as do
 from ....errors import UsageError
 from ....services.sessions.holds import Hold
 from ....services.sessions.repository import Saved
@@ -36,12 +35,13 @@ COMMANDS: Mapping[type[do.Command], type[ev.Body]] = {
     do.Mark: ev.Marked, do.Pause: ev.SessionPaused, do.Resume: ev.Resumed, do.Abandon: ev.Abandoned,
     do.Hand: ev.Handed, money.SetBudget: ev.BudgetSet, money.Spend: ev.BudgetSpent,
 }  # fmt: skip
-"""Each command that may be sent, with the event that it comes to, whose fields are the command's first."""
+"""Each command that may be sent, with the event that it leads to, whose fields are the first ones of the
+command."""
 ELSEWHERE = {
     do.Create: "POST /v1/sessions", do.Rewind: "POST /v1/sessions/{id}/rewind and …/undo",
     do.SaveAgent: "PUT /v1/sessions/{id}/agents/{agent}", do.Complete: "POST /v1/sessions/{id}/complete",
 }  # fmt: skip
-"""Commands that have a route of their own, because they need what a request must not bring along."""
+"""Commands that have a route of their own, because they need values that a request must not set."""
 
 
 def wire_type(kind: type[do.Command], name: str, names: Sequence[str], **more: Any) -> type[msgspec.Struct]:
@@ -78,7 +78,7 @@ class CommandList(RequestBody):
 
 
 def command_of(kind: type[do.Command], wire: msgspec.Struct) -> do.Command:
-    """The command with the fields of what was sent; UsageError if a name or a kind in it cannot be one."""
+    """The command that was sent. Raises UsageError if a name or a kind in it is not valid."""
     command = kind(*(getattr(wire, name) for name in wire.__struct_fields__))
     if isinstance(command, do.Mark):
         clean_name(command.name, what="checkpoint's name")
@@ -95,7 +95,7 @@ def command_of(kind: type[do.Command], wire: msgspec.Struct) -> do.Command:
 
 
 def needs_no_model(kinds: Sequence[type[do.Command]]) -> bool:
-    """Whether commands do little but write: a finding takes a model, which may take long."""
+    """Whether no command needs an embedder, which a finding does and which may take long."""
     return do.Learn not in kinds
 
 
@@ -111,9 +111,10 @@ def needs_no_model(kinds: Sequence[type[do.Command]]) -> bool:
     },
 )  # fmt: skip
 def run_commands(caller: Caller, id: str, body: CommandList) -> Saved:
-    """Carry commands out, in one commit: all, or none. What others wrote meanwhile is merged with where that
-    is safe; with ``since``, the version that they were made for, a clash is 409 ``stale_version``. With
-    ``fence``, the number of a hold of the run in `Segue-Run`, they count only while that hold lasts."""
+    """Carry out commands in one commit, all or none. They are merged with what others wrote in the meantime
+    where that is safe; with ``since``, the version that they were made for, a conflict is 409
+    ``stale_version``. With ``fence``, the number of a hold of the run in `Segue-Run`, they are refused once
+    that hold is lost."""
     commands = [command_of(WIRE[type(one)], one) for one in body.commands]
     return commit(caller, id, commands, since=body.since, fence=body.fence)
 
@@ -122,7 +123,7 @@ def commit(
     caller: Caller, id: str, commands: Sequence[do.Command], *, since: int | None, exact: bool = False,
     fence: int = 0,
 ) -> Saved:  # fmt: skip
-    """Decide on what was sent, as commands or as events, and make durable what it comes to: all, or none."""
+    """Decide what was sent, as commands or as events, and commit the result, all or none."""
     session, workspace = caller.session(id), caller.segue.workspace
     hold = Hold(workspace.holds, session.id, workspace.repository.run, fence, 0.0, "") if fence else None
     saved = workspace.repository.commit(

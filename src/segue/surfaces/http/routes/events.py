@@ -1,9 +1,9 @@
 """`/v1/sessions/{id}/events`: read events from a version on, follow them, append some.
 
-An event is a fact in the journal, and what may become one is decided by the library. So an event that is sent
-here is taken as the command that comes to it, and is decided on as that is, at exactly the version that is
-expected. Kinds that only a decision or Segue itself can bring about (a completion, a rewind, evidence of
-features, an import, a hold) cannot be appended: they have routes of their own.
+An event is a fact in the journal, and the library decides what may become one. So an event that is sent here
+is treated as the command that leads to it, and decided at exactly the version that is expected. Kinds that
+only a decision or Segue itself can produce (a completion, a rewind, evidence of features, an import, a hold)
+cannot be appended: they have routes of their own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ EVENT = {
 
 
 def _wire_event(kind: type[do.Command], body: type[ev.Body]) -> type[msgspec.Struct]:
-    """An event as it is sent: its body has the fields of the command that comes to it."""
+    """An event as it is sent: its body has the fields of the command that leads to it."""
     inner = wire_type(kind, f"{body.__name__}Body", body.__struct_fields__)
     needed = any(field.required for field in msgspec.structs.fields(inner))
     field = ("body", inner) if needed else ("body", inner, msgspec.field(default_factory=inner))
@@ -60,7 +60,7 @@ _AnyEvent: Any = reduce(or_, WIRE)
 
 
 class EventList(RequestBody):
-    """Events, and the version of the session behind which they are to stand."""
+    """Events, and the version of the session after which to append them."""
 
     events: Annotated[list[_AnyEvent], Meta(min_length=1, max_length=EVENTS_MAX)]
     expect: Annotated[int, Meta(ge=1, le=INTEGER_MAX)]
@@ -72,13 +72,13 @@ def _command_of(event: Any) -> do.Command:
 
 
 class EventPage(msgspec.Struct):
-    """Events in order, and where to go on."""
+    """Events in order, and the cursor of the next page."""
 
     events: list[LoggedEvent]
     head: int
     """The session's version."""
     next: str = ""
-    """The cursor of what comes behind these, also if there is nothing yet."""
+    """The cursor of what comes after these, even if there is nothing yet."""
 
 
 @route(
@@ -88,7 +88,7 @@ class EventPage(msgspec.Struct):
 def list_events(
     caller: Caller, id: str, after: Version = 0, limit: Limit = 100, cursor: Cursor = ""
 ) -> EventPage:
-    """Events behind a version, in order; ``cursor`` goes on where a page before ended."""
+    """Events after a version, in order; ``cursor`` continues where the previous page ended."""
     session = caller.session(id)
     if cursor:
         (after,) = keys_in(cursor, int)
@@ -104,9 +104,9 @@ def list_events(
     body={"events": [{"kind": "item.done", "body": {"text": "user model"}}], "expect": 4},
 )  # fmt: skip
 def append_events(caller: Caller, id: str, body: EventList) -> Saved:
-    """Append events behind exactly the version ``expect``, all or none; 409 ``stale_version`` if the session
-    is elsewhere. Each is decided on as its command would be: one that says what is so already adds nothing,
-    and one that cannot be is refused. Kinds that only a decision brings about are not taken."""
+    """Append events after exactly the version ``expect``, all or none; 409 ``stale_version`` if the session
+    has another version. Each is decided as its command would be: one that changes nothing adds nothing, and
+    one that is not possible is refused. Kinds that only a decision produces are not accepted."""
     commands = [_command_of(event) for event in body.events]
     return commit(caller, id, commands, since=body.expect, exact=True)
 
@@ -117,14 +117,14 @@ def append_events(caller: Caller, id: str, body: EventList) -> Saved:
 )  # fmt: skip
 async def follow_events(caller: Caller, request: Request, id: str, after: Version = 0) -> Response:
     """Events as they happen, as server-sent events: ``id`` is the version, so that a client that lost the
-    connection goes on with `Last-Event-ID`. Comments keep the connection open; it ends with the server, or
-    when the key no longer holds."""
+    connection continues with `Last-Event-ID`. Comments keep the connection open; it ends with the server, or
+    when the key is no longer valid."""
     session = await to_thread.run_sync(caller.session, id)
     last = request.headers.get("last-event-id", "")
     if last:
         after = parse_digits(last)
         if not 0 <= after <= INTEGER_MAX:
-            raise UsageError("Last-Event-ID is no version", hint="send the id of the last event, or none")
+            raise UsageError("Last-Event-ID is not a version", hint="send the id of the last event, or none")
     return StreamingResponse(
         _followed(caller, stream_of(session.id), after), media_type="text/event-stream",
         headers={"cache-control": "no-store"},
@@ -154,7 +154,7 @@ async def _followed(caller: Caller, stream: str, after: int) -> AsyncGenerator[b
 
 
 def _still_known(caller: Caller) -> bool:
-    """Whether the caller's key still holds."""
+    """Whether the caller's key is still valid."""
     if not caller.server.options.auth:
         return True
     record = caller.server.projects.server_tables.key(caller.access.key)

@@ -20,7 +20,7 @@ from ....core.features.verdict import STATUSES, Verdict
 from ....errors import UsageError
 from ....services.features.features import FeatureList, Features
 from ....services.sessions.repository import Saved
-from ...render import plain
+from ...render import evidence_objects, feature_object
 from ..server.parameters import SAVED, Id, Name, Reason, RequestBody, Text, with_more
 from ..server.route import Caller, route
 
@@ -37,19 +37,19 @@ class NewCheck(RequestBody):
     """A command that proves steps, run by clients and never by the server."""
 
     command: Annotated[list[Text], Meta(min_length=1, max_length=1_000)]
-    """Its words; with ``shell`` one text."""
+    """Its arguments; with ``shell``, one text."""
     shell: bool = False
     folder: Text = ""
     environment: dict[Name, Text] = {}
     limit_seconds: Annotated[float, Meta(gt=0, le=86_400)] = SECONDS_DEFAULT
     proves: Annotated[list[Annotated[int, Meta(ge=1, le=1_000)]], Meta(max_length=1_000)] = []
-    """Numbers of the steps, from 1; empty: all."""
+    """The numbers of the steps that it proves, from 1; empty for all."""
     exit_code: Annotated[int, Meta(ge=-1_000, le=1_000)] = 0
     pattern: Text = ""
 
 
 class NewFeature(RequestBody):
-    """A feature to be declared; it is not proven."""
+    """A feature to declare; it is not proven yet."""
 
     id: Id
     description: Text
@@ -57,11 +57,11 @@ class NewFeature(RequestBody):
     steps: Many = []
     checks: Annotated[list[NewCheck], Meta(max_length=100)] = []
     covers: Many = []
-    """Globs from the top of the working tree; empty: all of it."""
+    """Globs relative to the top of the working tree; empty for all of it."""
 
 
 class ChangedFeature(RequestBody):
-    """What is to be changed of it; whatever proved it before no longer does."""
+    """The fields to change; whatever proved the feature before no longer does."""
 
     description: Text | None = None
     category: Name | None = None
@@ -72,7 +72,7 @@ class ChangedFeature(RequestBody):
 
 
 class FeatureStart(RequestBody):
-    """Who begins to work on it."""
+    """The start of work on a feature."""
 
     by: Name = ""
     """Who implements it."""
@@ -83,14 +83,14 @@ class Attestation(RequestBody):
 
     note: Text
     by: Name = ""
-    """Who looked; by default the caller."""
+    """Who examined it; by default the caller."""
     step: Text = ""
-    """One of its steps, or `#2`; empty: all that no check proves."""
+    """One of its steps, or `#2`; empty for all that no check proves."""
 
 
 class FeatureProgress(RequestBody):
-    """How far it is, in the words of the recipe. "Passing" is a claim, unless ``verified_by`` attests what no
-    check proves."""
+    """The progress of a feature, in the words of the recipe. "Passing" is a claim, unless ``verified_by``
+    attests what no check proves."""
 
     status: Name = ""
     passes: bool | None = None
@@ -101,26 +101,15 @@ class FeatureProgress(RequestBody):
 
 
 class SavedFeature(Saved, kw_only=True):
-    """What was saved, and the feature as it is then."""
+    """What was saved, and the feature after that."""
 
     feature: Verdict
 
 
-def features_of(caller: Caller, id: str) -> Features:
-    """The features of a session."""
-    return caller.session(id).features
-
-
 def _checks(new: list[NewCheck]) -> list[Check]:
     if any(not one.command[0] for one in new):
-        raise UsageError("a check without a command", hint='for example ["pytest", "-q"]')
-    return [
-        Check(
-            tuple(one.command), one.shell, one.folder, one.environment, one.limit_seconds, tuple(one.proves),
-            one.exit_code, one.pattern,
-        )
-        for one in new
-    ]  # fmt: skip
+        raise UsageError("a check needs a command", hint='for example ["pytest", "-q"]')
+    return [msgspec.convert(msgspec.structs.asdict(one), Check) for one in new]
 
 
 def _with_feature(features: Features, saved: Saved, id: str) -> SavedFeature:
@@ -132,7 +121,7 @@ def list_features(
     caller: Caller, id: str, status: Literal[("", *STATUSES)] = "",  # type: ignore[valid-type]
 ) -> FeatureList:  # fmt: skip
     """All features with their verdicts, and counts over all of them."""
-    return features_of(caller, id).list(status)
+    return caller.session(id).features.list(status)
 
 
 @route(
@@ -143,32 +132,17 @@ def list_features(
     },
 )  # fmt: skip
 def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
-    """Declare a feature. To declare the same again is no error; another one under the same id is 409."""
-    features = features_of(caller, id)
-    saved = features.add(
-        body.id, body.description, category=body.category, steps=body.steps, checks=_checks(body.checks),
-        covers=body.covers,
-    )  # fmt: skip
+    """Declare a feature. Declaring the same again is not an error; a different one with the same id is
+    409."""
+    features = caller.session(id).features
+    saved = features.add(**{**msgspec.structs.asdict(body), "checks": _checks(body.checks)})
     return _with_feature(features, saved, body.id)
 
 
 @route("GET", PATH + "/{feature}", role="reader")
 def show_feature(caller: Caller, id: str, feature: Name) -> dict[str, Any]:
     """A feature with its verdict and all evidence: runs of checks, attestations, reports, changes."""
-    features = features_of(caller, id)
-    found = features.feature(feature)
-    return {**plain(found), "verdict": features.get(feature), "evidence": evidence_of(features, feature)}
-
-
-def evidence_of(features: Features, id: str) -> list[dict[str, Any]]:
-    """All that was written about a feature, as `segue feature show --json` prints it."""
-    return [
-        {
-            "version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
-            "trust": TRUSTS.get(type(body), ""), **plain(body),
-        }
-        for event, body in features.history(id)
-    ]  # fmt: skip
+    return feature_object(caller.session(id).features, feature)
 
 
 class EvidenceList(msgspec.Struct):
@@ -179,9 +153,9 @@ class EvidenceList(msgspec.Struct):
 def list_evidence(
     caller: Caller, id: str, feature: Name, trust: Literal["", "run", "attested", "reported"] = ""
 ) -> EvidenceList:
-    """The evidence records of a feature, the oldest first; also of one that was removed."""
-    features = features_of(caller, id)
-    found = evidence_of(features, feature)
+    """The evidence for a feature, oldest first; also for one that was removed."""
+    features = caller.session(id).features
+    found = evidence_objects(features.history(feature))
     if not found:
         features.feature(feature)
     kinds = {body.KIND for body in TRUSTS} | {ev.ChecksBegun.KIND}
@@ -195,37 +169,36 @@ def list_evidence(
     response={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature) -> SavedFeature:
-    """Change the fields that are given. An agent cannot drop or weaken what a person set: 409."""
-    features = features_of(caller, id)
-    saved = features.change(
-        feature, description=body.description, category=body.category, steps=body.steps,
-        checks=None if body.checks is None else _checks(body.checks), covers=body.covers, reason=body.reason,
-    )  # fmt: skip
+    """Change the fields that are given. An agent cannot remove or weaken what a person set: 409."""
+    features = caller.session(id).features
+    checks = None if body.checks is None else _checks(body.checks)
+    saved = features.change(feature, **{**msgspec.structs.asdict(body), "checks": checks})
     return _with_feature(features, saved, feature)
 
 
 @route("DELETE", PATH + "/{feature}", role="writer")
 def remove_feature(caller: Caller, id: str, feature: Name, reason: Name = "") -> Saved:
-    """Drop a feature; a completion mentions it. An agent cannot drop what a person set: 409."""
-    return features_of(caller, id).remove(feature, reason)
+    """Remove a feature; the completion of the session mentions it. An agent cannot remove what a person set:
+    409."""
+    return caller.session(id).features.remove(feature, reason)
 
 
 @route("POST", PATH + "/{feature}/begin", role="writer", body={"by": "codex"})
 def begin_feature(caller: Caller, id: str, feature: Name, body: FeatureStart) -> Saved:
-    """Say that work on it is under way."""
-    return features_of(caller, id).begin(feature, implemented_by=body.by)
+    """Declare that work on a feature is under way."""
+    return caller.session(id).features.begin(feature, implemented_by=body.by)
 
 
 @route("POST", PATH + "/{feature}/block", role="writer", body={"reason": "no credentials"})
 def block_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
-    """Say that it waits for something."""
-    return features_of(caller, id).block(feature, body.reason)
+    """Declare that a feature is blocked."""
+    return caller.session(id).features.block(feature, body.reason)
 
 
 @route("POST", PATH + "/{feature}/fail", role="writer", body={"reason": "seen to fail"})
 def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
-    """Say that it fails; only a later proof says otherwise."""
-    return features_of(caller, id).mark_failed(feature, body.reason)
+    """Declare that a feature fails; only a later proof makes it pass."""
+    return caller.session(id).features.mark_failed(feature, body.reason)
 
 
 @route(
@@ -233,9 +206,9 @@ def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     body={"note": "looked at every screen", "by": "ana"}, response={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) -> SavedFeature:
-    """Give a name and a note for steps that no check proves. It is somebody's word, shown as such, given
-    without a working tree: in one it counts as stale."""
-    features = features_of(caller, id)
+    """Attest steps that no check proves, with a name and a note. It is shown as somebody's word and, because
+    a server has no working tree, counts as stale in one."""
+    features = caller.session(id).features
     saved = features.attest(feature, body.note, who=caller.access.act_as(body.by), step=body.step)
     return _with_feature(features, saved, feature)
 
@@ -245,9 +218,6 @@ def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) ->
     body={"status": "in_progress", "implemented_by": "codex"}, response=VERDICT,
 )  # fmt: skip
 def update_feature(caller: Caller, id: str, feature: Name, body: FeatureProgress) -> Verdict:
-    """Say how far it is. What claims that it passes is kept as a claim, and proves nothing."""
+    """Declare the progress of a feature. That it passes is recorded as a claim, and proves nothing."""
     caller.access.act_as(body.verified_by)
-    return features_of(caller, id).update(
-        feature, status=body.status, passes=body.passes, failure_reason=body.failure_reason,
-        implemented_by=body.implemented_by, verified_by=body.verified_by, notes=body.notes,
-    )  # fmt: skip
+    return caller.session(id).features.update(feature, **msgspec.structs.asdict(body))

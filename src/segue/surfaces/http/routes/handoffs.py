@@ -27,7 +27,7 @@ OFFER = plain(
 
 
 class NewOffer(RequestBody):
-    """To whom a session is offered."""
+    """An offer of a session to an agent."""
 
     to: Id
     """An agent's name, or `anyone`."""
@@ -39,7 +39,7 @@ class OfferDecision(RequestBody):
     """Who takes, declines or withdraws an offer, and why."""
 
     by: Name = ""
-    """Who does; by default the caller."""
+    """Who takes, declines or withdraws it; by default the caller."""
     reason: Text = ""
 
 
@@ -61,7 +61,7 @@ def _with_restoration(caller: Caller, made: HandoffOffer) -> SavedOffer:
 
 
 def _offer(caller: Caller, id: str) -> Offer:
-    """The offer with this id; the id of a session is not taken for one."""
+    """The offer with this id; the id of a session is not accepted instead."""
     handoffs = caller.segue.handoffs
     found = next((one for one in handoffs.listing(everywhere=True) if one.id == id), None)
     if found is None:
@@ -75,7 +75,8 @@ def _offer(caller: Caller, id: str) -> Offer:
     response={**SAVED, "offer": OFFER, "restoration": "# Session …"},
 )  # fmt: skip
 def offer_session(caller: Caller, id: str, body: NewOffer) -> SavedOffer:
-    """Offer a session to an agent; exactly one can take it. A named checkpoint of it is frozen."""
+    """Offer a session to an agent; exactly one can take it. The state of the session is kept as a named
+    checkpoint."""
     session = caller.session(id)
     made = caller.segue.handoffs.offer(session.id, body.to, body.note, hours=body.hours)
     return _with_restoration(caller, made)
@@ -86,7 +87,7 @@ def list_offers(
     caller: Caller, session: Name = "", to: Name = "", status: Name = "", limit: Limit = 100,
     cursor: Cursor = "",
 ) -> OfferPage:  # fmt: skip
-    """Offers and what became of them, the newest first."""
+    """Offers and what became of them, newest first."""
     found = [
         one
         for one in caller.segue.handoffs.listing(everywhere=True, to=to)
@@ -107,7 +108,7 @@ def get_offer(caller: Caller, offer: Name) -> Offer:
     response={**SAVED, "offer": {**OFFER, "status": "taken", "taker": "codex"}, "restoration": "# Session …"},
 )  # fmt: skip
 def accept_offer(caller: Caller, offer: Name, body: OfferDecision) -> SavedOffer:
-    """Take an offer; 409 ``handoff_settled`` if somebody was faster or it ran out."""
+    """Take an offer; 409 ``handoff_settled`` if somebody was faster or it has expired."""
     by = caller.access.act_as(body.by)
     return _with_restoration(caller, caller.segue.handoffs.accept(_offer(caller, offer).id, by=by))
 

@@ -19,7 +19,7 @@ class Handover(msgspec.Struct):
     """The newest handover of a working tree."""
 
     tree: str
-    """The working tree, by the hash that stands for it."""
+    """The hash that identifies the working tree."""
     status: str
     steps: dict[str, str]
     started_at: str | None

@@ -1,4 +1,5 @@
-"""`/`, `/health`, `/ready`, `/metrics` and `/openapi.json`: what balancers, monitors and tools ask for."""
+"""`/`, `/health`, `/ready`, `/metrics` and `/openapi.json`: what load balancers, monitoring and tools ask
+for."""
 
 from __future__ import annotations
 
@@ -12,31 +13,25 @@ from starlette.responses import Response
 from .... import __version__
 from ....errors import SegueError
 from ...render import compact
-from ..server import metrics as measured
-from ..server import openapi as description
-from ..server import problems
+from ..server import metrics as measured, openapi as description, problems
 from ..server.context import ServerContext
 from ..server.route import JSON, Caller, route
 
 TAG = "operations"
+ROOT = {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
+HEALTH = {"status": "healthy", "version": __version__}
 
 
-@route(
-    "GET", "/", role="", errors=(), tag=TAG, threaded=False,
-    response={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
-)  # fmt: skip
+@route("GET", "/", role="", errors=(), tag=TAG, threaded=False, response=ROOT)
 def root() -> dict[str, str]:
     """The name and version of this server."""
-    return {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
+    return ROOT
 
 
-@route(
-    "GET", "/health", role="", errors=(), tag=TAG, threaded=False,
-    response={"status": "healthy", "version": __version__},
-)  # fmt: skip
+@route("GET", "/health", role="", errors=(), tag=TAG, threaded=False, response=HEALTH)
 def health() -> dict[str, str]:
-    """Whether the process answers; nothing is asked of the store."""
-    return {"status": "healthy", "version": __version__}
+    """Whether the process answers; the store is not asked."""
+    return HEALTH
 
 
 @route("GET", "/ready", role="", errors=(503,), tag=TAG, response={"status": "ready", "store": "sqlite"})
@@ -63,7 +58,7 @@ def metrics(caller: Caller) -> str:
 
 @route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)
 def openapi(request: Request) -> dict[str, Any]:
-    """This description."""
+    """This description of the API."""
     return _described(request.app)
 
 

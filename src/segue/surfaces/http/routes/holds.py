@@ -1,7 +1,7 @@
-"""`/v1/sessions/{id}/hold`: who works on a session, so that nobody else does.
+"""`/v1/sessions/{id}/hold`: who works on a session, so that two runs do not do the same work.
 
-A hold that is taken here lasts as long as its lease: the server cannot see whether the process behind it
-still lives. Its fencing number goes with commands, so that whoever lost the hold is told.
+A hold that is taken here lasts as long as its lease: the server cannot see whether the process behind it is
+still alive. Its fencing number is sent with commands, so that those of a run that lost the hold are refused.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Fence = Annotated[int, Meta(ge=1, le=INTEGER_MAX)]
 
 
 class NewHold(RequestBody):
-    """A hold to be taken."""
+    """A hold to take."""
 
     run: Id = ""
-    """Which run holds; else that of `Segue-Run`, else one is made up."""
+    """The run that holds; by default that of `Segue-Run`, else a new id."""
     holder: Name = ""
     host: Name = ""
-    """Where it runs, in words."""
+    """A description of where it runs."""
     share: bool = False
     lease_seconds: Lease = LEASE_SECONDS
 
@@ -58,7 +58,7 @@ class HolderList(msgspec.Struct):
     session: str
     holders: list[Holder]
     crashed: list[Holder]
-    """Those that never let go and hold no more."""
+    """Runs that never released the session and whose hold is no longer in force."""
 
 
 @route(
@@ -67,8 +67,12 @@ class HolderList(msgspec.Struct):
 )  # fmt: skip
 def get_hold(caller: Caller, id: str) -> HolderList:
     """Who holds a session."""
-    session, holds = caller.session(id), caller.segue.workspace.holds
-    return HolderList(session.id, list(holds.living(session.id)), list(holds.crashed(session.id)))
+    return _holders(caller, caller.session(id).id)
+
+
+def _holders(caller: Caller, id: str) -> HolderList:
+    holds = caller.segue.workspace.holds
+    return HolderList(id, list(holds.living(id)), list(holds.crashed(id)))
 
 
 @route(
@@ -92,11 +96,15 @@ def take_hold(caller: Caller, id: str, body: NewHold) -> TakenHold:
     response={"session": SAVED["session"], "run": "run-5f3a", "fence": 3, "until": HOLDER["until"]},
 )  # fmt: skip
 def renew_hold(caller: Caller, id: str, body: OwnHold) -> TakenHold:
-    """Prolong the lease; 409 ``session_held`` if the hold was lost meanwhile."""
-    session = caller.session(id)
-    held = Hold(caller.segue.workspace.holds, session.id, body.run, body.fence, body.lease_seconds, "")
+    """Extend the lease; 409 ``session_held`` if the hold was lost in the meantime."""
+    held = _own_hold(caller, id, body)
     held.renew()
-    return TakenHold(session.id, held.run, held.fence, held.until)
+    return TakenHold(held.session, held.run, held.fence, held.until)
+
+
+def _own_hold(caller: Caller, id: str, body: OwnHold) -> Hold:
+    session, holds = caller.session(id), caller.segue.workspace.holds
+    return Hold(holds, session.id, body.run, body.fence, body.lease_seconds, "")
 
 
 @route(
@@ -105,7 +113,7 @@ def renew_hold(caller: Caller, id: str, body: OwnHold) -> TakenHold:
     response={"session": SAVED["session"], "holders": [], "crashed": []},
 )  # fmt: skip
 def release_hold(caller: Caller, id: str, body: OwnHold) -> HolderList:
-    """Let go of a hold; to let go of one that was lost is no error."""
-    session, holds = caller.session(id), caller.segue.workspace.holds
-    Hold(holds, session.id, body.run, body.fence, body.lease_seconds, "").release()
-    return HolderList(session.id, list(holds.living(session.id)), list(holds.crashed(session.id)))
+    """Release a hold; releasing one that was lost is not an error."""
+    held = _own_hold(caller, id, body)
+    held.release()
+    return _holders(caller, held.session)

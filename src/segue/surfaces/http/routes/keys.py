@@ -1,4 +1,4 @@
-"""`/v1/keys`: make, list, rotate and revoke keys; for admins, within what their own key reaches."""
+"""`/v1/keys`: make, list, rotate and revoke keys; for admins, within the projects of their own key."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..server.route import Caller, route
 
 
 class KeyRequest(RequestBody):
-    """A key to be made."""
+    """A key to make."""
 
     role: str = "writer"
     project: str = ""
-    """Empty: the project of the caller's key; ``*``: all."""
+    """By default the project of the caller's key; ``*`` means all projects."""
     agent: str = ""
     name: str = ""
     expires: str = ""
-    """As ``90d`` or ``12h``; empty: it lasts."""
+    """How long it is valid, as ``90d`` or ``12h``; by default for ever."""
 
 
 class KeyRotation(RequestBody):
     """How a key is replaced."""
 
     grace: str = ""
-    """How long the old one holds on, as ``1h``; empty: not at all."""
+    """How long the old key stays valid, as ``1h``; by default not at all."""
     expires: str = ""
 
 
@@ -52,18 +52,17 @@ class KeyList(msgspec.Struct):
 
 
 def _shown(record: KeyRecord) -> ShownKey:
-    fields = {name: getattr(record, name) for name in ShownKey.__struct_fields__ if name != "state"}
-    return ShownKey(**fields, state=record.state(now()))
+    return msgspec.convert({**msgspec.structs.asdict(record), "state": record.state(now())}, ShownKey)
 
 
 def reach_of(caller: Caller) -> str:
-    """The project whose keys the caller may manage; ``*`` if it is all of them."""
+    """The project whose keys the caller may manage; ``*`` for all projects."""
     own = caller.server.projects.server_tables.key(caller.access.key)
     return own.project if own is not None else ALL_PROJECTS
 
 
 def _manageable(caller: Caller, id: str) -> KeyRecord:
-    """A key within the caller's reach; UnknownKey for any other."""
+    """A key that the caller may manage. Raises UnknownKey for any other."""
     record, reach = caller.server.keys.get(id), reach_of(caller)
     if caller.access.agent not in ("", record.agent) or reach not in (ALL_PROJECTS, record.project):
         raise UnknownKey(f"there is no key {id[:12]!r}", hint="`segue key list` names them")
@@ -75,7 +74,7 @@ def _manageable(caller: Caller, id: str) -> KeyRecord:
     body={"role": "writer", "project": "web", "expires": "90d"},
 )  # fmt: skip
 def create_key(caller: Caller, body: KeyRequest) -> NewKey:
-    """Make a key; its token is in this response and never again."""
+    """Make a key; its token is in this response and is never shown again."""
     reach = reach_of(caller)
     project = body.project or caller.access.project
     if reach not in (ALL_PROJECTS, project):
@@ -100,7 +99,7 @@ def list_keys(caller: Caller) -> KeyList:
 
 @route("DELETE", "/v1/keys/{id}", role="admin", status=200)
 def revoke_key(caller: Caller, id: str) -> ShownKey:
-    """Revoke a key: with the next request it is not known any more."""
+    """Revoke a key; it is refused from the next request on."""
     return _shown(caller.server.keys.revoke(_manageable(caller, id).id, by=caller.access.key))
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from ....core.sessions.commands import PAUSE_CAUSES
 from ....errors import UsageError
+from ....services.features.complete import complete
 from ....services.handoff.undo import undone_of
 from ....services.resume.interruptions import Interruption
 from ....services.sessions.repository import Saved
@@ -56,23 +57,23 @@ class RewindTarget(RequestBody):
 
 
 class UndoneCommand(Saved, kw_only=True):
-    """What was taken back, in words."""
+    """What was undone, in words."""
 
     undone: list[str]
     stays: list[str] = []
-    """What of the same command nothing takes back."""
+    """What stays of the same command."""
 
 
 @route("POST", "/v1/sessions/{id}/pause", role="writer", tag=TAG, body={"reason": "waiting for review"})
 def pause_session(caller: Caller, id: str, body: PauseReason) -> Interruption:
-    """Pause a session. Processes of agents and manifests are those of other machines: they are left alone."""
+    """Pause a session. Agents' processes and manifests belong to other machines, and are left alone."""
     return caller.session(id).pause(body.reason, cause=body.cause)
 
 
 @route("POST", "/v1/sessions/{id}/resume", role="writer", tag=TAG)
 def resume_session(caller: Caller, id: str) -> Saved:
-    """Go on with a session. If it was left alone for too long, a pause by timeout is recorded first. A
-    session that is over stays over."""
+    """Resume a session. If it was inactive for too long, a pause by timeout is recorded first. A session that
+    is over stays over."""
     return caller.session(id).resume()
 
 
@@ -83,19 +84,16 @@ def resume_session(caller: Caller, id: str) -> Saved:
 )  # fmt: skip
 def complete_session(caller: Caller, id: str, body: Completion) -> CompletedSession:
     """Complete a session: its goal is reached. 409 ``unverified_features`` unless every feature is proven, or
-    ``force`` says why not. The server sees no working tree: what checks have proven is completed from a
-    client that does."""
+    ``force`` gives a reason. The server sees no working tree: complete a session whose features are proven by
+    checks from a client that does."""
     session = caller.session(id)
     if body.force and not body.force.strip():
         raise UsageError("force needs a reason", hint="say why it is completed although it is not proven")
-    gate = session.features.gate()
-    saved = session.complete(body.summary, force=body.force)
-    status = session.status()
-    left = [*status.active, *status.next, *(blocked.item for blocked in status.blocked)]
+    done = complete(session, body.summary, force=body.force)
+    unproven = [UnprovenFeature(one.id, one.status, one.reason) for one in done.gate.unproven]
     return with_more(
-        CompletedSession, saved, left_open=left, proven=gate.ok and bool(gate.counts.total),
-        unproven=[UnprovenFeature(one.id, one.status, one.reason) for one in gate.unproven],
-        changes=list(gate.changes),
+        CompletedSession, done.saved, left_open=list(done.left_open), proven=done.proven, unproven=unproven,
+        changes=list(done.gate.changes),
     )  # fmt: skip
 
 
@@ -116,7 +114,7 @@ def rewind_session(caller: Caller, id: str, body: RewindTarget) -> Saved:
     response={**SAVED, "undone": ["done: user model"], "stays": []},
 )  # fmt: skip
 def undo_session(caller: Caller, id: str) -> UndoneCommand:
-    """Take the last command back; asked again, the one before it."""
+    """Undo the last command; sent again, the one before it."""
     session = caller.session(id)
     saved = session.undo()
     return with_more(UndoneCommand, saved, **undone_of(session, saved))

@@ -1,6 +1,6 @@
 """`/mcp`: MCP over streamable HTTP, the same tools as `segue mcp`, with the keys of the server.
 
-Each request stands alone, so any server behind a balancer can answer it. The pipeline has looked at the key;
+Each request stands alone, so any server behind a balancer can answer it. The pipeline has checked the key;
 the tools work on the sessions of its project. The SDK is loaded when the first request comes.
 """
 
@@ -35,8 +35,11 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[PATH] = self.PATH
-        if scope["method"] in ("GET", "HEAD"):  # nothing is ever sent unasked: a stream would outlive its key
-            found = problems.problem(405, "this server sends nothing unasked: use POST")
+        if scope["method"] in (
+            "GET",
+            "HEAD",
+        ):  # nothing is ever sent without a request, and a stream would outlive its key
+            found = problems.problem(405, "this server sends nothing without a request: use POST")
             await problems.response(found, {"allow": "POST"})(scope, receive, send)
             return
         if self._manager is None:
@@ -81,7 +84,7 @@ class McpEndpoint:
         return ServedCaller(caller.segue, caller.access, headers.get(SESSION, ""))
 
     async def stop(self) -> None:
-        """Let go of what is under way."""
+        """Cancel what is under way."""
         self._ended.set()
         if self._running is not None:
             with suppress(Exception):

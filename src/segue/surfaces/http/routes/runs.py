@@ -56,7 +56,8 @@ class SentRun(RequestBody):
     calls: Count = 0
     malformed: Count = 0
     digest: dict[str, Any] | None = None
-    """What the run was about, did and left, as `GET …/digest` gives it; none: as it was."""
+    """What the run was about, did and left, as `GET …/digest` returns it; without it, the stored one
+    stays."""
 
 
 class StoredRun(msgspec.Struct):
@@ -65,7 +66,7 @@ class StoredRun(msgspec.Struct):
     key: str
     run: Run
     digest: bool
-    """Whether its digest is there."""
+    """Whether its digest is stored."""
 
 
 class RunPage(msgspec.Struct):
@@ -89,7 +90,7 @@ def _row(caller: Caller, key: str) -> Any:
 def list_runs(
     caller: Caller, session: Name = "", agent: Name = "", limit: Limit = 100, cursor: Cursor = ""
 ) -> RunPage:
-    """The runs that were sent, a page at a time, those that began last first."""
+    """The runs that were sent, a page at a time, newest first."""
     rows = runs_of(caller.segue.workspace).runs.rows(session=session)
     found = [run for run in map(run_in, rows) if run is not None and agent in ("", run.agent)]
     runs, following = page(found, [(run.began, run.key) for run in found], cursor, limit)
@@ -103,7 +104,7 @@ def get_run(caller: Caller, key: Name) -> StoredRun:
     run = run_in(row)
     if run is None:
         raise UnknownRun(
-            f"the run {key[:40]!r} is kept in another form", hint="send it again with `segue sync`"
+            f"the run {key[:40]!r} is stored in another format", hint="send it again with `segue sync`"
         )
     run = msgspec.structs.replace(run, shared=SharedCopies(caller.segue.workspace.store).has(key))
     return StoredRun(key, run, sent_runs.digest_in(row) is not None)
@@ -126,9 +127,9 @@ def get_digest(caller: Caller, key: Name) -> dict[str, Any]:
     response={"key": RUN["key"], "run": RUN, "digest": False},
 )  # fmt: skip
 def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
-    """Keep a run in place of what is kept under its key: a hash of its agent, id and transcript, which
-    must be right. All texts are cleaned and masked; a digest has at most 4 MB."""
-    facts = {name: getattr(body, name) for name in body.__struct_fields__}
+    """Store a run in place of the one with its key, which must be the hash of its agent, id and transcript.
+    All texts are cleaned and masked; a digest may have at most 4 MB."""
+    facts = msgspec.structs.asdict(body)
     session, digest = facts.pop("session"), facts.pop("digest")
     for name in _TEXTS:
         facts[name] = clean_text(facts[name], what=name, mask=caller.segue.workspace.repository.mask)
@@ -140,8 +141,8 @@ def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
 
 @route("DELETE", "/v1/runs/{key}", role="writer")
 def drop_run(caller: Caller, key: Name) -> DroppedRun:
-    """Forget what was sent of a run, and a shared copy of its transcript; the transcript stays where it
-    is."""
+    """Delete what was sent of a run, and a shared copy of its transcript; the transcript itself stays where
+    it is."""
     runs = runs_of(caller.segue.workspace).runs
     there = runs.get(key) is not None
     if there:

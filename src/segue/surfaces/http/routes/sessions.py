@@ -31,7 +31,7 @@ CARD = {
 
 
 class NewSession(RequestBody):
-    """A session to begin; with an id that exists it is that session, as it is."""
+    """A session to begin; if the id exists, that session is returned unchanged."""
 
     goal: Text = ""
     items: Annotated[list[Text], Meta(max_length=ITEMS_MAX)] = []
@@ -42,22 +42,22 @@ class NewSession(RequestBody):
 
 
 class StartedSession(Saved, kw_only=True):
-    """A session that was begun, or that was there already."""
+    """A session that was begun, or that existed already."""
 
     id: str
     status: str
 
 
 class SessionPage(msgspec.Struct):
-    """Sessions, and where to go on."""
+    """Sessions, and the cursor of the next page."""
 
     sessions: list[Card]
     next: str = ""
-    """The cursor of the next page; empty: this was the last."""
+    """The cursor of the next page; empty if this was the last one."""
 
 
 class LoggedEvent(msgspec.Struct):
-    """An event: the envelope, and the body as it stands in the journal."""
+    """An event: the envelope, and the body as it is in the journal."""
 
     version: int
     kind: str
@@ -86,25 +86,23 @@ class EventLog(msgspec.Struct):
 
 
 class ImportedFile(RequestBody):
-    """An export to be imported."""
+    """An export to import."""
 
     content: str
-    """What an export gave, as text."""
+    """The content of an export, as text."""
     format: Literal["", "json", "yaml"] = ""
-    """Empty: found out."""
+    """By default recognised from the content."""
     as_id: Id = ""
-    """Another id for it; only a session YAML can have one."""
+    """Another id for it; only possible with session YAML."""
 
 
 Status = Annotated[
     Literal["", "created", "active", "paused", "completed", "abandoned"],
-    Meta(description="Only in this status."),
+    Meta(description="Only sessions with this status."),
 ]
 Order = Annotated[
     Literal["created", "active"],
-    Meta(
-        description="`created`: the newest first, stable while others write; `active`: last worked on first."
-    ),
+    Meta(description="`created`: newest first, stable while others write; `active`: last active first."),
 ]
 
 
@@ -127,18 +125,15 @@ def list_sessions(
     response={**SAVED, "events": 4, "version": 4, "id": ID, "status": "active"},
 )  # fmt: skip
 def create_session(caller: Caller, body: NewSession) -> StartedSession:
-    """Begin a session. With an ``id`` that exists nothing is changed and ``events`` is 0: to create the same
-    session twice is to create it once."""
+    """Begin a session. If the ``id`` exists, nothing is changed and ``events`` is 0: creating the same
+    session twice has the effect of creating it once."""
     segue = caller.segue
     for name in ("organization", "project"):
         clean_text(getattr(body, name), what=name, limit=256)
     exists = bool(body.id) and segue.workspace.repository.exists(body.id)
     try:
-        session = segue.start(
-            body.goal, items=body.items, id=body.id, type=body.type, organization=body.organization,
-            project=body.project,
-        )  # fmt: skip
-    except AlreadyDone as again:  # the same request, whose response was lost: it is this session
+        session = segue.start(**msgspec.structs.asdict(body))
+    except AlreadyDone as again:  # the same request again, because its response was lost
         left = left_by(caller.server.projects.store(caller.access.project), again.stream)
         session, exists = segue.attach(left[0][0].removeprefix("session/")), True
     state = session.state
@@ -149,8 +144,8 @@ def create_session(caller: Caller, body: NewSession) -> StartedSession:
 @route("GET", "/v1/sessions/{id}", role="reader")
 def get_session(caller: Caller, id: str) -> SessionStatus:
     """What is done, under way, next and blocked, and all the rest worth showing: what `segue status --json`
-    prints. Of features that were proven in a working tree the server cannot say whether files changed
-    since, and shows them as ``stale``."""
+    prints. The server cannot see whether files have changed since features were proven in a working tree, and
+    shows these as ``stale``."""
     return caller.session(id).status()
 
 
@@ -161,9 +156,7 @@ def get_state(caller: Caller, id: str, version: Version = 0) -> dict[str, Any]:
     state = session.state
     if version and version != state.version:
         if version > state.version:
-            raise UsageError(
-                f"{id} is at version {state.version}", hint="ask for an earlier one, or for none"
-            )
+            raise UsageError(f"{id} is at version {state.version}", hint="give an earlier version, or none")
         state = caller.segue.workspace.repository.state_at(id, version)
     found: dict[str, Any] = plain(state)
     return found
@@ -197,8 +190,8 @@ def export_session(caller: Caller, id: str, format: Form = "json") -> dict[str, 
     body={"content": "{\"segue\":1, …}"}, response={**SAVED, "events": 0, "id": ID, "status": "paused"},
 )  # fmt: skip
 def import_session(caller: Caller, body: ImportedFile) -> StartedSession:
-    """Import a session. All of it is verified first; what is there already is not added again, another
-    history under the same id is refused, and evidence from elsewhere proves nothing here."""
+    """Import a session. It is verified first; what exists already is not added again, another history under
+    the same id is refused, and evidence from elsewhere proves nothing here."""
     segue = caller.segue
     session = segue.import_(body.content.encode(), format=body.format or None, as_id=body.as_id)
     state = session.state

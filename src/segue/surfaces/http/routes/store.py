@@ -1,8 +1,7 @@
 """`/v1/store/{port}/{method}`: the ports of a project's store, for the remote store; calls are msgpack.
 
-It is no part of the described API: what goes over it may change with the version, and
-`SEGUE_STORE=https://…` is how it is used. What each method needs of a key is decided by
-`services/server/store_over_http.py`.
+It is not part of the described API and may change with every version; `SEGUE_STORE=https://…` uses it. Which
+role each method needs is decided by `services/server/store_over_http.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The body of a request: at most so many bytes, unpacked if it was sent packed, and readable again."""
+"""The body of a request: limited in size, decompressed if it was sent compressed, and readable more than
+once."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from ....errors import UsageError
 
 
 class TooLarge(UsageError):
-    """A body of more bytes than the server takes."""
+    """A body is larger than the server accepts."""
 
     code = "too_large"
     http_status = 413
@@ -21,7 +22,7 @@ class TooLarge(UsageError):
 
 
 def limited(receive: Receive, bytes_max: int) -> Receive:
-    """The same messages; TooLarge is raised as soon as they hold more bytes than that."""
+    """The same messages. Raises TooLarge as soon as they have more bytes than that."""
     size = 0
 
     async def receive_limited() -> Any:
@@ -36,7 +37,7 @@ def limited(receive: Receive, bytes_max: int) -> Receive:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """A body that was read already, for whoever reads it next; behind it comes what the client sends."""
+    """A receive function that gives a body that was read already, then whatever else the client sends."""
     sent = False
 
     async def receive_again() -> Any:
@@ -49,15 +50,19 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
+_GZIP_HINT = "compress the whole body, or leave out Content-Encoding"
+
+
 def unpacked(body: bytes, bytes_max: int) -> bytes:
-    """A body that was sent with gzip; TooLarge if it becomes larger than that, or is no gzip."""
+    """The content of a gzip body. Raises TooLarge if it is larger than that, UsageError if it is no whole
+    gzip data."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
         found = unpacker.decompress(body, bytes_max + 1)
     except zlib.error:
-        raise TooLarge("it is not gzip") from None
+        raise UsageError("the body is not gzip", hint=_GZIP_HINT) from None
     if len(found) > bytes_max or unpacker.unconsumed_tail:
         raise TooLarge(f"more than {bytes_max:,} bytes when unpacked")
     if not unpacker.eof:
-        raise TooLarge("it is not gzip to its end")
+        raise UsageError("the gzip data is incomplete", hint=_GZIP_HINT)
     return found

@@ -1,9 +1,9 @@
-"""Threads for requests: one for each, or one for all that write to the same file.
+"""Threads for requests: one for each or, for requests that write to the same file, one for all of them.
 
-Only one thread can write to an embedded store at a time. So requests that do little else wait in a queue, and
-one thread works on them, one after the other. Those that waited together are made durable together: each is
-decided by itself, a refusal of one takes nothing from the others, and none is answered before the commit that
-holds it. A request that comes alone is a commit of its own.
+Only one thread can write to an embedded store at a time. So requests that mainly write wait in a queue, and
+one thread works on them, one after the other. Those that waited together are committed together: each is
+decided by itself, the refusal of one does not affect the others, and none is answered before the commit that
+contains it. A request that comes alone is a commit of its own.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ....services.server.projects import Projects
 
 T = TypeVar("T")
 WORKERS = 40
-"""So many requests are worked on at once; the others wait their turn."""
+"""How many requests are worked on at once; the others wait their turn."""
 TOGETHER_MAX = 64
-"""So many requests share a commit at most: others can write in between."""
+"""How many requests may share a commit, so that others can write in between."""
 _workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="segue-request")
 
 
@@ -59,7 +59,7 @@ def _work_on(loop: asyncio.AbstractEventLoop, waiting: _WaitingCall) -> None:
 
 
 def _settle(calls: list[_WaitingCall], outcomes: list[Any]) -> None:
-    """In the loop: give each call that waits its outcome."""
+    """Give each waiting call its outcome; runs in the event loop."""
     for waiting, outcome in zip(calls, outcomes, strict=True):
         if waiting.future.done():
             continue
@@ -89,21 +89,21 @@ class CommitQueue:
         return await future
 
     def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        """In a thread, as long as any call waits."""
+        """Work as long as any call waits; runs in a thread."""
         while self._waiting:
             calls = [self._waiting.popleft() for _ in range(min(len(self._waiting), TOGETHER_MAX))]
             loop.call_soon_threadsafe(_settle, calls, self._outcomes(calls))
         loop.call_soon_threadsafe(self._rest, loop)
 
     def _rest(self, loop: asyncio.AbstractEventLoop) -> None:
-        """In the loop, where calls that came meanwhile are seen."""
+        """Stop, unless calls came in the meantime; runs in the event loop."""
         self._at_work = bool(self._waiting)
         if self._at_work:
             _workers.submit(self._work, loop)
 
     def _outcomes(self, calls: list[_WaitingCall]) -> list[Any]:
-        """The outcome of each call; several share one commit, and if that fails nothing they wrote is
-        there."""
+        """The outcome of each call. Several share one commit; if that fails, nothing that they wrote is
+        stored."""
         if len(calls) == 1:
             return [calls[0].outcome()]
         outcomes: list[Any] = []

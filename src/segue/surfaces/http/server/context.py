@@ -1,4 +1,4 @@
-"""What every request needs of the server: its projects, its keys, its limits, its counts and its log."""
+"""What every request needs from the server: projects, keys, limits, metrics and the log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .metrics import Metrics
 
 T = TypeVar("T")
 NO_KEY = "none"
-"""The key's id of a caller who needs none."""
+"""The key id of callers on a server without keys."""
 BUCKETS_MAX = 10_000
 AUDIT_LINES_MAX = 100_000
 
@@ -34,14 +34,15 @@ class ServerOptions(Value):
 
     auth: bool = True
     hosts: tuple[str, ...] = ()
-    """Names by which it may be asked, without the port; empty: any. Without keys it is loopback's alone."""
+    """The host names that it accepts, without the port; empty means any. Without keys only those of
+    loopback."""
     rate: float = 200.0
-    """Requests a second for each key, in the long run; 0: as many as come."""
+    """Requests per second for each key, on average; 0 means no limit."""
     burst: float = 2_000.0
     body_bytes_max: int = 16_000_000
     logs: bool = True
     audit_days: float = 400.0
-    """How long a line of the audit is kept; 0: for ever."""
+    """How long a line of the audit is kept, in days; 0 means for ever."""
 
 
 class ServerContext:
@@ -64,13 +65,13 @@ class ServerContext:
         self._lock = threading.Lock()
 
     def authenticate(self, token: str, project: str) -> Access:
-        """What a token gives, as the store says now; NotKnown or NotAllowed."""
+        """What a token gives access to, according to the store. Raises NotKnown or NotAllowed."""
         if not self.options.auth and not token:
             return Access(NO_KEY, "admin", clean_project(project or DEFAULT_PROJECT))
         return self.keys.check(token, project)
 
     async def write(self, project: str, call: Callable[[], T]) -> T:
-        """The result of a call that does little but write to a project's store, once that is durable."""
+        """The result of a call that mainly writes to a project's store, once that is durable."""
         if not self.embedded:
             return await in_thread(call)
         queue = self._queues.get(project)
@@ -79,7 +80,7 @@ class ServerContext:
         return await queue.run(call)
 
     def count_request(self, key: str) -> None:
-        """One request more with this key; RateLimited."""
+        """Count a request with this key. Raises RateLimited."""
         if not self.options.rate or key == NO_KEY:
             return
         with self._lock:
@@ -92,19 +93,19 @@ class ServerContext:
         if wait:
             self.metrics.count("requests_limited")
             raise RateLimited(
-                f"more than {self.options.rate:g} requests a second with this key",
-                hint="come back when Retry-After says", retry_after_seconds=wait,
+                f"more than {self.options.rate:g} requests per second with this key",
+                hint="try again when Retry-After says", retry_after_seconds=wait,
             )  # fmt: skip
 
     def audit(self, access: Access, act: str, status: int) -> None:
-        """Note what was done, or refused; written by the next ``flush_audit``, within a second or so."""
+        """Note what was done or refused; the next ``flush_audit`` writes it, within a second or so."""
         line = AuditLine(now(), access.key, access.project, act, status)
         with self._lock:
             self._audit.append(line)
             del self._audit[:-AUDIT_LINES_MAX]
 
     def flush_audit(self) -> None:
-        """Write the lines of the audit that wait."""
+        """Write the audit lines that are waiting."""
         with self._lock:
             lines, self._audit = self._audit, []
         if not lines:
@@ -117,7 +118,8 @@ class ServerContext:
             raise
 
     def tidy(self) -> None:
-        """Make backups that are due; forget what nobody asks for any more: responses, marks, old audit."""
+        """Make backups that are due, and delete what is no longer needed: old responses, marks and audit
+        lines."""
         self.projects.back_up()
         self.projects.server_tables.forget(moment(-3600 * KEPT_HOURS))
         for store in self.projects.opened():
@@ -127,12 +129,12 @@ class ServerContext:
             pass  # a few thousand at a time, so that nobody waits long
 
     def log(self, **facts: Any) -> None:
-        """A line for whoever runs the server: no header, no query, no body ever stands in it."""
+        """Log a line for whoever runs the server; it never contains headers, queries or bodies."""
         if self.options.logs:
             self._write_log(msgspec.json.encode({"at": now(), **facts}).decode())
 
     def log_fault(self, fault: BaseException) -> None:
-        """A fault of ours or of the machine, by kind and place; its text may hold what was asked."""
+        """Log an internal error by kind and place only, because its text may contain parts of a request."""
         frames = traceback.extract_tb(fault.__traceback__)[-6:]
         places = [f"{one.filename.rpartition('segue/')[2]}:{one.lineno}" for one in frames]
         self.log(event="fault", kind=type(fault).__name__, where=places)

@@ -1,8 +1,8 @@
 """Waiting for what is new in a stream, without a thread for each client that waits.
 
-Whoever follows a stream is woken when this server has written something in the project, and looks now and
-then in any case: another server may have written it. However many follow the same stream, it is looked at
-once.
+A follower of a stream is woken when this server has written something in the project, and also looks from
+time to time, because another server may have written. However many clients follow a stream, it is read once
+for all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HEADS_MAX = 10_000
 
 
 class StreamFollower:
-    """Where streams end, and what wakes those who wait for more."""
+    """Knows where streams end, and wakes those who wait for more."""
 
     def __init__(self, projects: Projects) -> None:
         self._projects = projects
@@ -28,24 +28,25 @@ class StreamFollower:
         self.closing = False
 
     def wake(self, project: str) -> None:
-        """Something was written in a project."""
+        """Wake those who wait for a project, because something was written there."""
         self._heads = {key: kept for key, kept in self._heads.items() if key[0] != project}
         signal = self._signals.pop(project, None)
         if signal is not None:
             signal.set()
 
     def close(self) -> None:
-        """The server ends: nobody waits any longer."""
+        """Wake everybody, because the server ends."""
         self.closing = True
         for project in list(self._signals):
             self.wake(project)
 
     def signal(self, project: str) -> asyncio.Event:
-        """What is set at the next write; to be taken before a look, and waited for after it."""
+        """An event that is set at the next write. Get it before reading a stream, and wait for it
+        afterwards."""
         return self._signals.setdefault(project, asyncio.Event())
 
     async def wait(self, signal: asyncio.Event, seconds: float) -> None:
-        """Until something was written, or a while has passed."""
+        """Wait until something was written or a while has passed."""
         if not self.closing:
             try:
                 await asyncio.wait_for(signal.wait(), min(POLL_SECONDS, seconds))

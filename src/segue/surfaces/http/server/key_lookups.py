@@ -1,7 +1,7 @@
-"""Lookups of keys in a store that is a server: one for all requests that wait for it with the same key.
+"""Lookups of keys in a store that is a server: requests with the same key share one.
 
-Whoever comes while a lookup is under way waits for the next one, so that each request is let in by a lookup
-that began after it came: a key that was revoked by then is unknown to it.
+A request that comes while a lookup is under way waits for the next one. Every request is thus checked by a
+lookup that began after it came, and a key that was revoked before then is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class KeyLookups:
         self._waiting: dict[tuple[str, str], list[asyncio.Future[Access]]] = {}
 
     async def authenticate(self, token: str, project: str) -> Access:
-        """What a token gives; NotKnown or NotAllowed."""
+        """What a token gives access to. Raises NotKnown or NotAllowed."""
         key = (token, project)
         waiting = self._waiting.get(key)
         if waiting is not None:
@@ -36,7 +36,7 @@ class KeyLookups:
             self._next(key)
 
     def _next(self, key: tuple[str, str]) -> None:
-        """Look once more for those who came meanwhile, if any did."""
+        """Look up once more for requests that came in the meantime, if any did."""
         waiting = [one for one in self._waiting.pop(key) if not one.done()]
         if waiting:
             self._waiting[key] = []

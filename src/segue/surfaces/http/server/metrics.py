@@ -1,4 +1,4 @@
-"""Counts and times of requests, in Prometheus' text form; in memory, by route and not by what was asked."""
+"""Counts and times of requests in Prometheus' text format, in memory and by route, never by their content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """What a server did since it was started."""
+    """Counts what a server has done since it was started."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,7 +38,7 @@ class Metrics:
             self._buckets[route][place] += 1
 
     def count(self, what: str) -> None:
-        """One more of: refused keys, limited requests, repeated requests."""
+        """Count one more of: refused keys, limited requests, repeated requests."""
         with self._lock:
             self._other[what] += 1
 

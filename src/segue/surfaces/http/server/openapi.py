@@ -1,7 +1,8 @@
-"""The description of every route, as OpenAPI: made from the routes themselves, so that it cannot lag behind.
+"""The description of every route, as OpenAPI: made from the routes themselves, so that it is never out of
+date.
 
-Each route says what it takes, what it answers and what can go wrong; nothing else is ever answered. A test
-asks a real server in all the ways that this description allows, and in some that it does not.
+Each route declares its input, its responses and its errors; no other response is ever sent. A test sends a
+real server requests of every kind that this description allows, and some that it does not.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from .schemas import Schema, SchemaCollection, sample
 _NAME = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _ABOUT = """Sessions that survive: the operations of the library, over HTTP.
 
-Every request but for `/`, `/health`, `/ready` and this description needs a key (`Authorization: Bearer …`). A
-key belongs to a project, or to all; then `Segue-Project` says which. It has a role: `reader`, `writer` or
-`admin`. What went wrong is told as problem details (RFC 9457): `code` is stable, `hint` is a safe next step.
+Every request except `/`, `/health`, `/ready` and this description needs a key (`Authorization: Bearer …`).
+A key belongs to one project or to all; in that case `Segue-Project` says which one is meant. It has a role:
+`reader`, `writer` or `admin`. Errors are problem details (RFC 9457): `code` is stable, `hint` is a safe next
+step.
 
 A write with an `Idempotency-Key` takes effect once, however often it is sent. Whatever is acknowledged is
-durable. Answers to GET have an `ETag`; bodies may be sent and are given with gzip."""
+durable. Responses to GET have an `ETag`; the bodies of requests and responses may be compressed with gzip."""
 _TEXTS = {
-    200: "It is so.", 201: "It is there now.", 202: "It is taken; see the answer.", 204: "Done.",
-    304: "It is what `If-None-Match` names.",
+    200: "Success.", 201: "Created.", 202: "Accepted; see the response.", 204: "Done.",
+    304: "Unchanged since the `ETag` in `If-None-Match`.",
 }  # fmt: skip
 
 
@@ -44,19 +46,19 @@ def _header(name: str, about: str, **schema: Any) -> dict[str, Any]:
 
 _HEADERS = {
     "Project": _header(
-        "Segue-Project", "The project, if the key is of all of them.",
+        "Segue-Project", "The project, if the key belongs to all projects.",
         maxLength=64, pattern=f"^({_NAME[1:-1]})?$",
     ),
     "Actor": _header(
-        "Segue-Actor", "Who acts, if the key is not bound to an agent; `user` without it.", maxLength=256
+        "Segue-Actor", "Who acts, if the key is not bound to an agent; by default `user`.", maxLength=256
     ),
     "Run": _header(
-        "Segue-Run", "The run in which it is done.", maxLength=128, pattern=f"^({_NAME[1:-1]})?$"
+        "Segue-Run", "The id of the run that sends the request.", maxLength=128, pattern=f"^({_NAME[1:-1]})?$"
     ),
     "Repository": _header(
         "Segue-Repository",
-        "The key of the project as working trees know it (`project` in `segue list --json`): sessions are "
-        "begun for it, and memories of that scope are seen. Without it: the project's name on the server.",
+        "The key of the project as working trees know it (`project` in `segue list --json`): new sessions "
+        "belong to it, and memories of its scope are visible. By default the project's name on the server.",
         maxLength=512,
     ),
     "Repeat": _header(
@@ -67,12 +69,12 @@ _HEADERS = {
 
 
 def document(operations: Iterable[Operation]) -> dict[str, Any]:
-    """The description of all operations that are to be described."""
+    """The description of all public operations."""
     return _Description([one for one in operations if one.described]).document()
 
 
 class _Description:
-    """The document as it is made. Schemas come first, all at once; examples may be made of them then."""
+    """The document while it is made. All schemas are made first, because examples may be made from them."""
 
     def __init__(self, operations: Sequence[Operation]) -> None:
         self._operations = operations
@@ -186,7 +188,7 @@ class _Description:
         return content
 
     def _refusal(self, code: int) -> dict[str, Any]:
-        example = problems.problem(code, "what was wrong, in a sentence", hint="a safe next step")
+        example = problems.problem(code, "what went wrong, in a sentence", hint="a safe next step")
         return {
             "description": problems.meaning(code),
             "content": {problems.MEDIA_TYPE: {"schema": self._problem, "example": to_builtins(example)}},

@@ -1,8 +1,9 @@
-"""What routes share: types of fields and parameters with their limits, pages of lists and their cursors.
+"""Shared by all routes: types of fields and parameters with their limits, and pages of lists with their
+cursors.
 
-A cursor is opaque: it says behind what the next page begins, and nothing that a client should read. Lists
-are ordered by what never changes, so that paging through one misses nothing and gives nothing twice while
-others write.
+A cursor is opaque: it says after which entry the next page begins, and is not meant to be read by clients.
+Lists are ordered by values that never change, so that paging through one neither skips nor repeats an entry
+while others write.
 """
 
 from __future__ import annotations
@@ -22,38 +23,40 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Saved)
 LIMIT_MAX = 1_000
 INTEGER_MAX = 2**53
-Limit = Annotated[int, Meta(ge=1, le=LIMIT_MAX, description="At most so many.")]
+Limit = Annotated[int, Meta(ge=1, le=LIMIT_MAX, description="The most entries to return.")]
 Version = Annotated[int, Meta(ge=0, le=INTEGER_MAX, description="A version of the session.")]
-Cursor = Annotated[str, Meta(max_length=2_000, description="`next` of the page before; empty: the first.")]
+Cursor = Annotated[
+    str, Meta(max_length=2_000, description="`next` of the previous page; empty for the first one.")
+]
 Text = Annotated[str, Meta(max_length=262_144)]
 Name = Annotated[str, Meta(max_length=256)]
 Id = Annotated[str, Meta(max_length=128)]
 SAVED: dict[str, Any] = {"session": "2026-11-15-coding-web-001", "version": 5, "events": 1, "warnings": []}
-"""The example of whatever was saved."""
+"""The example of a saved change."""
 
 
 class RequestBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Base of what is sent: a field that is not known is refused, not overlooked."""
+    """The base of request bodies; an unknown field is refused, not ignored."""
 
 
 class Reason(RequestBody):
-    """Why it is done; it is recorded."""
+    """The reason for a change; it is recorded."""
 
     reason: Text = ""
 
 
 def with_more(kind: type[S], saved: Saved, **more: Any) -> S:
-    """What was saved, and more about it."""
+    """What was saved, with further fields."""
     return kind(**msgspec.structs.asdict(saved), **more)
 
 
 def cursor_of(*keys: str | int) -> str:
-    """An opaque cursor behind an entry with these keys."""
+    """An opaque cursor for what comes after an entry with these keys."""
     return base64.urlsafe_b64encode(msgspec.json.encode(keys)).decode().rstrip("=")
 
 
 def keys_in(cursor: str, *kinds: type) -> tuple[Any, ...]:
-    """The keys of a cursor of ours; UsageError if it is none."""
+    """The keys in a cursor. Raises UsageError if it is not a cursor of this list."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         keys: tuple[Any, ...] = msgspec.json.decode(raw, type=tuple[kinds])  # type: ignore[valid-type]
@@ -67,7 +70,7 @@ def keys_in(cursor: str, *kinds: type) -> tuple[Any, ...]:
 def page(
     entries: Sequence[T], keys: Sequence[tuple[str, str]], cursor: str, limit: int
 ) -> tuple[list[T], str]:
-    """(a page of entries, the next cursor), the entry with the highest key first; no two keys are equal."""
+    """A page of entries, those with the highest keys first, and the next cursor. All keys are different."""
     behind = keys_in(cursor, str, str) if cursor else None
     order = sorted(range(len(entries)), key=lambda place: keys[place], reverse=True)
     left = [place for place in order if behind is None or keys[place] < behind]

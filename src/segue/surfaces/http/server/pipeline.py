@@ -1,10 +1,10 @@
-"""The request pipeline: what every request passes before a route sees it, and every response behind it.
+"""The request pipeline: what every request passes before it comes to a route, and every response after it.
 
-In this order: the host's name, the web page that asks, the key, the rate, the size, whether the same request
-came before. A wrong key is 401 whatever else is wrong. A request with an ``Idempotency-Key`` takes effect
-once: the first response is kept, durably, before it is sent, and given again to whoever repeats the request.
-What is raised becomes problem details. Responses get an ETag and are compressed; streams pass as they are.
-Every request is counted and logged, and every write stands in the audit.
+It checks, in this order: the host name, the origin (a web page), the key, the rate, the size, and whether the
+same request came before. A wrong key gives 401 whatever else is wrong. A request with an ``Idempotency-Key``
+takes effect once: the first response is stored before it is sent, and sent again if the request is repeated.
+Exceptions become problem details. Responses get an ETag and are compressed; streams pass unchanged. Every
+request is counted and logged, and every write is recorded in the audit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ....core.base.values import parse_digits
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
-from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
+from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError, of_os
 from ....services.server import idempotency
 from . import problems
 from .body import TooLarge, limited, replayed, unpacked
@@ -36,7 +36,8 @@ from .route import ACCESS, ACTOR, JSON, OPEN_PATHS, OPERATION, PATH, PROJECT, RO
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 IDEMPOTENCY_KEY = "idempotency-key"
 NEVER_KEPT = "/v1/keys"
-"""What is answered there holds a secret: a key asked for twice is two keys."""
+"""Responses of these routes contain a secret, so they are not stored: requesting a key twice makes two
+keys."""
 REPLAYED = {"idempotency-replayed": "true"}
 _KEY_CHARS_MAX = 255
 _TWIN_SECONDS = 2.0
@@ -92,7 +93,7 @@ class _Exchange:
         self._receive = limited(receive, pipeline.server.options.body_bytes_max)
         self._headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
-        }  # of one that comes twice, the first
+        }  # of duplicate headers the first one counts
         self.id = _request_id(self._headers.get("x-request-id", ""))
         self.access: Access | None = None
         tagged = scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/v1/")
@@ -120,32 +121,37 @@ class _Exchange:
             self.response.replace(self._problem(fault))
 
     def _problem(self, fault: Exception) -> Response:
-        """The response to what was raised. Of what is no error of ours only kind and place are logged."""
+        """The response to an exception. Of one that is not a SegueError, only kind and place are logged."""
         if isinstance(fault, ClientDisconnect):
-            fault = UsageError("the request ended before its body did", hint="send all of it")
+            fault = UsageError("the request ended before its body did", hint="send the whole body")
         if not isinstance(fault, SegueError):
             self._server.log_fault(fault)
-            fault = (isinstance(fault, OSError) and problems.of_machine(fault)) or fault
+            if isinstance(fault, OSError) and fault.errno is not None:
+                fault = of_os(
+                    OSError(fault.errno, fault.strerror)
+                )  # for example a full disk, without its paths
         if isinstance(fault, SegueError):
             operation: Operation | None = self._scope.get(OPERATION)
             return problems.of_error(fault, invalid=operation.invalid if operation else 400)
-        return problems.response(problems.problem(500, "a fault of the server, which it has logged"))
+        return problems.response(problems.problem(500, "an error in the server, which it has logged"))
 
     def _check_host(self) -> None:
         hosts = self._server.options.hosts
         name = self._headers.get("host", "")
         bare = name.rpartition(":")[0] if name.rpartition(":")[2].isdecimal() else name
         if hosts and bare.strip("[]").lower() not in hosts:
-            raise Misdirected(f"this server is not {bare[:100]!r}", hint=f"ask it as {hosts[0]}")
+            raise Misdirected(f"this server is not {bare[:100]!r}", hint=f"use the host name {hosts[0]}")
 
     def _check_origin(self) -> None:
-        """Without keys no web page may ask: a browser says which one does, and sends its writes unasked."""
+        """Refuse web pages on a server without keys: a browser would send their requests without asking
+        anybody."""
         page = self._headers.get("origin", "")
         if self._server.options.auth or not page:
             return
         if page.partition("://")[2].lower() != self._headers.get("host", "").lower():
             raise NotAllowed(
-                "a server without keys answers no web page", hint="serve with keys, and give the page one"
+                "a server without keys does not answer web pages",
+                hint="serve with keys, and give the page one",
             )
 
     async def _authenticate(self) -> Access:
@@ -153,7 +159,7 @@ class _Exchange:
         token = token.strip() if scheme.lower() == "bearer" else ""
         project = self._headers.get(PROJECT, "")
         try:
-            if self._server.embedded:  # a look into a file of ours; a thread would cost more
+            if self._server.embedded:  # a lookup in a local file; a thread would cost more
                 access = self._server.authenticate(token, project)
             else:
                 access = await self._pipeline.lookups.authenticate(token, project)
@@ -164,7 +170,7 @@ class _Exchange:
         return access
 
     async def _unpack_body(self) -> None:
-        """Refuse a body that is too large before it is read; unpack one that is packed."""
+        """Refuse a body that is too large before it is read, and decompress a compressed one."""
         bytes_max = self._server.options.body_bytes_max
         if not 0 <= parse_digits(self._headers.get("content-length", "0")) <= bytes_max:
             raise TooLarge(f"more than {bytes_max:,} bytes")
@@ -177,12 +183,13 @@ class _Exchange:
             headers["content-length"] = str(len(body))
             self._scope["headers"] = headers.raw
         elif packing != "identity":
-            raise UsageError(f"unknown content encoding {packing[:40]!r}", hint="gzip, or none")
+            raise UsageError(f"unknown content encoding {packing[:40]!r}", hint="use gzip, or none")
 
     # -- the same request again ----------------------------------------------------------------
 
     def _is_repeatable(self) -> bool:
-        """Whether the response is kept for whoever asks again: of what may write, and holds no secret."""
+        """Whether the response is stored for repeated requests: if the route may write and the response
+        contains no secret."""
         writes = self.access is not None and self.access.role != "reader" and self._scope["method"] in WRITES
         return writes and not self._scope["path"].startswith(NEVER_KEPT)
 
@@ -213,7 +220,7 @@ class _Exchange:
             await to_thread.run_sync(self._server.projects.server_tables.answer, kept)
 
     def _fingerprints(self, key: str, body: bytes) -> tuple[str, str]:
-        """(what the response is kept under, a hash of what was asked and by whom)."""
+        """The id under which the response is stored, and a hash of the request and its sender."""
         assert self.access is not None
         scope = self._scope
         parts = (
@@ -225,19 +232,19 @@ class _Exchange:
         return id, hashlib.sha256(whose.encode() + b"\0" + body).hexdigest()
 
     async def _replay(self, id: str, request: str) -> bool:
-        """Give the kept response, if there is one; KeyReused if it is that of another request."""
+        """Send the stored response, if there is one. Raises KeyReused if it belongs to another request."""
         kept = await to_thread.run_sync(self._server.projects.server_tables.answered, id)
         if kept is None:
             return False
         if kept.request != request:
-            raise KeyReused("this idempotency key was used for another request", hint="take a new one")
+            raise KeyReused("this idempotency key was used for another request", hint="use a new one")
         self._server.metrics.count("requests_repeated")
         self.response.replace(Response(kept.body, kept.status, REPLAYED, kept.type))
         return True
 
     async def _replay_twin(self, id: str, request: str, stream: str) -> None:
-        """It took effect before: give that response, or what it left if the server died before it was
-        sent."""
+        """Answer a request that took effect before: with the stored response or, if the server died before
+        storing it, with what the request left."""
         deadline = time.monotonic() + _TWIN_SECONDS
         while time.monotonic() < deadline:
             if await self._replay(id, request):
@@ -245,7 +252,7 @@ class _Exchange:
             await asyncio.sleep(0.05)
         operation: Operation | None = self._scope.get(OPERATION)
         if 200 <= self.response.status < 300 or operation is None or not operation.saves:
-            return  # the route told what it left, or says that it was carried out already
+            return  # the route returns what the request left, or says that it was carried out already
         assert self.access is not None
         store = self._server.projects.store(self.access.project)
         left = await to_thread.run_sync(idempotency.left_by, store, stream)
@@ -255,6 +262,6 @@ class _Exchange:
 
 
 def _request_id(given: str) -> str:
-    """The id that the client gave, if it can stand in a log and a header; else a new one."""
+    """The id that the client sent, if it is valid in a log and a header; else a new one."""
     good = given.isascii() and given.isprintable() and 0 < len(given) <= 64
     return given if good else secrets.token_hex(8)

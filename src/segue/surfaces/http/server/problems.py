@@ -1,4 +1,4 @@
-"""What went wrong, as problem details (RFC 9457), from the one tree of errors."""
+"""Errors as problem details (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from ....errors import SegueError, of_os
+from ....errors import SegueError
 
 MEDIA_TYPE = "application/problem+json"
 _STATUSES: dict[int, tuple[str, str]] = {
-    400: ("usage", "the request is not what this route takes"),
+    400: ("usage", "the request does not fit this route"),
     401: ("not_known", "no key, or one that this server does not know"),
-    403: ("not_allowed", "the key's role, project or agent is another one"),
+    403: ("not_allowed", "the key is for another role, project or agent"),
     404: ("unknown", "there is no such thing, or no such route"),
-    405: ("usage", "this route does not take this method"),
-    409: ("conflict", "it was refused as things stand, or somebody else was faster"),
-    413: ("too_large", "the request is larger than this server takes"),
-    415: ("usage", "the content is of a type that this route does not take"),
+    405: ("usage", "this route does not support this method"),
+    409: ("conflict", "it is not possible in the present state, or somebody else was faster"),
+    413: ("too_large", "the request is larger than this server accepts"),
+    415: ("usage", "this route does not accept this type of content"),
     421: ("not_known", "the request names another host"),
-    422: ("usage", "the request is well formed, and says what cannot be"),
+    422: ("usage", "the request is well formed, but what it says is not possible"),
     429: ("rate_limited", "too many requests with this key"),
-    500: ("unforeseen", "a fault of the server, which it has logged"),
-    502: ("agent", "a program that the server asked did not answer as it should"),
+    500: ("unforeseen", "an error in the server, which it has logged"),
+    502: ("agent", "a program that the server depends on failed"),
     503: ("store", "the store cannot be reached now, or is busy"),
 }
 
@@ -46,20 +46,20 @@ def meaning(status: int) -> str:
 
 
 def problem(status: int, detail: str, *, code: str = "", hint: str = "") -> Problem:
-    """Problem details; their ``type`` names the error, as the reference does."""
+    """Problem details; ``type`` names the error as the reference does."""
     code = code or _STATUSES.get(status, ("error", ""))[0]
     return Problem(f"urn:segue:error:{code}", meaning(status), status, detail, code, hint)
 
 
 def response(found: Problem, headers: dict[str, str] | None = None, **facts: Any) -> Response:
-    """The response that tells it, with ``facts`` behind the usual fields."""
+    """The response for a problem, with ``facts`` after the usual fields."""
     usual = msgspec.structs.asdict(found)
     content = msgspec.json.encode({**usual, **facts, **usual}, enc_hook=str)
     return Response(content, found.status, headers, MEDIA_TYPE)
 
 
 def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
-    """The response to one of our errors; ``invalid`` is the status for what is not what the route takes."""
+    """The response for a SegueError; ``invalid`` is the status for a request that does not fit the route."""
     headers = {}
     if fault.retryable:
         seconds = getattr(fault, "retry_after_seconds", 1.0)
@@ -70,8 +70,3 @@ def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
     if found.status == 400:
         found.status = invalid
     return response(found, headers, **fault.facts())
-
-
-def of_machine(fault: OSError) -> SegueError | None:
-    """An error of the server's machine, as of a full disk, without its paths; None if it is none."""
-    return None if fault.errno is None else of_os(OSError(fault.errno, fault.strerror))

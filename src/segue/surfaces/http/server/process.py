@@ -1,4 +1,4 @@
-"""The server as a process: it listens, says where, and ends in order when it is told to."""
+"""The server as a process: it listens, announces its URL, and shuts down cleanly on a signal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Server(uvicorn.Server):
             self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._on_shutdown()  # before it waits for the clients: streams end then
+        self._on_shutdown()  # before it waits for clients, so that streams end
         await super().shutdown(sockets=sockets)
 
 

@@ -1,4 +1,5 @@
-"""A response on its way out: kept until it is whole, then tagged and packed; a stream passes as it comes."""
+"""A response on its way out: buffered until it is complete, then tagged and compressed; a stream is passed on
+as it comes."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ _PACKED_TYPES = ("application/json", "application/problem+json", "text/")
 
 
 class BufferedResponse:
-    """What an application sends for one request. While ``hold`` is set, nothing of it goes out."""
+    """The response of an application to one request. While ``hold`` is set, nothing of it is sent."""
 
     def __init__(self, send: Send, request: Mapping[str, str], *, request_id: str, tagged: bool) -> None:
-        """``tagged``: it gets an ETag, and is 304 if the client has it already."""
+        """With ``tagged`` the response gets an ETag, and is 304 if the client has it already."""
         self._send = send
         self._request = request
         self._id = request_id
@@ -30,7 +31,7 @@ class BufferedResponse:
         self.body = b""
 
     async def send(self, message: Message) -> None:
-        """What the application calls as its ``send``."""
+        """The ``send`` function that the application calls."""
         if message["type"] == "http.response.start":
             self.status, self.headers = message["status"], MutableHeaders(raw=list(message["headers"]))
             return
@@ -44,11 +45,11 @@ class BufferedResponse:
             self.body += message.get("body", b"")
 
     def replace(self, response: Response) -> None:
-        """Another response in the place of this one."""
+        """Send another response instead of this one."""
         self.status, self.headers, self.body = response.status_code, response.headers, bytes(response.body)
 
     async def finish(self) -> None:
-        """Send what was kept, unless it was a stream."""
+        """Send what was buffered, unless it was a stream."""
         if self._streaming or not self.status:
             return
         if self._tagged and self.status == 200:
@@ -58,7 +59,7 @@ class BufferedResponse:
         await self._send({"type": "http.response.body", "body": self.body, "more_body": False})
 
     def _tag(self) -> None:
-        """The tag is of what is said, not of how it is packed."""
+        """Add the ETag, which depends on the content and not on its compression."""
         tag = f'"{hashlib.sha256(self.body).hexdigest()[:32]}"'
         self.headers["etag"] = tag
         self.headers["cache-control"] = "no-cache, private"

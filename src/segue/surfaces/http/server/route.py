@@ -35,11 +35,11 @@ from .context import ServerContext
 JSON, TEXT = "application/json", "text/plain"
 ACTOR, RUN, PROJECT, REPOSITORY = "segue-actor", "segue-run", "segue-project", "segue-repository"
 OPEN_PATHS = ("/", "/health", "/ready", "/openapi.json")
-"""Paths that ask for no key."""
+"""Paths that need no key."""
 ACCESS = "segue.access"
-"""Where the pipeline puts into the scope what the key of a request gives."""
+"""The scope's entry for what the key of a request gives access to."""
 OPERATION, ROLE, PATH = "segue.operation", "segue.role", "segue.path"
-"""What the scope says once a route was found: the operation, the role that this call needs, the declared
+"""The scope's entries once a route was found: the operation, the role that the call needs, and the declared
 path."""
 _USUAL_ERRORS = (400, 401, 403, 413, 421, 429, 500, 503)
 _WRITE_ERRORS = (409, 422)
@@ -86,7 +86,7 @@ class Caller:
 
 
 class Arguments:
-    """What a function takes of a request, by its signature."""
+    """The arguments that a function takes from a request, by its signature."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         hints = get_type_hints(function, include_extras=True)
@@ -105,7 +105,7 @@ class Arguments:
         return msgspec.json.Decoder(self.body)
 
     async def read(self, request: Request) -> dict[str, Any]:
-        """The arguments of a call; UsageError if the request does not fit."""
+        """The arguments of a call. Raises UsageError if the request does not fit."""
         body = await request.body() if self.body is not None else b""
         found = self._parameters(request)
         if self.body is not None:
@@ -118,7 +118,9 @@ class Arguments:
 
     def _parameters(self, request: Request) -> dict[str, Any]:
         given = request.path_params
-        if request.scope["query_string"]:  # of a parameter that comes twice, the first; the path before all
+        if request.scope[
+            "query_string"
+        ]:  # of a duplicate parameter the first one counts; one in the path comes before all
             given = {**dict(reversed(request.query_params.multi_items())), **given}
         unknown = next((name for name in given if name not in self.parameters), None)
         if unknown is not None:
@@ -153,29 +155,29 @@ class Operation:
     path: str
     _: KW_ONLY
     role: str
-    """The lowest role that may use it; empty for a path that asks for no key."""
+    """The lowest role that may use it; empty for a path that needs no key."""
     status: int = 200
     tag: str = ""
     """The group that it is described in; by default the name of its module."""
     errors: Sequence[int] = (404,)
-    """Statuses of what can go wrong beyond the usual."""
+    """Statuses of errors beyond the usual ones."""
     media_type: str = JSON
     also: Sequence[str] = ()
-    """Other types of content that it may answer."""
+    """Other content types that it may respond with."""
     body: Any = None
     """An example of a body, for the description."""
     response: Any = None
-    """An example of what is answered."""
+    """An example of a response."""
     invalid: int = 400
-    """The status of what is not what it takes."""
+    """The status for a request that does not fit."""
     encode: Callable[[Any], bytes] = compact
-    """Makes JSON of what the function returns; by default as `--json` prints it, every field named."""
+    """Encodes what the function returns; by default as `--json` prints it, with every field named."""
     described: bool = True
     threaded: bool = True
     """Whether it runs in a thread; without one it must not wait for anything."""
     together: bool | Callable[[Any], bool] = False
-    """Whether it does little but write to sessions, and so may be committed together with what others write:
-    always, or with such bodies."""
+    """Whether it mainly writes to sessions, so that it may share a commit with others: always, or for certain
+    bodies."""
     function: Callable[..., Any] = field(init=False)
     arguments: Arguments = field(init=False)
     _waits: bool = field(init=False)
@@ -193,7 +195,7 @@ class Operation:
 
     @property
     def refusals(self) -> list[int]:
-        """Every status of what can go wrong."""
+        """The statuses of all its errors."""
         found = {*self.errors}
         if self.role:
             found |= {*_USUAL_ERRORS, self.invalid, *(_WRITE_ERRORS if self.method != "GET" else ())}
@@ -201,16 +203,17 @@ class Operation:
 
     @property
     def returns(self) -> Any:
-        """The type of what it answers."""
+        """The type of its response."""
         return get_type_hints(self.function, include_extras=True).get("return")
 
     @property
     def saves(self) -> bool:
-        """Whether it answers what was saved, and nothing else."""
+        """Whether its response is what was saved, and nothing else."""
         return self.returns is Saved
 
     async def respond(self, request: Request) -> Response:
-        """Carry out a request whose key the pipeline has looked up; NotAllowed if its role is too low."""
+        """Carry out a request whose key the pipeline has looked up. Raises NotAllowed if its role is too
+        low."""
         access: Access | None = request.scope.get(ACCESS)
         if self.role:
             assert access is not None
@@ -227,7 +230,7 @@ class Operation:
         return await in_thread(work) if self.threaded else work()
 
     def _response(self, arguments: dict[str, Any]) -> Response:
-        """The response with its content as bytes: made where the work is done, not where all others wait."""
+        """The response with its content as bytes, encoded in the worker thread and not in the event loop."""
         found = self.function(**arguments)
         if isinstance(found, Response):
             return found
@@ -255,7 +258,7 @@ class PathEndpoint:
         if operation is not None:
             scope[OPERATION] = operation
             response = await operation.respond(Request(scope, receive))
-            if head and isinstance(response, StreamingResponse):  # a stream that nobody reads need not begin
+            if head and isinstance(response, StreamingResponse):  # nobody would read the stream
                 response = Response(status_code=response.status_code, headers=response.headers)
         elif scope["method"] == "OPTIONS":
             response = Response(status_code=204, headers=self._allow)
@@ -266,11 +269,11 @@ class PathEndpoint:
 
 class PathRoutes(BaseRoute):
     """Every path, for Starlette's router: a request is compared only with paths that begin with the same part
-    and have as many. To try a hundred patterns in turn takes 50 to 100 µs; this takes 10."""
+    and have as many. Trying a hundred patterns in turn takes 50 to 100 µs; this takes 10."""
 
     def __init__(self, endpoints: Mapping[str, ASGIApp]) -> None:
-        """``endpoints`` by path. A path begins with a part that is spelt out; where two fit, such a part goes
-        before one that is a parameter."""
+        """``endpoints`` are by path. The first part of a path must be literal; where two paths fit, a literal
+        part wins over a parameter."""
         self._routes: dict[tuple[str, int], list[Route]] = defaultdict(list)
         for path in sorted(endpoints, key=lambda path: [part.startswith("{") for part in path.split("/")]):
             self._routes[self._shape(path)].append(Route(path, endpoints[path]))

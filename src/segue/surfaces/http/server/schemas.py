@@ -1,9 +1,9 @@
 """JSON Schemas of our types, as they come in and as they go out; msgspec makes them.
 
-What comes in may leave out what has a default, and may not hold what is not known: msgspec says so itself.
-What goes out is as `--json` prints it: every field is there by its name, also those with a default and those
-of types that are stored as arrays, and without the fields that serve us alone. For msgspec to say that, each
-type that goes out is described by a copy of it with exactly those fields.
+A request may leave out fields with a default and may not contain unknown ones; msgspec describes that itself.
+A response is as `--json` prints it: every field is there by its name, including those with a default and
+those of types that are stored as arrays, but without internal fields. For msgspec to describe that, the
+schema of a response type is made from a copy of it with exactly those fields.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ REFERENCE = "#/components/schemas/{name}"
 
 
 class SchemaCollection:
-    """Schemas of types, which are asked for one by one and made together: no two may have one name."""
+    """Collects schemas of types, which are requested one by one and made together; their names must be
+    different."""
 
     def __init__(self) -> None:
         self._types: list[Any] = []
@@ -37,12 +38,12 @@ class SchemaCollection:
 
     def outgoing(self, kind: Any) -> Schema:
         """The schema of a type in a response; it is filled in by ``components``."""
-        if isinstance(kind, UnionType):  # of structs without tags, which msgspec does not take
+        if isinstance(kind, UnionType):  # unions of structs without tags, which msgspec does not accept
             return {"anyOf": [self.outgoing(one) for one in get_args(kind)]}
         return self.incoming(self._as_shown(kind))
 
     def components(self) -> dict[str, Schema]:
-        """The schemas of all structs by name; fills in those that were asked for."""
+        """The schemas of all structs by name; fills in those that were requested."""
         made, named = msgspec.json.schema_components(self._types, ref_template=REFERENCE)
         for schema, found in zip(self._schemas, made, strict=True):
             schema.update(found)
@@ -73,7 +74,7 @@ class SchemaCollection:
             for field in msgspec.structs.fields(kind)
             if field.name != hidden
         ]
-        module = f"{kind.__module__}.response"  # or it would have all of its name in common with the original
+        module = f"{kind.__module__}.response"  # or it would have the same name as the original
         return msgspec.defstruct(
             kind.__name__, fields, module=module, namespace={"__doc__": kind.__dict__.get("__doc__")}
         )

@@ -1,4 +1,4 @@
-"""Completion scripts for shells, generated from the parsers by ``shtab`` when developers run `make docs`.
+"""Writes the completion scripts for shells from the parsers: ``python -m tests.tidy.docs_completion``.
 
 The scripts are files of the package: `segue completion bash` works in a plain install, and only developers
 need shtab. A test holds the files to what the parsers say. Commands, options and choices are in the scripts;
@@ -9,15 +9,13 @@ script for tcsh, which takes an item of two words for two items.
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from .command import find
-from .parser import Parser
-from .table import TABLE
+from segue.surfaces.cli.command import OF_EVERY_COMMAND, find
+from segue.surfaces.cli.commands.completion import FOLDER, SHELLS
+from segue.surfaces.cli.parser import Parser
+from segue.surfaces.cli.table import TABLE
 
-SHELLS = ("bash", "zsh", "fish")
-FOLDER = Path(__file__).parent / "completions"
 LISTS = {
     "sessions": "segue list --all --ids",
     "items": "segue completion --words items",
@@ -61,11 +59,6 @@ _segue_lines() {
 """
 
 
-def script(shell: str) -> str:
-    """The script for a shell, as it comes with the package."""
-    return (FOLDER / f"segue.{shell}").read_text(encoding="utf-8")
-
-
 def generated(shell: str) -> str:
     """The script for a shell, made now; needs shtab."""
     import shtab
@@ -78,7 +71,7 @@ def generated(shell: str) -> str:
 
 def _whole_parser(file: Any, directory: Any) -> argparse.ArgumentParser:
     """All commands as one parser, each argument with what completes it."""
-    own = Parser("")
+    own = Parser("", (), OF_EVERY_COMMAND)
     for action in own.options(shared=True):
         _mark("", action, file, directory)
     root = argparse.ArgumentParser(prog="segue", add_help=False, parents=[own])
@@ -127,7 +120,7 @@ def _preamble(shell: str) -> str:
 
 
 def main() -> None:
-    """Write the scripts into the package that this file is in."""
+    """Write the scripts into the package."""
     FOLDER.mkdir(exist_ok=True)
     for shell in SHELLS:
         path = FOLDER / f"segue.{shell}"

@@ -1,4 +1,4 @@
-"""Writes docs/reference/cli.md from the parsers: ``python -m segue.surfaces.cli.reference``.
+"""Writes docs/reference/cli.md from the parsers: ``python -m tests.tidy.docs_cli``.
 
 A test holds the file to this, so that the reference cannot say what the commands do not do.
 """
@@ -9,17 +9,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ...core.journal import chain
-from ...core.sessions import holds as hold
-from ...core.sessions import state, status
-from ...services.sessions import repository
-from ...services.upkeep import archive_sessions, rebuild, scrub
-from ...services.upkeep.doctor import finding
-from ...services.upkeep.recover import result
-from ...services.workspace import backups
-from .command import find
-from .parser import flags, shown, usage
-from .table import GROUPS
+from segue.core.journal import chain
+from segue.core.sessions import holds as hold, state, status
+from segue.services.sessions import repository
+from segue.services.upkeep import archive_sessions, rebuild, scrub
+from segue.services.upkeep.doctor import finding
+from segue.services.upkeep.recover import result
+from segue.services.workspace import backups
+from segue.surfaces.cli.command import find
+from segue.surfaces.cli.parser import flags, shown, usage
+from segue.surfaces.cli.table import GROUPS
 
 TARGET = Path("docs") / "reference" / "cli.md"
 
@@ -138,8 +137,7 @@ def _shapes() -> str:
 
 def main() -> None:
     """Write the page into the checkout that this file is in."""
-    root = Path(__file__).parents[4]
-    target = root / TARGET
+    target = Path(__file__).parents[2] / TARGET
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(reference(), encoding="utf-8")
     print(f"wrote {TARGET}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from ...core.base.values import Value
-from ...core.runs.steps import (
+from segue.core.base.values import Value
+from segue.core.runs.steps import (
     Act,
     Call,
     Compact,

@@ -1,0 +1,65 @@
+"""Git commands with a time limit, one or several at the same time.
+
+They take no optional locks, never prompt, and do not see which repository the caller's environment names.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+NOT_STARTED = -1
+"""The exit code of a command that could not be started."""
+
+
+def start_git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """Start a git command; OSError if there is no git."""
+    ours = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
+    environment = {**ours, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+    command = ["git", "-C", str(root), *words]
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    )
+
+
+def answer_of(process: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, bytes | None]:
+    """The exit code of a command, None if it took too long; and its output, None unless it succeeded."""
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return None, None
+    return process.returncode, output if process.returncode == 0 else None
+
+
+class GitQueries:
+    """Git commands that run at the same time and share a deadline."""
+
+    def __init__(self, root: Path, seconds: float) -> None:
+        self.root = root
+        self.deadline = time.monotonic() + seconds
+        self._processes: dict[str, subprocess.Popen[bytes] | None] = {}
+
+    def ask(self, name: str, *words: str) -> None:
+        """Start a git command; its answer is known by this name."""
+        try:
+            self._processes[name] = start_git(self.root, *words)
+        except OSError:
+            self._processes[name] = None
+
+    def answer(self, name: str) -> tuple[int | None, bytes | None]:
+        """The exit code and the output of a command, as ``answer_of`` gives them."""
+        process = self._processes.pop(name)
+        if process is None:
+            return NOT_STARTED, None
+        return answer_of(process, max(0.001, self.deadline - time.monotonic()))
+
+
+def output_of(root: Path, *words: str, seconds: float) -> bytes | None:
+    """The output of a git command; None if it fails or takes too long."""
+    queries = GitQueries(root, seconds)
+    queries.ask("", *words)
+    return queries.answer("")[1]
