@@ -14,16 +14,20 @@ from functools import lru_cache
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import command_lines
+from ..runs.definitions import definitions
 from ..runs.model import TrailStep
 from ..runs.outcomes import Outcome, outcome, telling as telling_lines, told_lines
+from ..runs.sentences import answered, flat, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Change
 from ..runs.tree import check_names, subject_of, written_files
-from .code_changes import ChangeWords, change_words, definitions
+from .code_changes import ChangeWords, change_words
 from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
-_WHOLE_BYTES = 300
+_WHOLE_BYTES, _FEW_LINES = 300, 8
+_USAGE = regex(r"<usage>.*|^agentId: .*$", re.S | re.M)
+"""What a harness adds to the report of a sub-agent."""
 _TASK_OUTPUT = regex(r"/tmp/.*/tasks/(\w+)\.output$")
 _NUMBERED = regex(r"^\s*\d+[→\t:|]")
 _SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
@@ -249,8 +253,8 @@ def edit_words(change: Change, words: ChangeWords) -> str:
     if change.how == "create":
         names = f": {', '.join(words.new[:3])}" if words.new else ""
         return f" ({words.lines} lines{names})" if words.lines > 1 else ""
-    where = f" in {words.where}" if words.where and not words.where.startswith("#") else ""
-    where = f" under {words.where}" if words.where.startswith("#") else where
+    where = f" {_PLACED.get(words.where[:1], 'in')} {words.where}" if words.where else ""
+    where = where.replace(" in line ", " at line ")
     if len(words.new) > 1:
         return f"{where}: adds {', '.join(words.new)}"
     if words.added:
@@ -258,6 +262,7 @@ def edit_words(change: Change, words: ChangeWords) -> str:
     return f"{where}: − {words.removed}" if words.removed else where
 
 
+_PLACED = {"#": "under"}
 _VERBS = {"edit": "edited", "create": "wrote", "delete": "deleted"}
 
 
@@ -306,6 +311,33 @@ def edited_paths(step: TrailStep) -> list[str]:
     return [change.path for change in step.changes] or (list(step.paths[:1]) if step.kind in EDITS else [])
 
 
+def message_words(text: str, most: int) -> str:
+    """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and
+    its beginning."""
+    said = [_stopped(one) for one in sentences(_DIRECTIVE.sub("", text))]
+    whole = " ".join(said).removesuffix(";") or flat(text)
+    if size(whole) <= most:
+        return whole
+    end: list[str] = []
+    for sentence in reversed(said[1:]):
+        if size(" ".join([sentence, *end])) > most * 2 // 3:
+            break
+        end.insert(0, sentence)
+    if not end:
+        return cut(whole, most)
+    first = cut(said[0], most - size(" ".join(end)) - 5)
+    gap = " " if len(end) + 1 == len(said) and not first.endswith("…") else " … "
+    return f"{first.rstrip('…')}{gap}{' '.join(end)}".removesuffix(";")
+
+
+_DIRECTIVE = regex(r"::[a-z-]+\{[^}\n]*\}")  # for a program that shows the message
+
+
+def _stopped(sentence: str) -> str:
+    """A sentence as it is; an entry of a list with a semicolon behind it."""
+    return sentence if sentence[-1] in ".!?:;…。！？" else f"{sentence};"
+
+
 # -- commands, commits, agents, questions, other tools
 
 
@@ -323,11 +355,14 @@ def result_words(step: TrailStep, most: int, folder: Folder) -> str:
     lines = told_lines(step.output)
     if step.process:
         mark = f"runs on as {step.process}"
+    if step.kind == "agent":
+        text = message_words(_USAGE.sub("", step.output), max(40, most - size(mark) - 4))
+        return f"{mark}: {quote(folder.within(text), most - size(mark) - 2)}".removesuffix(": ")
     text = folder.within(" / ".join(told or lines))
-    if not told and most >= _WHOLE_BYTES:
+    if not told and (most >= _WHOLE_BYTES or len(lines) <= _FEW_LINES):
         text = middle(text, most - size(mark) - 4)
     elif not told and lines:
-        mark, text = f"{mark}, {len(lines)} lines, the last", lines[-1]
+        return f"{mark}, {len(lines)} lines"
     return f"{mark}: {quote(text, most - size(mark) - 2)}".removesuffix(": ")
 
 
@@ -339,8 +374,8 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     given = command_lines.folder_of(step.command)
     where = folder.short(given) if given else ""
     place = f" (in {where})" if where not in ("", ".") else ""
-    became_words = result_words(step, max(80, most - 120), folder)
-    room = max(60, most - size(became_words) - size(place) - 6)
+    became_words = result_words(step, max(30, most * 3 // 5 if most < 300 else most - 120), folder)
+    room = max(20, most - size(became_words) - size(place) - 6)
     long = size(text) > room or "<<" in text
     if step.note and long:
         note = cut(step.note, room // 2)
@@ -375,7 +410,8 @@ def other_line(step: TrailStep, folder: Folder, most: int) -> str:
     elif step.kind == "ask":
         head = f"asked the user {quote(step.note or step.text, most // 2)}"
         if became(step) == "ok":
-            return f"{head} → answer: {quote(step.output, most - size(head) - 14)}"
+            answer = answered("", step.output).strip()
+            return f"{head} → answer: {quote(answer, most - size(head) - 14)}"
         if became(step) == "open":
             return f"{head} → no answer yet"
     else:

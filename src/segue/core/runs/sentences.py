@@ -191,7 +191,7 @@ def answered(question: str, answer: str) -> str:
         questions = question.splitlines() or [""]
         plain = (text.replace("\\", "") for text in answers)
         pairs = list(zip(questions, plain, strict=False)) or [(questions[0], answer)]
-    return "; ".join(f"{_shortened(one)} {reply}".strip() for one, reply in pairs)
+    return "; ".join(f"{reply} (asked: {_shortened(one)})" if one else reply for one, reply in pairs)
 
 
 def _shortened(question: str) -> str:
