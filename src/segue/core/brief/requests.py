@@ -53,7 +53,7 @@ _NOT_PROSE = regex(
 )
 _TROUBLE = regex(
     r"\w*(?:Error|Exception)\b|\berrors?\b|\bfail(?:ed|ure|ing)?\b|\bfatal\b|\bpanic\b|not found|denied"
-    r"|\bwarn(?:ing)?\b|\bcannot\b|\bunable\b|\binvalid\b|\brefused\b|\bmissing\b",
+    r"|\bwarn(?:ing)?\b|\bcannot\b|\bunable\b|\binvalid\b|\brefused\b|\bmissing\b|\bunknown\b",
     re.I,
 )
 _BULLET = regex(r"^\s*(?:[-*•]|\d+[.)])\s+|^\s*#+\s*|^\s*>\s*")
@@ -282,8 +282,9 @@ _TYPED = regex(r"^(?:[$%❯➜#] |[\w.@:~/\\ ()-]{0,60}[$%#❯] ?|PS [^>\n]{1,80
 def _folded(block: Sequence[str]) -> str:
     """A pasted block by what it says: the command that was typed, its complaints, the files in them."""
     typed = [match[1] for line in block if (match := _TYPED.match(line))]
-    complaints = [line for line in block if _TROUBLE.search(line) and not line.startswith("at ")]
-    worded = [line for line in block if len(_WORD.findall(line)) >= 3 and line not in typed]
+    printed = [line for line in block if not _TYPED.match(line)]
+    complaints = [line for line in printed if _TROUBLE.search(line) and not line.startswith("at ")]
+    worded = [line for line in printed if len(_WORD.findall(line)) >= 3]
     tells = [*complaints[:1], *(complaints[-1:] if len(complaints) > 1 else [])] or worded[:1] or block[:1]
     named = [name for line in complaints for name in _FILE.findall(line)]
     named = named or [name for line in block for name in _FILE.findall(line)]
