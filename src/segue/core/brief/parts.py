@@ -118,7 +118,8 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 520, cut(answers, 300 if weak else 180))]
     if wanted.request is not None:
         label = Label.ADDS_TO if wanted.mends else Label.REQUEST
-        rows.append(_Row(f"  {label}" if label == Label.ADDS_TO else label, wanted.request, 340))
+        said = cut(wanted.request_answers, 200)
+        rows.append(_Row(f"  {label}" if label == Label.ADDS_TO else label, wanted.request, 340, said))
     known = content_words(" ".join(row.message.text for row in rows))
     if wanted.before is not None and len(known) < FEW_WORDS:
         rows.append(_Row(f"  {Label.BEFORE}", wanted.before, 150))
@@ -480,9 +481,13 @@ def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     ]
     names = [name for name in names if not name.startswith(("/tmp/", "/private/", "~/.claude", "~/.codex"))]
     at = tuple(one.at for _, one in files[:8])
+    others = [name for name in tree.others if tree.asked and tree.asked >= tree.doubt]
     lines = []
     if names:
-        lines.append(Line(f"Changed and not committed: {_whole(names, most, ', ')}.", at))
+        also = f"; git status had also {_whole(others, most // 3, ', ')}" if others else ""
+        lines.append(Line(f"Changed and not committed: {_whole(names, most - size(also), ', ')}{also}.", at))
+    elif others:
+        lines.append(Line(f"Not committed, by git status: {_whole(others, most, ', ')}.", (tree.asked,)))
     elif tree.commits and not tree.doubt:
         lines.append(Line("Nothing changed since the last commit, as far as is known."))
     elif tree.doubt and any(step.kind == "agent" and step.at <= tree.doubt for step in facts.trail):

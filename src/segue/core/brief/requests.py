@@ -72,6 +72,7 @@ class Requests(Value):
     last: UserMessage | None = None
     answers: str = ""  # of the agent's message before it, what the last message takes up
     request: UserMessage | None = None  # what the last message belongs to, if it is not a request itself
+    request_answers: str = ""  # what that request takes up in its turn
     mends: bool = False  # the last message adds to that request
     before: UserMessage | None = None  # the request before
     first: UserMessage | None = None
@@ -113,6 +114,7 @@ def requests_of(digest: RunDigest) -> Requests:
         last,
         answers=answered(last) if refers(last) else "",
         request=request,
+        request_answers=answered(request) if request is not None and refers(request) else "",
         mends=mends and request is not None,
         before=earlier[0] if earlier else None,
         first=first if first is not None and not is_weak(first.text) else None,

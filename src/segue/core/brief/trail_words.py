@@ -17,7 +17,7 @@ from ..runs import command_lines
 from ..runs.definitions import definitions
 from ..runs.model import TrailStep
 from ..runs.outcomes import Outcome, outcome, telling as telling_lines, told_lines
-from ..runs.sentences import answered, flat, sentences
+from ..runs.sentences import flat, replies, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Change
 from ..runs.tree import check_names, subject_of, written_files
@@ -26,9 +26,17 @@ from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
 _WHOLE_BYTES, _FEW_LINES = 300, 8
+_SAID_BYTES_MIN, _OPENING_CHARS = 24, 12
 _USAGE = regex(r"<usage>.*|^agentId: .*$", re.S | re.M)
 """What a harness adds to the report of a sub-agent."""
 _TASK_OUTPUT = regex(r"/tmp/.*/tasks/(\w+)\.output$")
+_LEAD_IN = regex(
+    r"^(?:(?:(?:perfect|great|excellent|good|now|okay|ok|alright|based on|i (?:now )?have|let me"
+    r"|here(?:'s| is| are)"
+    r"|this is|below is)\b[^.!:\n]*|(?:comprehensive|detailed|complete)\b[^.!:\n]*)(?:[.!:]|\n)\s*)+",
+    re.I,
+)
+"""The sentences with which a report announces itself."""
 _NUMBERED = regex(r"^\s*\d+[→\t:|]")
 _SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
 _PAGER = regex(r"^(?:cat|nl|head|tail|less|bat)\b(?:\s+-\S+(?:\s+\d+)?)*\s+([^\s|<>;-][^\s|<>;]*)$")
@@ -246,20 +254,20 @@ def _rich(step: TrailStep, folder: Folder) -> str:
 # -- edits
 
 
-def edit_words(change: Change, words: ChangeWords) -> str:
-    """What a change does, behind the path."""
+def edit_words(change: Change, words: ChangeWords) -> tuple[str, str]:
+    """Where a change is, behind the path, and what it does."""
     if change.how == "delete":
-        return ""
+        return "", ""
     if change.how == "create":
         names = f": {', '.join(words.new[:3])}" if words.new else ""
-        return f" ({words.lines} lines{names})" if words.lines > 1 else ""
+        return (f" ({words.lines} lines{names})" if words.lines > 1 else ""), ""
     where = f" {_PLACED.get(words.where[:1], 'in')} {words.where}" if words.where else ""
     where = where.replace(" in line ", " at line ")
     if len(words.new) > 1:
-        return f"{where}: adds {', '.join(words.new)}"
+        return where, f"adds {', '.join(words.new)}"
     if words.added:
-        return f"{where}: + {words.added}"
-    return f"{where}: − {words.removed}" if words.removed else where
+        return where, f"+ {words.added}"
+    return where, f"− {words.removed}" if words.removed else ""
 
 
 _PLACED = {"#": "under"}
@@ -282,24 +290,31 @@ def edits_line(steps: Sequence[TrailStep], folder: Folder, most: int) -> str:
         head = cut(f"the user refused the edit of {', '.join(paths[:3])}", most - 40)
         return f"{head}: {quote(steps[-1].output, most - size(head) - 2)}".removesuffix(": ")
     open_mark = f" → {NO_RESULT}" if state == "open" else ""
-    verb = (
-        _VERBS[change.how]
-        if not open_mark
-        else {"edit": "edit", "create": "write", "delete": "delete"}[change.how]
-    )
+    room = most - size(open_mark)
+    kinds = {one.how for one, _ in pairs}
+    verb = ("patch" if open_mark else "patched") if len(kinds) > 1 else _verb(change.how, bool(open_mark))
     if len(paths) > 1:
-        first, *rest = paths
-        same = first.rpartition("/")[0]
-        rest = [path.removeprefix(f"{same}/") if same else path for path in rest]
-        return (
-            cut(f"{verb} {len(paths)} files: {', '.join([first, *rest])}", most - size(open_mark)) + open_mark
-        )
+        gone = {folder.short(one.path) for one, _ in pairs if one.how == "delete" and len(kinds) > 1}
+        same = paths[0].rpartition("/")[0]
+        names = [paths[0], *(path.removeprefix(f"{same}/") if same else path for path in paths[1:])]
+        told_names = [
+            f"{name} (deleted)" if path in gone else name for path, name in zip(paths, names, strict=True)
+        ]
+        return cut(f"{verb} {len(paths)} files: {', '.join(told_names)}", room) + open_mark
     places = list(dict.fromkeys(one.where for _, one in pairs if one.where and not one.where.startswith("#")))
-    times = f" ×{len(pairs)}" if len(pairs) > 1 else ""
-    told = edit_words(change, words)
+    head = f"{verb} {paths[0]}" + (f" ×{len(pairs)}" if len(pairs) > 1 else "")
+    where, said = edit_words(change, words)
     if len(places) > 1:
-        told = f" in {', '.join(places[-5:])}" + (f": + {words.added}" if words.added else "")
-    return cut(folder.within(f"{verb} {paths[0]}{times}{told}"), most - size(open_mark)) + open_mark
+        where = f" in {', '.join(places[-5:])}"
+        said = f"+ {words.added}" if words.added else ""
+    head = cut(folder.within(f"{head}{where}"), room)
+    left = room - size(head) - 2
+    told = cut(said, left) if left >= _SAID_BYTES_MIN else ""
+    return f"{head}: {told}{open_mark}" if told else f"{head}{open_mark}"
+
+
+def _verb(how: str, is_open: bool) -> str:
+    return {"edit": "edit", "create": "write", "delete": "delete"}[how] if is_open else _VERBS[how]
 
 
 def _changes(step: TrailStep) -> tuple[Change, ...]:
@@ -325,7 +340,8 @@ def message_words(text: str, most: int) -> str:
         end.insert(0, sentence)
     if not end:
         return cut(whole, most)
-    first = cut(said[0], most - size(" ".join(end)) - 5)
+    opening = next((one for one in said if len(one) >= _OPENING_CHARS), said[0])
+    first = cut(opening, most - size(" ".join(end)) - 5)
     gap = " " if len(end) + 1 == len(said) and not first.endswith("…") else " … "
     return f"{first.rstrip('…')}{gap}{' '.join(end)}".removesuffix(";")
 
@@ -348,15 +364,16 @@ def result_words(step: TrailStep, most: int, folder: Folder) -> str:
         return NO_RESULT
     if state == "refused":
         return f"REFUSED by the user: {quote(step.output, min(200, most - 21))}".removesuffix(": ")
-    if step.process and not step.output.strip():
+    if step.runs_on and not step.output.strip():
         return f"runs on in the background as {step.process}"
     mark = {"ok": "ok", "failed": "FAILED", "stopped": "was stopped", "unknown": "ended"}[state]
     told = telling_lines(step.output, state == "failed")
     lines = told_lines(step.output)
-    if step.process:
+    if step.runs_on:
         mark = f"runs on as {step.process}"
     if step.kind == "agent":
-        text = message_words(_USAGE.sub("", step.output), max(40, most - size(mark) - 4))
+        report = _LEAD_IN.sub("", _USAGE.sub("", step.output).lstrip("#* \n"))
+        text = message_words(report or step.output, max(40, most - size(mark) - 4))
         return f"{mark}: {quote(folder.within(text), most - size(mark) - 2)}".removesuffix(": ")
     text = folder.within(" / ".join(told or lines))
     if not told and (most >= _WHOLE_BYTES or len(lines) <= _FEW_LINES):
@@ -410,7 +427,7 @@ def other_line(step: TrailStep, folder: Folder, most: int) -> str:
     elif step.kind == "ask":
         head = f"asked the user {quote(step.note or step.text, most // 2)}"
         if became(step) == "ok":
-            answer = answered("", step.output).strip()
+            answer = "; ".join(replies(step.output))
             return f"{head} → answer: {quote(answer, most - size(head) - 14)}"
         if became(step) == "open":
             return f"{head} → no answer yet"

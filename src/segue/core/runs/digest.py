@@ -308,7 +308,7 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
         return
     call.done, call.ok, call.exit = digest.steps, step.ok, step.exit
     call.output = _ends(step.text)
-    call.process = step.process or call.process
+    call.process, call.runs_on = step.process or call.process, bool(step.process)
     if step.place and len(call.changes) == 1 and not call.changes[0].place:
         call.changes = (msgspec.structs.replace(call.changes[0], place=step.place),)
     tree, now = digest.tree, digest.steps
