@@ -55,7 +55,7 @@ def compose_lines(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = ""
             f"a brief needs at least {BYTES_MIN} bytes, not {budget}",
             hint=f"use --max-bytes {BYTES_MIN} or more",
         )
-    head = Line(_head(facts, budget))
+    head = Line(plain(_head(facts, budget)))
     foot = Line(f"{CLOSING} more: {more}" if more and budget >= _TIGHT_BYTES else CLOSING)
     parts = _parts(facts, budget - cost([head]) - size(foot.text))
     body = [Line(plain(line.text), line.at) for name in _SHOWN for line in parts[name]]

@@ -128,7 +128,8 @@ def refers(message: UserMessage) -> bool:
         return False
     words = len(content_words(text))
     return (
-        is_weak(text)
+        any(_item(message.reply_to, mark) for mark in picked(text))
+        or is_weak(text)
         or bool(_ASSENT.match(text) and words < 6)
         or bool(_POINTS.search(text[:70]) and words < 12)
     )

@@ -31,7 +31,7 @@ _TRIMMING = regex(
 )
 """What only shortens the output of the command before it."""
 _LONG_QUOTE = regex(r"(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.S)
-_QUOTE_CHARS = 60
+_QUOTE_CHARS, _VARIABLES_CHARS = 60, 200
 
 
 class Part(Value, gc=False):
@@ -161,10 +161,16 @@ def shown(line: str) -> str:
         text = bare(part.text)
         if is_trimming(part) or (part.joint != "|" and is_silent(text)):
             continue
-        text = _LONG_QUOTE.sub(_shortened, text)
+        text = _LONG_QUOTE.sub(_shortened, f"{_variables(part.text)}{text}")
         between = f" {part.joint} " if part.joint in ("&&", "||", "|") else "; "
         kept += (between if kept else "") + " ".join(text.split())
     return kept or " ".join(line.split())
+
+
+def _variables(command: str) -> str:
+    """The variables that are set for a command, which may be what it depends on."""
+    given = _ASSIGNED.match(command)
+    return given[0] if given is not None and len(given[0]) <= _VARIABLES_CHARS else ""
 
 
 def _shortened(quotation: re.Match[str]) -> str:

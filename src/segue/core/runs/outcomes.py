@@ -25,7 +25,7 @@ _BAD = regex(
     r"|test result: FAILED|--- FAIL|^npm ERR!|ELIFECYCLE|^error(?:\[E\d+\])?:|^Traceback \(most recent"
     r"|^panic:"
     r"|\bBUILD FAILED\b|^E   |^\S+\.\w+:\d+(?::\d+)?: (?:error|undefined|cannot|syntax error)|✘|^\s*[✖✗×] "
-    r"|^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
+    r"|^\s*ERR_PNPM\w*FAIL|^\s*● |^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
     re.M,
 )
 _GOOD = regex(
@@ -54,7 +54,8 @@ _TROUBLE = regex(
 _HARNESS = regex(
     r"^(?:Exit code \d+|Wall time|Chunk ID|Process exited|Original token|Total output|Output:|\$ |> \S+@"
     r"|hint: |\(Use "
-    r"|npm notice|remote:\s*$|Shell cwd was reset|warning: LF will|-{3,}$|={3,}$)"
+    r"|npm notice|[+-] (?:actual|expected) [+-] (?:actual|expected)|remote:\s*$|Shell cwd was reset"
+    r"|warning: LF will|-{3,}$|={3,}$)"
 )
 _TAGS = regex(r"</?(?:tool_use_error|stdout|stderr|output|status|exit_code|system)>")
 _PASSING = regex(r"^\s*(?:[✔✓]|ok\b|PASS\b)")
@@ -149,10 +150,11 @@ def _in_order(lines: list[str], chosen: Iterable[str]) -> list[str]:
 TESTS_MAX = 8
 _FAILED_TEST = regex(
     r"^(?:FAILED|ERROR) (\S+::\S+)|^\s*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^\s*● (.+ › .+)$"
-    r"|^\s*(?:FAIL|[×✗✕]) {1,3}(\S+ > .+?)(?: \d+ms)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\))",
+    r"|^\s*(?:FAIL|[×✗✕]) {1,3}(\S+ > .+?)(?: \d+ms)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\))"
+    r"|^\s+\d+\) ([^\n]{3,120}\n\s+[^\n]{3,120}):$",
     re.M,
 )
-"""Names of failed tests as pytest, Go, Cargo, Jest, Vitest and unittest print them."""
+"""Names of failed tests as pytest, Go, Cargo, Jest, Vitest, unittest and Mocha print them."""
 
 
 def failing_tests(output: str) -> tuple[str, ...]:
