@@ -380,7 +380,7 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     """What is changed, committed, checked, failing and running."""
     folder, tree = folder_of(facts.folder), facts.tree
     lines = [*_failing(facts, folder, most // 2), *_checks(facts)]
-    lines += _changed(facts, folder, max(100, most // 3))
+    lines += _changed(facts, folder, max(130, most // 3))
     if tree.commits:
         last = tree.commits[-1]
         pushed = "pushed" if tree.pushed >= last.at else "no push seen since"
@@ -429,7 +429,7 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
             run = facts.tree.checks.get(failure.what)
             since = ", not run since the last edit" if run and facts.tree.edited > run.at else ""
             head = f"{Label.FAILING}{since}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
-            names = [folder.within(name) for name in run.tests] if run and len(run.tests) > 1 else []
+            names = [_TEST_NAME.split(name)[-1] for name in run.tests] if run and len(run.tests) > 1 else []
             if names:
                 head = f"{head}, {len(names)} tests: {_whole(names, max(60, most - size(head) - 14), ', ')}"
             known = failure.at in recent and bool(failure.at)
@@ -461,6 +461,7 @@ def _checks(facts: BriefFacts) -> list[Line]:
     return lines
 
 
+_TEST_NAME = regex(r"::| › | > |\n\s*")
 _OUTCOMES = {
     "ok": "passed",
     "failed": "FAILED",

@@ -415,7 +415,7 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     if step.note and long:
         note = cut(step.note, max(40, room // 2))
         left = room - size(note) - 3
-        text = f"{middle(text, left)} ({note})" if left >= _COMMAND_BYTES_MIN else note
+        text = f"{middle(text, left)} ({note})" if left >= _COMMAND_BYTES_MIN else f"({note})"
     return f"$ {middle(text, room)}{place} → {became_words}"
 
 
@@ -451,7 +451,8 @@ def other_line(step: TrailStep, folder: Folder, most: int) -> str:
         if became(step) == "open":
             return f"{head} → no answer yet"
     elif is_plan_shown(step):
-        head = f"showed the user a plan {quote(flat(step.text), max(60, most // 2))}"
+        plan = step.text[max(step.text.find("# "), 0) :]
+        head = f"showed the user a plan {quote(flat(plan), max(60, most // 2))}"
         if became(step) == "open":
             return f"{head} → waits for approval"
         if became(step) == "ok":

@@ -40,7 +40,8 @@ _TESTS = regex(r"\b(?:py\.?test|jest|vitest|mocha|tests?|cargo test|go test|rspe
 _COUNTED = regex(r"\b(?!0\b)\d+ (passed|passing|failed|failing)\b|\btest result: (?:ok|FAILED)")
 _VERDICT = regex(
     r"\b\d+ (?:passed|passing|pass|failed|failing|fail|failures?|errors?|problems?|warnings?|tests?)\b"
-    r"|^(?:ok|FAIL(?:ED)?|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks|Checked \d+)\b"
+    r"|^(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks"
+    r"|Checked \d+)\b"
     r"|^\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]|test result:|error TS\d+|Compiled|✓ built",
     re.I,
 )
@@ -160,5 +161,5 @@ _FAILED_TEST = regex(
 def failing_tests(output: str) -> tuple[str, ...]:
     """The names of the tests that an output reports as failed, each once, at most ``TESTS_MAX``."""
     found = (next(filter(None, match.groups())) for match in _FAILED_TEST.finditer(plain(output)))
-    names = dict.fromkeys(" ".join(name.split())[:160] for name in found)
+    names = dict.fromkeys(name.strip()[:160] for name in found)
     return tuple(names)[:TESTS_MAX]

@@ -381,7 +381,8 @@ def end_process(tree: TreeState, process: str) -> Running | None:
 _MISCALLED = regex(
     r"(?i)no such file or directory|file or directory not found|command not found|unrecognized (?:option"
     r"|argument)"
-    r"|unknown (?:option|command|argument|flag)|missing script|no tests? (?:found|ran|files)|^usage:"
+    r"|unknown (?:option|command|argument|flag)|missing script|no tests? (?:found|ran|files)"
+    r"|\b\d+ deselected|collected 0 items|^usage:"
 )
 """Of a check that was called wrongly: it says nothing about the work."""
 
