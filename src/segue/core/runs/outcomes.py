@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Literal
 
 from ..base.lazy import regex
@@ -18,7 +19,8 @@ from .sentences import gives_orders, was_stopped
 
 Outcome = Literal["ok", "failed", "stopped", "unknown"]
 
-_TOLD_CHARS = 12_000
+_TOLD_CHARS, _BEGINNING_CHARS = 12_000, 6_000
+_WORDED = regex(r"\w")
 _BAD = regex(
     r"\b(?!0\b)\d+ (?:failed|failing|fail|failures?|errors?|problems?)\b|^\s*(?:FAILED?|FAILURES?"
     r"|ERROR)\b|error TS\d"
@@ -121,26 +123,36 @@ def plain(output: str) -> str:
 def told_lines(output: str) -> list[str]:
     """The lines of an output that may be quoted, each on one line; those that give orders to an agent are
     not."""
-    lines = (" ".join(line.split()).strip("=- ") for line in plain(output)[-4 * _TOLD_CHARS :].split("\n"))
-    return [
-        line
-        for line in lines
-        if len(line) > 1 and re.search(r"\w", line) and not _HARNESS.match(line) and not gives_orders(line)
-    ]
+    return [line for line in _worded_lines(output) if not gives_orders(line)]
+
+
+def _worded_lines(output: str) -> list[str]:
+    """The lines with words, of a long output those at its beginning and at its end."""
+    text = plain(output)
+    if len(text) > _TOLD_CHARS + _BEGINNING_CHARS:
+        text = f"{text[:_BEGINNING_CHARS]}\n{text[-_TOLD_CHARS:]}"
+    lines = (" ".join(line.split()).strip("=- ") for line in text.split("\n"))
+    return [line for line in lines if len(line) > 1 and _WORDED.search(line) and not _HARNESS.match(line)]
 
 
 def telling(output: str, failed: bool) -> list[str]:
     """The few lines of an output that say what became of a command, in their order."""
-    lines = told_lines(output)
+    lines = _worded_lines(output)
     verdicts = [line for line in lines if _VERDICT.search(line)]
     if failed:
-        bad = [
+        bad = (
             line
             for line in lines
-            if _TROUBLE.search(line) and line not in verdicts and not _PASSING.match(line)
-        ]
-        return _in_order(lines, [*bad[:3], *verdicts[-1:]]) or lines[-2:]
-    return verdicts[-1:] or (lines if len(lines) <= 3 else [])
+            if _TROUBLE.search(line) and not _VERDICT.search(line) and not _PASSING.match(line)
+        )
+        chosen = [*_quotable(bad, 3), *_quotable(reversed(verdicts), 1)]
+        return _in_order(lines, chosen) or _quotable(reversed(lines), 2)[::-1]
+    return _quotable(reversed(verdicts), 1) or (_quotable(lines, 3) if len(lines) <= 3 else [])
+
+
+def _quotable(lines: Iterable[str], most: int) -> list[str]:
+    """The first lines that give no orders to an agent."""
+    return list(islice((line for line in lines if not gives_orders(line)), most))
 
 
 def _in_order(lines: list[str], chosen: Iterable[str]) -> list[str]:

@@ -87,9 +87,9 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "check",
         _any_of(
-            r"(?:\w+[:-])*(?:check|lint|types", r"|verify)(?:[:-]\w+)*", "eslint", "ruff", "mypy",
-            "pyright", "ty", "tsc", "clippy", "flake8", "black", "prettier", "typecheck", "type-check",
-            "check-types", "check", "vet", "fmt", "format", "biome", "golangci-lint",
+            r"(?:\w+[:-])*(?:check|lint|types|verify)(?:[:-]\w+)*", "eslint", "ruff", "mypy",
+            "pyright", "ty", "tsc", "clippy", "flake8", "black", "prettier", "typecheck",
+            "vet", "fmt", "format", "biome", "golangci-lint",
         ),
     ),
     ("build", _any_of(r"build(?::\w+)?", "make", "compile", "webpack", "gradle", "mvn", "cmake")),

@@ -148,20 +148,22 @@ def take_command(
             run.lines = tuple(text[:240] for text in telling(output, failed=True)[:4])
             run.tests = failing_tests(output)
         tree.checks[name] = run
+    if _CHANGES.search(line) is None:
+        return
     whole = outcome(line, ok, exit, output)
     _written(tree, line, whole, at)
     for part in parts(line):
         text = bare(part.text)
-        if text.startswith(("gh pr merge", "gh pr close")) and whole == "ok":
-            tree.pull = ""
-        elif text.startswith(
-            ("gh pr create", "gh pr view", "gh pr edit", "gh pr checkout", "glab mr create")
-        ):
-            _pull_request(tree, text, output)
+        if text.startswith(("gh pr ", "glab mr ")):
+            _pull_request(tree, text, whole, output)
         elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
         elif whole == "ok" and text.startswith(("rm ", "mv ", "git mv ")):
             _moved(tree, text.split(), at)
+
+
+_CHANGES = regex(r">|\b(?:tee|sed|perl|git|gh|glab|rm|mv)\b")
+"""What every line has that may change the working tree."""
 
 
 def _written(tree: TreeState, line: str, whole: Outcome, at: int) -> None:
@@ -195,11 +197,16 @@ def written_files(line: str) -> list[str]:
     return [path for path in dict.fromkeys(found) if "$" not in path and "*" not in path]
 
 
-def _pull_request(tree: TreeState, text: str, output: str) -> None:
-    told = _PULL_REQUEST.search(output)
-    named = re.match(r"gh pr (?:view|edit|checkout) #?(\d+)\b", text)
-    if told is not None or named is not None:
-        tree.pull = told[1] if told is not None else named[1] if named is not None else ""
+def _pull_request(tree: TreeState, text: str, whole: Outcome, output: str) -> None:
+    """The pull request that a command makes or asks for, until it is merged or closed."""
+    verb = text.split()[2] if text.count(" ") >= 2 else ""
+    if verb in ("merge", "close"):
+        tree.pull = "" if whole == "ok" else tree.pull
+    elif verb in ("create", "view", "edit", "checkout"):
+        told = _PULL_REQUEST.search(output)
+        named = re.match(r"gh pr \w+ #?(\d+)\b", text)
+        number = told or named
+        tree.pull = number[1] if number is not None else tree.pull
 
 
 def _moved(tree: TreeState, words: list[str], at: int) -> None:
@@ -379,7 +386,8 @@ def end_process(tree: TreeState, process: str) -> Running | None:
 
 
 _MISCALLED = regex(
-    r"(?i)no such file or directory|file or directory not found|command not found|unrecognized (?:option"
+    r"(?i)no such file or directory|file or directory not found|command not found"
+    r"|Command \S{1,60} not found|unrecognized (?:option"
     r"|argument)"
     r"|unknown (?:option|command|argument|flag)|missing script|no tests? (?:found|ran|files)"
     r"|\b\d+ deselected|collected 0 items|^usage:"
