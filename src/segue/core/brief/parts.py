@@ -14,8 +14,9 @@ from typing import NamedTuple
 from ..base.lazy import regex
 from ..runs.brief_labels import Label
 from ..runs.inherited import BETWEEN, as_item
-from ..runs.model import TrailStep, UserMessage
+from ..runs.model import Failure, TrailStep, UserMessage
 from ..runs.sentences import flat, sentences
+from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS
 from ..runs.tree import CheckRun
 from .facts import FINISHED, BriefFacts, Claim, PlanLine
@@ -29,6 +30,7 @@ from .trail_words import (
     is_look,
     is_plan_shown,
     message_words,
+    repeats,
     same_thing,
     step_line,
 )
@@ -119,7 +121,7 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     )
     weak = wanted.request is not None and not wanted.mends
     tells = len(content_words(answers)) >= FEW_WORDS  # what is answered says what it is about
-    rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 520, cut(answers, 300 if weak else 180))]
+    rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 760, cut(answers, 300 if weak else 180))]
     if wanted.request is not None:
         label = f"  {Label.ADDS_TO}" if wanted.mends else Label.REQUEST if not tells else f"  {Label.BEFORE}"
         said = "" if tells else cut(wanted.request_answers, 200)
@@ -242,7 +244,7 @@ def _is_dropped(step: TrailStep, later: Sequence[TrailStep]) -> bool:
         return bool(mends) and not _has_left_over(step, mends)
     if step.kind != "run" or not step.done or is_look(step):
         return False
-    return any(one.id and same_thing(step, one) for one in later)
+    return any(one.id and repeats(step, one) for one in later)
 
 
 def _has_left_over(failed: TrailStep, mends: Sequence[TrailStep]) -> bool:
@@ -379,8 +381,7 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
 def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     """What is changed, committed, checked, failing and running."""
     folder, tree = folder_of(facts.folder), facts.tree
-    lines = [*_failing(facts, folder, most // 2), *_checks(facts)]
-    lines += _changed(facts, folder, max(130, most // 3))
+    lines = [*_failing(facts, folder, most // 2), *_changed(facts, folder, max(130, most // 3))]
     if tree.commits:
         last = tree.commits[-1]
         pushed = "pushed" if tree.pushed >= last.at else "no push seen since"
@@ -391,6 +392,7 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
         lines.append(Line(f"Last commit: {subject} ({where}{many}{pushed}).", (last.at,)))
     if tree.pull:
         lines.append(Line(f"Pull request: #{tree.pull}."))
+    lines += _checks(facts)
     if facts.probe is not None and facts.probe.commits:
         lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
     if tree.running:
@@ -421,7 +423,7 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     """What fails, with its first lines unless the trail has them, and the names of the failed tests."""
     lines = []
     recent = {step.at for step in [one for one in facts.trail if one.id and not is_look(one)][-3:]}
-    for failure in facts.failing[:2]:
+    for failure in _distinct(facts.failing):
         why = folder.within(failure.why.replace("\n", " / "))
         if failure.what == failure.why:
             text = f"{Label.FAILING}: {cut(why, most - 9)}"
@@ -440,18 +442,27 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     return lines
 
 
+def _distinct(failing: Sequence[Failure]) -> list[Failure]:
+    """The newest two failures that are not of the same command with other arguments."""
+    found: dict[str, Failure] = {}
+    for failure in failing:
+        found.setdefault(parse_shell(failure.what).short or failure.what, failure)
+    return list(found.values())[:2]
+
+
 def _checks(facts: BriefFacts) -> list[Line]:
     """The checks since the last edit, and those that were not run since."""
     tree = facts.tree
-    failing = {failure.what for failure in facts.failing[:2]}
+    failing = {failure.what for failure in facts.failing}
     since = [(name, run) for name, run in tree.checks.items() if run.at > tree.edited]
     words = [_check(name, run) for name, run in since if name not in failing and run.outcome != "failed"][-4:]
     at = tuple(run.at for _, run in since)
-    lines = [Line(f"Checked since the last edit: {', '.join(words)}.", at)] if words else []
+    label = "Checked since the last edit" if tree.edited else "Checked"
+    lines = [Line(f"{label}: {', '.join(words)}.", at)] if words else []
     if not tree.edited or since:
         return lines
     ended = [(name, run) for name, run in tree.checks.items() if run.outcome in ("ok", "failed")]
-    before = [(name, run) for name, run in ended if name not in failing][-2:]
+    before = [(name, run) for name, run in ended if run.outcome == "ok"][-2:]
     if before:
         told_before = ", ".join(_check(name, run) for name, run in before)
         text = f"Not checked since the last edit; before it: {told_before}."
