@@ -17,8 +17,8 @@ A case begins with ``## `` and a sentence. Then one step a line, a word and its 
 - ``by AGENT``: the run is written as a transcript of this agent, and read back from it;
 - ``briefed CASE``: the run was given the brief of an earlier case of the file.
 
-``\\n`` in a text is a line end, ``\\t`` a tab. Then what is expected: ``=> `` a line of the brief, from its beginning or
-anywhere in it; ``!> `` words that are nowhere in it.
+``\\n`` in a text is a line end, ``\\t`` a tab. Then what is expected: ``=> `` a line of the brief, from its
+beginning or anywhere in it; ``!> `` words that are nowhere in it.
 """
 
 from __future__ import annotations
@@ -102,8 +102,11 @@ class Example:
         elif word == "clock":
             self.now = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
         elif word in ("folder", "branch", "parent"):
-            start = steps.pop() if steps and isinstance(steps[-1], Start) else Start(at)
-            steps.append(_start(start, word, text))
+            before = steps[-1] if steps else None
+            if isinstance(before, Start):
+                steps[-1] = _start(before, word, text)
+            else:
+                steps.append(_start(Start(at), word, text))
         else:
             steps.append(_OTHERS[word](at, text))
 

@@ -1,4 +1,5 @@
-"""The briefs in the guide are real: this makes them of the runs in ``guide.txt``, and puts them into the page.
+"""The briefs in the guide are real: this makes them of the runs in ``guide.txt`` and puts them into the
+page.
 
 A block ``text`` under the line ``<!-- brief: NAME -->`` holds the brief of the case with this name.
 ``test_docs.py`` compares; ``python -m tests.tidy.docs_briefs`` writes the page anew.
