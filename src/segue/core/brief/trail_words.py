@@ -40,6 +40,7 @@ _LEAD_IN = regex(
     re.I,
 )
 """The sentences with which a report announces itself."""
+_PATH_ALONE = regex(r"[\w@.-]+(?:/[\w@.-]+)+/?")
 _NUMBERED = regex(r"^\s*\d+[→\t:|]")
 _SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
 _PAGER = regex(r"^(?:cat|nl|head|tail|less|bat)\b(?:\s+-\S+(?:\s+\d+)?)*\s+([^\s|<>;-][^\s|<>;]*)$")
@@ -142,7 +143,8 @@ def look_words(step: TrailStep, folder: Folder) -> list[str]:
                 return [f"the output of background task {task[1]}"]
             return [folder.short(step.paths[0]) + _lines_read(step)]
         where = f" in {folder.short(step.paths[0])}" if step.paths else ""
-        pattern = next((line for line in step.text.split("\n") if line and line not in step.paths), "")
+        lines = [line for line in step.text.split("\n") if line and line not in step.paths]
+        pattern = next((line for line in lines if not _PATH_ALONE.fullmatch(line)), lines[0] if lines else "")
         return [f'grep "{cut(pattern, 60)}"{where}' if pattern else f"{step.tool}{where}"]
     words: list[str] = []
     for part in command_lines.parts(step.command):

@@ -28,7 +28,9 @@ _COMMITTED = regex(r"^\[([\w/.#@+-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.+)$",
 _NOTHING = regex(r"nothing (?:added )?to commit|no changes added to commit|nothing to commit", re.I)
 _CLEAN = regex(r"nothing to commit, working tree clean|working tree clean")
 _SHORT_STATUS = regex(r"^(?:[ MADRCU?!][MADRCU?!]|[MADRCU] ) (\S.*)$", re.M)
-_LONG_STATUS = regex(r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:]*)$", re.M)
+_LONG_STATUS = regex(
+    r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:\n]*)$", re.M
+)
 _PUSHED = regex(r"^\s*[*+ =-]?\s*(?:\[new branch\]|[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,})\s.*->", re.M)
 _MOVES_HEAD = regex(r"--(?:hard|soft|mixed|keep|merge)|HEAD[~^@]|\b[0-9a-f]{7,40}\b|origin/")
 _COMMITTING = frozenset({"cherry-pick", "merge", "revert", "rebase", "am"})
