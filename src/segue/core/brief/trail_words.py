@@ -143,8 +143,8 @@ def look_words(step: TrailStep, folder: Folder) -> list[str]:
                 return [f"the output of background task {task[1]}"]
             return [folder.short(step.paths[0]) + _lines_read(step)]
         where = f" in {folder.short(step.paths[0])}" if step.paths else ""
-        lines = [line for line in step.text.split("\n") if line and line not in step.paths]
-        pattern = next((line for line in lines if not _PATH_ALONE.fullmatch(line)), lines[0] if lines else "")
+        given = [line for line in step.text.split("\n") if line and line not in step.paths]
+        pattern = next((line for line in given if not _PATH_ALONE.fullmatch(line)), given[0] if given else "")
         return [f'grep "{cut(pattern, 60)}"{where}' if pattern else f"{step.tool}{where}"]
     words: list[str] = []
     for part in command_lines.parts(step.command):
