@@ -75,20 +75,7 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, most // 3 if rows else most - 8)}"))
     elif facts.inherited.goal and facts.goal == facts.inherited.goal:
         lines.append(Line(f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"))
-    room = most - cost(lines)
-    wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
-    fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
-    while rows and sum(wants) + sum(fixed) > room:
-        over = sum(wants) + sum(fixed) - room
-        last = len(rows) - 1
-        spare = wants[last] - min(75, wants[last])
-        if last and spare >= over:
-            wants[last] -= over
-        elif last and (last > 1 or wants[0] > room // 2):
-            rows.pop(), wants.pop(), fixed.pop()
-        else:
-            wants[0] = max(60, wants[0] - over)
-            break
+    rows, wants = _fitted(rows, most - cost(lines))
     for row, bytes in zip(rows, wants, strict=True):
         text = folder.within(told(row.message, max(20, bytes)))
         lines.append(Line(f"{row.label}: {quote(text)}", (row.message.at,)))
@@ -102,6 +89,30 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         if left >= 60:
             lines.append(Line(f"  {Label.FIRST_REQUEST}: {quote(cut(facts.first, min(left, 140)))}"))
     return lines
+
+
+def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:
+    """The rows that have room, with the bytes of each message: what they answer is shortened first, then
+    rows are dropped from the end, then the last message gives."""
+    wants: list[int] = []
+    fixed: list[int] = []
+    for answer in (1_000, 90, 0):
+        rows = [row._replace(answers=cut(row.answers, answer)) for row in rows]
+        wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
+        fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
+        if sum(wants) + sum(fixed) <= room:
+            return rows, wants
+    while rows and (over := sum(wants) + sum(fixed) - room) > 0:
+        last = len(rows) - 1
+        spare = wants[last] - min(75, wants[last])
+        if last and spare >= over:
+            wants[last] -= over
+        elif last and (last > 1 or wants[0] > room // 2):
+            rows.pop(), wants.pop(), fixed.pop()
+        else:
+            wants[0] = max(60, wants[0] - over)
+            break
+    return rows, wants
 
 
 def _rows(facts: BriefFacts) -> list[_Row]:
@@ -169,7 +180,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
         want = 420 if rank == 0 and is_look(last) else want
         want = min(want, room - 3)
         if (
-            want < (50 if rank < 2 else 85)
+            want < (60 if rank < 2 else 85)
             or len(lines) >= STEPS_MAX
             or (is_look(last) and rank >= LOOKS_RANK)
         ):
@@ -178,7 +189,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
             text = f"said: {quote(folder.within(cut(group.text, want - 8)))}"
         else:
             text = step_line(group.steps, folder, want, rich=rank < 2)
-        if not text or text[:90] in told_before:
+        if not text or text[:90] in told_before or size(text) > room - 3:
             continue
         told_before.add(text[:90])
         lines.append(
@@ -326,6 +337,7 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
         old = f"as of {facts.plan_age} calls before the end" if facts.plan_age >= OLD_CALLS else ""
         about = ", ".join(filter(None, (count, facts.plan_note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
+        label = label if size(label) < most // 2 else str(Label.OPEN)
         lines.append(Line(f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"))
     blocked = [item for item in facts.plan if item.state == "blocked"]
     if blocked:

@@ -29,7 +29,7 @@ _BAD = regex(
     r"|^panic:"
     r"|\bBUILD FAILED\b|^E   |^\S+\.\w+:\d+(?::\d+)?: (?:error|undefined|cannot|syntax error)|✘"
     r"|^\s*[✖✗×] (?!.*\b0 errors)"
-    r"|^\s*ERR_PNPM\w*FAIL|^\s*● |^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
+    r"|^\s*ERR_PNPM_|^\s*● |^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
     re.M,
 )
 _GOOD = regex(
@@ -82,7 +82,7 @@ def outcome(line: str, ok: bool | None, exit: int | None, output: str, command: 
     hides = any(part.joint in ("|", ";", "||") for part in behind)
     if not hides and not (telling and _has_last_word(line, telling)):
         return status
-    return _of_words(output) or ("unknown" if command or status == "unknown" else "ok")
+    return _of_words(output) or "unknown"
 
 
 def _has_last_word(line: str, telling: list[Part]) -> bool:

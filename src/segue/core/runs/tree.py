@@ -162,7 +162,7 @@ def take_command(
             _pull_request(tree, text, whole, output)
         elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
-        elif whole == "ok" and text.startswith(("rm ", "mv ", "git mv ")):
+        elif whole != "failed" and text.startswith(("rm ", "mv ", "git mv ")):
             _moved(tree, text.split(), at)
 
 
@@ -266,19 +266,19 @@ def _git(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at:
         tree.pushed = at
     elif verb == "status":
         _status(tree, output, at)
-    elif verb in ("checkout", "switch") and whole == "ok":
+    elif verb in ("checkout", "switch") and whole != "failed":
         if "--" in rest or names == ["."]:
             _restored(tree, names)
         elif names:
             tree.branch, tree.pull = names[0], ""
-    elif verb == "restore" and whole == "ok" and "--staged" not in rest:
+    elif verb == "restore" and whole != "failed" and "--staged" not in rest:
         _restored(tree, names)
-    elif whole == "ok" and (verb == "restore" or (verb == "reset" and not _MOVES_HEAD.search(text))):
+    elif whole != "failed" and (verb == "restore" or (verb == "reset" and not _MOVES_HEAD.search(text))):
         _unstage(tree, [name for name in names if name != "HEAD"])
-    elif verb == "reset" and "--hard" in rest and whole == "ok":
+    elif verb == "reset" and "--hard" in rest and whole != "failed":
         tree.changed.clear()
         tree.others, tree.staged = [], []
-    elif verb == "stash" and whole == "ok":
+    elif verb == "stash" and whole != "failed":
         _stash(tree, names, at)
 
 
