@@ -385,6 +385,8 @@ def _stash(tree: TreeState, names: list[str], at: int) -> None:
         tree.stashed = at
     elif names[0] in ("pop", "apply"):
         tree.stashed, tree.doubt = 0, at
+    elif names[0] in ("drop", "clear"):
+        tree.stashed = 0
 
 
 # -- the background
