@@ -75,20 +75,7 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, most // 3 if rows else most - 8)}"))
     elif facts.inherited.goal and facts.goal == facts.inherited.goal:
         lines.append(Line(f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"))
-    room = most - cost(lines)
-    wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
-    fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
-    while rows and sum(wants) + sum(fixed) > room:
-        over = sum(wants) + sum(fixed) - room
-        last = len(rows) - 1
-        spare = wants[last] - min(75, wants[last])
-        if last and spare >= over:
-            wants[last] -= over
-        elif last and (last > 1 or wants[0] > room // 2):
-            rows.pop(), wants.pop(), fixed.pop()
-        else:
-            wants[0] = max(60, wants[0] - over)
-            break
+    rows, wants = _fitted(rows, most - cost(lines))
     for row, bytes in zip(rows, wants, strict=True):
         text = folder.within(told(row.message, max(20, bytes)))
         lines.append(Line(f"{row.label}: {quote(text)}", (row.message.at,)))
@@ -102,6 +89,30 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         if left >= 60:
             lines.append(Line(f"  {Label.FIRST_REQUEST}: {quote(cut(facts.first, min(left, 140)))}"))
     return lines
+
+
+def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:
+    """The rows that have room, with the bytes of each message: what they answer is shortened first, then
+    rows are dropped from the end, then the last message gives."""
+    wants: list[int] = []
+    fixed: list[int] = []
+    for answer in (1_000, 90, 0):
+        rows = [row._replace(answers=cut(row.answers, answer)) for row in rows]
+        wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
+        fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
+        if sum(wants) + sum(fixed) <= room:
+            return rows, wants
+    while rows and (over := sum(wants) + sum(fixed) - room) > 0:
+        last = len(rows) - 1
+        spare = wants[last] - min(75, wants[last])
+        if last and spare >= over:
+            wants[last] -= over
+        elif last and (last > 1 or wants[0] > room // 2):
+            rows.pop(), wants.pop(), fixed.pop()
+        else:
+            wants[0] = max(60, wants[0] - over)
+            break
+    return rows, wants
 
 
 def _rows(facts: BriefFacts) -> list[_Row]:
@@ -121,7 +132,8 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     )
     weak = wanted.request is not None and not wanted.mends
     tells = len(content_words(answers)) >= FEW_WORDS  # what is answered says what it is about
-    rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 760, cut(answers, 300 if weak else 180))]
+    label = f"{Label.TASK} (given to this sub-agent, {ago})" if facts.parent else f"{Label.USER} ({how}{ago})"
+    rows = [_Row(label, wanted.last, 760, cut(answers, 300 if weak else 180))]
     if wanted.request is not None:
         label = f"  {Label.ADDS_TO}" if wanted.mends else Label.REQUEST if not tells else f"  {Label.BEFORE}"
         said = "" if tells else cut(wanted.request_answers, 200)
@@ -143,7 +155,13 @@ class _Group(NamedTuple):
 
 
 def trail_part(facts: BriefFacts, most: int) -> list[Line]:
-    """The last steps in the order of time, and the agent's last words."""
+    """The last steps in the order of time, and the agent's last words. Where the steps leave much room, they
+    are told at more length."""
+    lines = _trail(facts, most, 100)
+    return _trail(facts, most, 170) if cost(lines) < most * 3 // 4 else lines
+
+
+def _trail(facts: BriefFacts, most: int, percent: int) -> list[Line]:
     folder = folder_of(facts.folder)
     groups = _groups(_recent(facts))
     closing, groups = _closing(facts, groups, folder, most)
@@ -157,19 +175,19 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
         if last.kind == "prompt":
             if lines and not lines[-1].text.startswith("—"):
                 mark = (
-                    "here the user wrote the last message"
+                    "here the last message was written"
                     if last.at == since
                     else f"user: {quote(cut(flat(last.text), 60))}"
                 )
                 lines.append(Line(f"— {mark} —", (last.at,)))
                 room -= size(lines[-1].text) + 1
             continue
-        want = NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES
+        want = (NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES) * percent // 100
         want = 300 if last.kind == "say" else max(want, 260) if became_failed(last) and rank < 4 else want
         want = 420 if rank == 0 and is_look(last) else want
         want = min(want, room - 3)
         if (
-            want < (50 if rank < 2 else 85)
+            want < (60 if rank < 2 else 85)
             or len(lines) >= STEPS_MAX
             or (is_look(last) and rank >= LOOKS_RANK)
         ):
@@ -178,7 +196,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
             text = f"said: {quote(folder.within(cut(group.text, want - 8)))}"
         else:
             text = step_line(group.steps, folder, want, rich=rank < 2)
-        if not text or text[:90] in told_before:
+        if not text or text[:90] in told_before or size(text) > room - 3:
             continue
         told_before.add(text[:90])
         lines.append(
@@ -301,7 +319,8 @@ def _closing(
     last = groups[-1].steps[-1] if groups else None
     if last is not None and last.kind == "say":
         over = facts.ending == FINISHED
-        label = f"{Label.LAST_WORDS} (its turn was over: it waits for the user)" if over else Label.LAST_WORDS
+        waits = "this is its report" if facts.parent else "it waits for the user"
+        label = f"{Label.LAST_WORDS} (its turn was over: {waits})" if over else str(Label.LAST_WORDS)
         room = min(max(most * (85 if over else 60) // 100, 260), 1_000 if over else 660)
         asked = facts.wanted.last.text if facts.wanted.last is not None else ""
         words = folder.within(message_words(last.text, room, set(content_words(asked))))
@@ -326,6 +345,7 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
         old = f"as of {facts.plan_age} calls before the end" if facts.plan_age >= OLD_CALLS else ""
         about = ", ".join(filter(None, (count, facts.plan_note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
+        label = label if size(label) < most // 2 else str(Label.OPEN)
         lines.append(Line(f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"))
     blocked = [item for item in facts.plan if item.state == "blocked"]
     if blocked:
@@ -396,7 +416,10 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     if facts.probe is not None and facts.probe.commits:
         lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
     if tree.running:
-        running = [f"{name}: {cut(one.what, 70)}" for name, one in list(tree.running.items())[-3:]]
+        running = [
+            f"{name}: {cut(one.what, 70)}" + (f" ({one.address})" if one.address else "")
+            for name, one in list(tree.running.items())[-3:]
+        ]
         lines.append(
             Line(
                 f"Was running in the background: {'; '.join(running)}.",
@@ -430,6 +453,7 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
         else:
             run = facts.tree.checks.get(failure.what)
             since = ", not run since the last edit" if run and facts.tree.edited > run.at else ""
+            since = ", called again without a result" if run and run.again else since
             head = f"{Label.FAILING}{since}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
             names = [_TEST_NAME.split(name)[-1] for name in run.tests] if run and len(run.tests) > 1 else []
             if names:

@@ -28,7 +28,9 @@ _COMMITTED = regex(r"^\[([\w/.#@+-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.+)$",
 _NOTHING = regex(r"nothing (?:added )?to commit|no changes added to commit|nothing to commit", re.I)
 _CLEAN = regex(r"nothing to commit, working tree clean|working tree clean")
 _SHORT_STATUS = regex(r"^(?:[ MADRCU?!][MADRCU?!]|[MADRCU] ) (\S.*)$", re.M)
-_LONG_STATUS = regex(r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:]*)$", re.M)
+_LONG_STATUS = regex(
+    r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:\n]*)$", re.M
+)
 _PUSHED = regex(r"^\s*[*+ =-]?\s*(?:\[new branch\]|[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,})\s.*->", re.M)
 _MOVES_HEAD = regex(r"--(?:hard|soft|mixed|keep|merge)|HEAD[~^@]|\b[0-9a-f]{7,40}\b|origin/")
 _COMMITTING = frozenset({"cherry-pick", "merge", "revert", "rebase", "am"})
@@ -64,6 +66,7 @@ class CheckRun(msgspec.Struct, array_like=True, gc=False):
     passes: int = 0  # how often it passed in this run
     done: int = 0
     tests: tuple[str, ...] = ()  # the tests that failed, by name
+    again: bool = False  # it failed, was called again, and has no result yet
 
 
 class Running(msgspec.Struct, array_like=True, gc=False):
@@ -72,6 +75,7 @@ class Running(msgspec.Struct, array_like=True, gc=False):
     what: str
     at: int
     kind: str = "process"  # or agent
+    address: str = ""
 
 
 class TreeState(msgspec.Struct, omit_defaults=True):
@@ -119,7 +123,10 @@ def begin_checks(tree: TreeState, line: str, at: int) -> None:
     """The checks of a line that was just called have no outcome yet."""
     for name in check_names(line):
         before = tree.checks.pop(name, None)
-        tree.checks[name] = CheckRun(at, "", passes=before.passes if before else 0)
+        run = CheckRun(at, "", passes=before.passes if before else 0)
+        if before is not None and (before.outcome == "failed" or before.again):
+            run.again, run.lines, run.tests, run.done = True, before.lines, before.tests, before.done
+        tree.checks[name] = run
         if len(tree.checks) > CHECKS_MAX:
             del tree.checks[next(iter(tree.checks))]
 
@@ -160,7 +167,7 @@ def take_command(
             _pull_request(tree, text, whole, output)
         elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
-        elif whole == "ok" and text.startswith(("rm ", "mv ", "git mv ")):
+        elif whole != "failed" and text.startswith(("rm ", "mv ", "git mv ")):
             _moved(tree, text.split(), at)
 
 
@@ -264,19 +271,19 @@ def _git(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at:
         tree.pushed = at
     elif verb == "status":
         _status(tree, output, at)
-    elif verb in ("checkout", "switch") and whole == "ok":
+    elif verb in ("checkout", "switch") and whole != "failed":
         if "--" in rest or names == ["."]:
             _restored(tree, names)
         elif names:
             tree.branch, tree.pull = names[0], ""
-    elif verb == "restore" and whole == "ok" and "--staged" not in rest:
+    elif verb == "restore" and whole != "failed" and "--staged" not in rest:
         _restored(tree, names)
-    elif whole == "ok" and (verb == "restore" or (verb == "reset" and not _MOVES_HEAD.search(text))):
+    elif whole != "failed" and (verb == "restore" or (verb == "reset" and not _MOVES_HEAD.search(text))):
         _unstage(tree, [name for name in names if name != "HEAD"])
-    elif verb == "reset" and "--hard" in rest and whole == "ok":
+    elif verb == "reset" and "--hard" in rest and whole != "failed":
         tree.changed.clear()
         tree.others, tree.staged = [], []
-    elif verb == "stash" and whole == "ok":
+    elif verb == "stash" and whole != "failed":
         _stash(tree, names, at)
 
 
@@ -383,6 +390,8 @@ def _stash(tree: TreeState, names: list[str], at: int) -> None:
         tree.stashed = at
     elif names[0] in ("pop", "apply"):
         tree.stashed, tree.doubt = 0, at
+    elif names[0] in ("drop", "clear"):
+        tree.stashed = 0
 
 
 # -- the background
@@ -392,6 +401,16 @@ def begin_process(tree: TreeState, process: str, what: str, at: int, kind: str =
     tree.running[process] = Running(what[:300], at, kind)
     if len(tree.running) > RUNNING_MAX:
         del tree.running[next(iter(tree.running))]
+
+
+_ADDRESS = regex(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d+)?[\w./-]*")
+
+
+def note_address(tree: TreeState, process: str, output: str) -> None:
+    """The address at which something in the background listens, as its output says."""
+    running = tree.running.get(process)
+    if running is not None and not running.address and (told := _ADDRESS.search(output)):
+        running.address = told[0]
 
 
 def end_process(tree: TreeState, process: str) -> Running | None:
@@ -417,7 +436,7 @@ def still_failing(tree: TreeState) -> list[tuple[str, CheckRun]]:
     failing = [
         (name, run)
         for name, run in tree.checks.items()
-        if run.outcome == "failed"
+        if (run.outcome == "failed" or run.again)
         and not _MISCALLED.search("\n".join(run.lines))
         and not any(done > run.done and set(words) <= set(name.split()) for words, done in passed)
     ]
