@@ -148,9 +148,9 @@ _OTHERS: dict[str, Any] = {
 
 def _start(start: Start, word: str, text: str) -> Start:
     """A beginning, with one more thing that is known of it."""
-    if word == "folder":
-        return structs.replace(start, how="start", native="r1", cwd=text)
-    return structs.replace(start, **{word: text})
+    if word != "branch":
+        start = structs.replace(start, how="start", native="r1")
+    return structs.replace(start, **{"cwd" if word == "folder" else word: text})
 
 
 def _last_call(steps: list[Step]) -> Call:
