@@ -9,8 +9,9 @@ import pytest
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, facts
 from segue.core.brief.manifest import manifest
+from segue.core.runs.carried_over import Inherited, is_same_item
 from segue.core.runs.digest import fold
-from segue.core.runs.inherited import Inherited, inherited_facts, is_same_item, split_brief
+from segue.core.runs.inherited import inherited_facts, split_brief
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Step
 

@@ -15,9 +15,9 @@ from segue import Paused, Segue
 from segue.api.session import Session
 from segue.core.base.values import seconds_of
 from segue.core.runs.digest import decode, encode
+from segue.core.sessions.state import OBSERVER
 from segue.effects.redaction.redact import redact_bytes
 from segue.services.runs import cursor, sync as ingest
-from segue.services.runs.assign_session import OBSERVER
 from segue.services.runs.observed import runs_of
 from segue.services.runs.sync_workers import TranscriptImporter
 from segue.services.upkeep.rebuild import rebuild

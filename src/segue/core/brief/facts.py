@@ -1,8 +1,11 @@
 """The facts that every form of a brief is made from, from all sources: runs, session, working tree, memories.
 
 What is superseded is left out here, once for every form: a finished item is never next, a check that passed
-since is never failing. Only the user's own messages say what is wanted. What tools printed appears only as
-the quoted outcome of a step, never as a statement of the brief.
+since is never failing, a rule that the user took back does not stand. Only the user's own messages say what
+is wanted. What tools printed appears only as the quoted outcome of a step, never as a statement of the brief.
+
+Runs follow one another: each inherits what holds from before it, adds what it was asked and did, and leaves
+the rest (``BriefFacts.leaves``) to the next. So what the first run was told still holds in the tenth.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import sentences
-from ..runs.digest import trail as trail_of
-from ..runs.inherited import Inherited
-from ..runs.model import Failure, RunDigest, SaidText, TrailStep
+from ..runs.carried_over import EARLIER, Inherited, is_same_item
+from ..runs.digest import last_message, trail as trail_of
+from ..runs.model import Failure, RunDigest, SaidText, TrailStep, UserMessage
+from ..runs.standing_rules import takes_back
 from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current
 from .requests import Requests, is_weak, requests_of, told
@@ -25,6 +30,9 @@ if TYPE_CHECKING:
     from ..sessions.state import SessionState
 
 GOAL_BYTES = 900
+RULES_MAX, DECIDED_MAX, OPEN_MAX, DONE_MAX, FAILING_MAX = 12, 12, 60, 60, 4
+"""How many of each a run leaves to the next one."""
+SINCE_CHARS = 300
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
 UNTICKED = "written down, not ticked off"
 FINISHED = "its turn was over"
@@ -84,6 +92,9 @@ class BriefFacts(msgspec.Struct):
     first: str = ""  # the first request, if it is another one
     wanted: Requests = Requests()
     inherited: Inherited = Inherited()
+    leaves: Inherited = (
+        Inherited()
+    )  # what holds for the run after the newest; not what a session knows itself
     rules: list[str] = []
     trail: list[TrailStep] = []
     thought: SaidText | None = None
@@ -134,11 +145,11 @@ def facts(
     ``covered`` has the current hash of the covered files for each feature; without it, stale features are
     not reported.
     """
-    result = BriefFacts(agent=agent, memories=list(memories))
-    if runs:
-        _run(result, runs[0])
-        for older in runs[1:]:
-            _older(result, older)
+    result = BriefFacts()
+    for digest in reversed(runs):  # each inherits what it was given and what the one before it leaves
+        inherited = digest.inherited.joined(result.leaves)
+        result = _of_run(msgspec.structs.replace(digest, inherited=inherited))
+    result.agent, result.memories = agent, list(memories)
     if session is not None:
         _session(result, session, covered)
     if probe is not None:
@@ -147,8 +158,9 @@ def facts(
     return result
 
 
-def _run(facts: BriefFacts, digest: RunDigest) -> None:
-    facts.run, facts.model, facts.folder = digest.native, digest.model, digest.cwd
+def _of_run(digest: RunDigest) -> BriefFacts:
+    """What is known of a run, with what it inherited."""
+    facts = BriefFacts(run=digest.native, model=digest.model, folder=digest.cwd)
     facts.branch = digest.tree.branch or digest.branch
     facts.when, facts.context, facts.window = digest.last, digest.context, digest.window
     facts.chars, facts.calls = digest.chars, digest.calls
@@ -158,18 +170,120 @@ def _run(facts: BriefFacts, digest: RunDigest) -> None:
     facts.summary = digest.summary
     _wants(facts, digest)
     _plans(facts, digest)
-    facts.failing = [
-        Failure(name, "\n".join(run.lines), run.at)
-        for name, run in still_failing(digest.tree)
-        if run.lines and not _is_history(digest, run.at)
-    ]
+    facts.failing = _failing(digest)
     if digest.refused is not None and _is_late(digest, digest.refused.at):
         facts.refused = digest.refused
     facts.ending = _ending(digest)
     if digest.fault is not None and digest.fault.at >= digest.steps - 3:
         facts.fault = digest.fault.text
-    answers = [one.text for one in reversed(digest.decided)]
-    facts.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
+    facts.rules = _still_said([*_flat(digest.standing), *_from_before(digest.inherited.standing)], digest)
+    facts.decided = _last_answers(
+        _still_said([*_newest_first(digest.decided), *_from_before(digest.inherited.decided)], digest)
+    )
+    facts.leaves = _left_by(facts, digest)
+    return facts
+
+
+# -- from one run to the next
+
+
+def _left_by(facts: BriefFacts, digest: RunDigest) -> Inherited:
+    """What a run leaves to the next one. What only its trail and its tree say is its own."""
+    opened = [line for line in facts.plan if line.state != "blocked"]
+    blocked = [f"{line.text} ({line.reason})" if line.reason else line.text for line in facts.plan]
+    return Inherited(
+        goal="" if is_weak(facts.goal) and facts.goal != digest.inherited.goal else facts.goal,
+        first=facts.first,
+        since=_said_since(facts, digest),
+        standing=tuple(facts.rules[:RULES_MAX]),
+        plan=tuple(line.text for line in opened[:OPEN_MAX]),
+        blocked=tuple(
+            text for line, text in zip(facts.plan, blocked, strict=True) if line.state == "blocked"
+        )[:OPEN_MAX],
+        decided=tuple(facts.decided[:DECIDED_MAX]),
+        done=tuple(facts.plan_done[-DONE_MAX:]),
+        failing=tuple(
+            (one.what, one.why.removesuffix(f"\n{EARLIER}")) for one in facts.failing[:FAILING_MAX]
+        ),
+        said=last_message(digest) if facts.ending == FINISHED else "",
+        asked=_asked_since(digest),
+    )
+
+
+def _said_since(facts: BriefFacts, digest: RunDigest) -> str:
+    """What the user said last that says something by itself, if it is neither the goal nor the first
+    request."""
+    said = (message.text for message in reversed(digest.prompts) if not sentences.is_assent(message.text))
+    text = sentences.clip(sentences.flat(next(said, "")), SINCE_CHARS) or digest.inherited.since
+    return "" if facts.goal.startswith(text) or facts.first.startswith(text) else text
+
+
+def _asked_since(digest: RunDigest) -> int:
+    """How many other things the user asked for since the plan was last touched."""
+    before = 0 if digest.planned else digest.inherited.asked
+    return before + sum(
+        message.at > digest.planned and not is_weak(message.text) and not _ADDS.match(message.text)
+        for message in digest.prompts[0 if digest.inherited else 1 :]
+    )
+
+
+_ADDS = regex(
+    r"(?i)\W*(?:(?:please|and|then|now|bitte|und|et|y)\W+){0,2}(?:also|additionally|auch|aussi|también)\b"
+)
+"""Matches a request that adds to the one before it."""
+
+
+def _newest_first(said: Sequence[SaidText]) -> list[tuple[str, int]]:
+    return [(one.text, one.at) for one in reversed(said)]
+
+
+def _flat(said: Sequence[SaidText]) -> list[tuple[str, int]]:
+    return [(sentences.flat(text), at) for text, at in _newest_first(said)]
+
+
+def _from_before(texts: Sequence[str]) -> list[tuple[str, int]]:
+    return [(text, 0) for text in texts]
+
+
+def _still_said(said: Sequence[tuple[str, int]], digest: RunDigest) -> list[str]:
+    """What was said once and the user has not taken back since."""
+    return list(
+        dict.fromkeys(
+            text
+            for text, at in said
+            if not any(message.at > at and takes_back(text, message.text) for message in digest.prompts)
+        )
+    )
+
+
+def _last_answers(answers: Sequence[str]) -> list[str]:
+    """The decisions, newest first, without earlier answers to the same question."""
+    kept: dict[str, str] = {}
+    for answer in answers:
+        question, mark, _ = answer.partition("?")
+        kept.setdefault(question.casefold() if mark else answer, answer)
+    return list(kept.values())
+
+
+def _failing(digest: RunDigest) -> list[Failure]:
+    """The checks that fail, and those that failed in a run before and were not run since."""
+    own = [
+        Failure(name, "\n".join(run.lines), run.at)
+        for name, run in still_failing(digest.tree)
+        if run.lines and not _is_history(digest, run.at)
+    ]
+    told = [_names(name) for name, run in digest.tree.checks.items() if run.outcome in ("ok", "failed")]
+    before = [
+        Failure(name, f"{why}\n{EARLIER}" if why else EARLIER, 0)
+        for name, why in digest.inherited.failing
+        if not any(names <= _names(name) for names in told)
+    ]
+    return [*own, *before]
+
+
+def _names(check: str) -> set[str]:
+    """The words of a check that say what it looks at: without flags, since those do not narrow it."""
+    return {word for word in check.split() if not word.startswith("-") and word != "."}
 
 
 def _is_history(digest: RunDigest, at: int) -> bool:
@@ -199,9 +313,12 @@ def _ending(digest: RunDigest) -> str:
 
 def _wants(facts: BriefFacts, digest: RunDigest) -> None:
     """What the user wants; where this run was only told to go on, what the run before was asked."""
-    wanted, inherited = requests_of(digest), digest.inherited
+    inherited = digest.inherited
+    wanted = requests_of(_with_antecedent(digest))
     request = wanted.request or wanted.last
     weak = request is None or is_weak(request.text)
+    if wanted.before is None and inherited.since:
+        wanted = msgspec.structs.replace(wanted, before=UserMessage(inherited.since, 0))
     facts.wanted, facts.inherited = wanted, inherited
     if weak and inherited.goal:
         facts.goal, facts.first = inherited.goal, inherited.first
@@ -211,17 +328,27 @@ def _wants(facts: BriefFacts, digest: RunDigest) -> None:
         facts.first = first or (told(wanted.first, GOAL_BYTES) if wanted.first not in (None, request) else "")
     elif wanted.first is not None:
         facts.goal = told(wanted.first, GOAL_BYTES)
-    rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
-    facts.rules = list(dict.fromkeys([*rules, *inherited.standing]))
+    facts.first = "" if facts.first == facts.goal else facts.first
+
+
+def _with_antecedent(digest: RunDigest) -> RunDigest:
+    """The digest, its first message as an answer to what the run before had said last."""
+    said, messages = digest.inherited.said, digest.prompts
+    if not said or not messages or messages[0] != digest.first_prompt or messages[0].reply_to:
+        return digest
+    first = UserMessage(messages[0].text, messages[0].at, messages[0].how, said)
+    return msgspec.structs.replace(digest, prompts=[first, *messages[1:]])
 
 
 def _plans(facts: BriefFacts, digest: RunDigest) -> None:
     inherited = digest.inherited
+    settled: list[str] = []
     if digest.plan and not _prefers_written(digest):
         states = {"active": "active", "pending": "next"}
         facts.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         facts.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
+        settled = [one[0] for one in digest.plan]
         if _is_untouched(digest):
             facts.plan, facts.plan_done, facts.plan_total = [], [], 0
     elif is_current(digest):
@@ -232,10 +359,21 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
         if digest.numbered and not digest.sketch_done:
             facts.plan_total, facts.plan_note = 0, UNTICKED
-    left_over = inherited.without([*(task.text for task in facts.plan), *facts.plan_done])
-    facts.plan += [PlanLine(one, "next") for one in left_over.plan]
-    facts.plan += [PlanLine(one, "blocked") for one in left_over.blocked]
+        settled = [*(line.text for line in facts.plan), *facts.plan_done]
+    if _asked_since(digest) < STALE_MESSAGES:
+        _inherit_plan(facts, inherited.without([*settled, *inherited.done]))
     facts.plan.sort(key=lambda task: task.state != "active")
+
+
+def _inherit_plan(facts: BriefFacts, inherited: Inherited) -> None:
+    """Add the items from before that this run did not have in its own plan."""
+    known = [*(line.text for line in facts.plan), *facts.plan_done]
+    done = [text for text in inherited.done if not any(is_same_item(text, one) for one in known)]
+    facts.plan += [PlanLine(one, "next") for one in inherited.plan]
+    facts.plan += [PlanLine(one, "blocked") for one in inherited.blocked]
+    facts.plan_done = [*done, *facts.plan_done]
+    if facts.plan_total or (facts.plan_done and not facts.plan_note):
+        facts.plan_total = len(facts.plan) + len(facts.plan_done)
 
 
 def _is_among(text: str, others: list[str]) -> bool:
@@ -263,31 +401,15 @@ def _prefers_written(digest: RunDigest) -> bool:
 # -- the other sources
 
 
-def _older(facts: BriefFacts, digest: RunDigest) -> None:
-    """Add what still holds from a run before the newest one."""
-    rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
-    facts.rules = list(dict.fromkeys([*facts.rules, *rules, *digest.inherited.standing]))
-    answers = [one.text for one in reversed(digest.decided)]
-    facts.decided = list(dict.fromkeys([*facts.decided, *answers, *digest.inherited.decided]))
-    if not facts.goal or is_weak(facts.goal):
-        before = BriefFacts()
-        _wants(before, digest)
-        facts.goal, facts.first = before.goal or facts.goal, before.first or facts.first
-    elif not facts.first and digest.first_prompt and not is_weak(digest.first_prompt.text):
-        facts.first = told(digest.first_prompt, GOAL_BYTES)
-    if not facts.plan and not facts.plan_done:
-        _plans(facts, digest)
-    if not facts.trail:
-        facts.trail, facts.thought = trail_of(digest), digest.thought
-
-
 def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
     """Add the declared facts. They come first, and what is declared as done is no longer open."""
     facts.session, facts.status = state.id, state.status
     facts.project = state.project_name or facts.project
-    if state.goal and not _was_observed(state.goal, facts):
+    if state.goal and not state.observed:
         facts.declared_goal = facts.goal = state.goal
         facts.first = "" if facts.first == state.goal else facts.first
+    elif not facts.goal and not sentences.is_assent(state.goal):
+        facts.goal = state.goal
     items = state.items
     declared = [PlanLine(items[at].text, "active", by="declared") for at in state.active]
     declared += [PlanLine(items[at].text, "next", by="declared") for at in state.next]
@@ -314,14 +436,6 @@ def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] 
     )
     troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
     facts.failing = [*_unproven(state, covered), *troubles, *facts.failing]
-
-
-def _was_observed(goal: str, facts: BriefFacts) -> bool:
-    """Whether a session's goal is only the first prompt of this run, with which Segue began the session."""
-    asked = [facts.wanted.first, facts.wanted.last, facts.wanted.request]
-    return bool(facts.goal) and any(
-        one is not None and one.text.startswith(goal.rstrip("…")) for one in asked
-    )
 
 
 def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:

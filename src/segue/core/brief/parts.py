@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..base.lazy import regex
 from ..runs.brief_labels import Label
-from ..runs.inherited import BETWEEN, as_item
+from ..runs.carried_over import BETWEEN, as_item
 from ..runs.model import TrailStep, UserMessage
 from ..runs.sentences import flat, sentences
 from ..runs.steps import EDITS

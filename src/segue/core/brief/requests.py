@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs.model import RunDigest, UserMessage
-from ..runs.sentences import flat, sentences
+from ..runs.sentences import flat, is_assent, sentences
 from .page import cut, size
 
 _ASSENT = regex(
@@ -81,6 +81,8 @@ def content_words(text: str) -> list[str]:
 
 def is_weak(text: str) -> bool:
     """Whether a message says little without what it answers."""
+    if is_assent(text):
+        return True
     rest = _ASSENT.sub("", text, count=1)
     wide = sum(ord(char) > 0x2E7F for char in text[:200])
     return len(content_words(rest)) < (3 if rest != text else 4) and wide < 8 and len(text) < 300

@@ -14,6 +14,8 @@ from ..features.model import Feature, FeatureChange
 
 TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
 OPEN = ("created", "active", "paused")
+OBSERVER = "segue"
+"""The actor of events that nobody declared: Segue found a run and began a session for it."""
 IDLE_SECONDS = 1800
 """A longer pause between two events does not count as active time."""
 
@@ -178,6 +180,8 @@ class SessionState(Value, omit_defaults=True):
     version: int = 0
     id: str = ""
     goal: str = ""
+    observed: bool = False
+    """Whether the goal is only the first request of a run: nobody declared it."""
     summary: str = ""
     """As declared; if it is empty, ``status.summary_of`` derives one."""
     organization: str = ""
@@ -228,8 +232,9 @@ class SessionState(Value, omit_defaults=True):
 
 
 WORK_FIELDS = (
-    "goal", "summary", "items", "next", "active", "blocked", "done", "decisions", "questions", "findings",
-    "troubles", "threads", "focus", "notes", "changes", "last_action", "agents", "context", "handed",
+    "goal", "observed", "summary", "items", "next", "active", "blocked", "done", "decisions", "questions",
+    "findings", "troubles", "threads", "focus", "notes", "changes", "last_action", "agents", "context",
+    "handed",
 )  # fmt: skip
 LIFE_FIELDS = ("status", "started", "paused", "pause_reason", "pause_cause", "resumed", "ended", "end_reason")
 SET_FIELDS = ("budget", "marks")

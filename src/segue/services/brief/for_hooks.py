@@ -1,9 +1,9 @@
 """The brief that a hook gives to a run when it starts, resumes, or is about to lose its window.
 
-A run that starts is told where the last one stopped, whichever agent that was. A run whose window was
-compacted is told where it stands itself. A run that resumes has its history before it and is told only what
-that lacks: work that was cut off, or what other runs did in the meantime. If there is nothing worth saying,
-the brief is empty.
+A run that starts is told where the last one stopped, whichever agent that was (``predecessor.py``). A run
+whose window was compacted is told where it stands itself. A run that resumes has its history before it and is
+told only what that lacks: work that was cut off, or what other runs did in the meantime. If there is nothing
+worth saying, the brief is empty.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
+from ...core.runs.carried_over import Inherited
 from ...core.sessions.state import OPEN, SessionState
 from ...errors import SegueError, UnknownSession
 from ..runs.discovery import RunFinder
@@ -23,7 +26,16 @@ from ..runs.select import newest_run
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
 from .brief import as_last_seen, render_brief
-from .gather import RunsSummary, command_for_more, digest_of, gather, summary_of_run, world_now
+from .gather import (
+    RunsSummary,
+    command_for_more,
+    digest_of,
+    gather,
+    session_of_run,
+    summary_of_run,
+    world_now,
+)
+from .predecessor import Predecessor, predecessor_of
 
 FRESH_STARTS = ("startup", "clear", "")
 STEER = "When you summarise, keep every fact below. Segue took them from this run's own transcript:"
@@ -36,6 +48,10 @@ class HookBrief(Value):
     session: str = ""
     declared: bool = False
     """Whether the session has items, and so a declared plan."""
+    holds: Inherited = Inherited()
+    """What the run inherits with it."""
+    runs: tuple[str, ...] = ()
+    """The keys of the runs that it is about, the newest first."""
 
 
 def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
@@ -45,9 +61,9 @@ def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> Ho
     own = own_run(finder, event)
     if event.kind == "compact" or event.source == "compact":
         return _brief_of_run(workspace, finder, own, budget) if own is not None else HookBrief()
-    other = newest_run(finder, but=lambda run: run.native == event.native or run.path == event.transcript)
     if event.source in FRESH_STARTS:
-        return _brief_at_start(workspace, finder, other, budget)
+        return _brief_at_start(workspace, finder, predecessor_of(workspace, finder, event), budget)
+    other = newest_run(finder, but=lambda run: run.native == event.native or run.path == event.transcript)
     if own is not None and _was_cut_off(workspace, finder, own):
         return _brief_of_run(workspace, finder, own, budget)
     meanwhile = other is not None and own is not None and other.changed > own.changed + 1
@@ -79,20 +95,22 @@ def _was_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
         return False
 
 
-def _brief_at_start(workspace: Workspace, finder: RunFinder, other: Found | None, budget: int) -> HookBrief:
+def _brief_at_start(workspace: Workspace, finder: RunFinder, before: Predecessor, budget: int) -> HookBrief:
     """The state of the work; empty if it is finished, or too old to be continued."""
-    row = finder.row(other) if other is not None else None
-    state = session_state(workspace, row.session if row is not None else "")
-    is_over = row is not None and bool(row.session) and state is not None and state.status not in OPEN
-    if is_over or state is None or state.status not in OPEN:
+    other, notices = before.found, (before.others,) if before.others else ()
+    state = _state_of_run(workspace, finder, other) if other is not None else None
+    is_over = state is not None and state.status not in OPEN
+    if state is None or is_over:
         current = session_state(workspace, "")
         state = current if current is not None and current.status in OPEN else None
     if other is None or is_over:
-        return _rendered(workspace, RunsSummary(), state, budget) if _has_plan(state) else HookBrief()
+        if not _has_plan(state) and not notices:
+            return HookBrief()
+        return _rendered(workspace, RunsSummary(notices=notices), state if _has_plan(state) else None, budget)
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(state):
         return HookBrief()
-    return _brief_of_run(workspace, finder, other, budget)
+    return _brief_of_run(workspace, finder, other, budget, notices)
 
 
 def _has_plan(state: SessionState | None) -> bool:
@@ -100,7 +118,14 @@ def _has_plan(state: SessionState | None) -> bool:
     if state is None or state.status not in OPEN:
         return False
     undone = bool(state.next or state.active or state.blocked or state.features)
-    return undone or not state.last_action.startswith("observed:")
+    return undone or not state.observed
+
+
+def _state_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> SessionState | None:
+    """The session of a run, or the current one if somebody declared it; None if there is none."""
+    id = session_of_run(workspace, finder, found)
+    state = session_state(workspace, id)
+    return state if state is None or id or _has_plan(state) else None
 
 
 def session_state(workspace: Workspace, id: str) -> SessionState | None:
@@ -112,18 +137,20 @@ def session_state(workspace: Workspace, id: str) -> SessionState | None:
         return last.state if last is not None else None
 
 
-def _brief_of_run(workspace: Workspace, finder: RunFinder, found: Found, budget: int) -> HookBrief:
+def _brief_of_run(
+    workspace: Workspace, finder: RunFinder, found: Found, budget: int, notices: tuple[str, ...] = ()
+) -> HookBrief:
     try:
         runs = summary_of_run(workspace, finder, found)
     except SegueError:
         return HookBrief()
-    row, digest = finder.row(found), runs.digests[0]
-    state = session_state(workspace, row.session if row is not None else "")
+    digest = runs.digests[0]
+    state = _state_of_run(workspace, finder, found)
     if state is not None and state.status not in OPEN:
         state = None
     if not (digest.prompts or digest.inherited or digest.calls or _has_plan(state)):
         return HookBrief()
-    return _rendered(workspace, runs, state, budget)
+    return _rendered(workspace, replace(runs, notices=(*notices, *runs.notices)), state, budget)
 
 
 def _rendered(workspace: Workspace, runs: RunsSummary, state: SessionState | None, budget: int) -> HookBrief:
@@ -132,4 +159,5 @@ def _rendered(workspace: Workspace, runs: RunsSummary, state: SessionState | Non
     more += as_last_seen(last) if last is not None and state is not None else ""
     known = gather(workspace, state, runs, world=world_now(workspace, runs), covers=last is None)
     text = render_brief(known, runs, budget=budget, more=more)
-    return HookBrief(text, state.id if state else "", bool(state and state.items))
+    declared = bool(state and state.items)
+    return HookBrief(text, state.id if state else "", declared, known.leaves, runs.keys)
