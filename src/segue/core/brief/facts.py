@@ -36,6 +36,9 @@ SINCE_CHARS = 300
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
 UNTICKED = "written down, not ticked off"
 FINISHED = "its turn was over"
+TICKED_OFF = "ticked off by the agent, not reported as done"
+CLOSED = ("done", "closed", "completed", "resolved", "abandoned")
+"""The statuses of threads that are over."""
 STOPPED_BY_USER = "the user stopped it"
 UNREACHED = "the model could not be reached"
 
@@ -57,7 +60,7 @@ class PlanLine(msgspec.Struct, gc=False):
     text: str
     state: str  # active, next, blocked
     reason: str = ""
-    by: str = ""  # "declared" to Segue, or "" if it is the agent's own
+    by: str = ""  # "declared" to Segue, from "before" this run, or "" if it is the agent's own
 
 
 class Claim(Value):
@@ -105,6 +108,7 @@ class BriefFacts(msgspec.Struct):
     tree: TreeState = msgspec.field(default_factory=TreeState)
     probe: Probe | None = None
     failing: list[Failure] = []
+    unproven: list[str] = []  # features that are not proven, or no longer, and why
     refused: Failure | None = None
     fault: str = ""
     questions: list[str] = []
@@ -369,7 +373,8 @@ def _inherit_plan(facts: BriefFacts, inherited: Inherited) -> None:
     """Add the items from before that this run did not have in its own plan."""
     known = [*(line.text for line in facts.plan), *facts.plan_done]
     done = [text for text in inherited.done if not any(is_same_item(text, one) for one in known)]
-    facts.plan += [PlanLine(one, "next") for one in inherited.plan]
+    by = "before" if facts.plan else ""
+    facts.plan += [PlanLine(one, "next", by=by) for one in inherited.plan]
     facts.plan += [PlanLine(one, "blocked") for one in inherited.blocked]
     facts.plan_done = [*done, *facts.plan_done]
     if facts.plan_total or (facts.plan_done and not facts.plan_note):
@@ -410,17 +415,7 @@ def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] 
         facts.first = "" if facts.first == state.goal else facts.first
     elif not facts.goal and not sentences.is_assent(state.goal):
         facts.goal = state.goal
-    items = state.items
-    declared = [PlanLine(items[at].text, "active", by="declared") for at in state.active]
-    declared += [PlanLine(items[at].text, "next", by="declared") for at in state.next]
-    declared += [PlanLine(items[at].text, "blocked", items[at].reason, "declared") for at in state.blocked]
-    done = [items[at].text for at in state.done]
-    known = {sentences.flat(one).lower() for one in [*(line.text for line in declared), *done]}
-    own = [line for line in facts.plan if sentences.flat(line.text).lower() not in known]
-    if declared or done:
-        facts.plan = [*declared, *own]
-        facts.plan_done = list(dict.fromkeys([*done, *facts.plan_done]))
-        facts.plan_total = len(facts.plan) + len(facts.plan_done)
+    _add_declared_items(facts, state)
     facts.decided = [
         *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
         *facts.decided,
@@ -428,28 +423,75 @@ def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] 
     facts.learnt = [one.text for one in reversed(list(state.findings))]
     facts.questions = [one.text for one in state.questions if not one.answer]
     facts.threads = [
-        name for name, thread in state.threads.items() if thread.status not in ("done", "closed")
+        f"{thread.topic} ({thread.notes[-1]})" if thread.notes else thread.topic
+        for thread in sorted(state.threads.values(), key=lambda one: one.last_activity, reverse=True)
+        if thread.status not in CLOSED
     ]
     focus = state.focus
-    facts.focus = (
-        f"{focus.file}:{focus.position}" if focus.file and focus.position else focus.file or focus.note_title
-    )
+    place = focus.file or focus.note_title or focus.note_id
+    facts.focus = f"{place}:{focus.position}" if place and focus.position else place
     troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
-    facts.failing = [*_unproven(state, covered), *troubles, *facts.failing]
+    failing, facts.unproven = _features(state, covered)
+    facts.failing = [*failing, *troubles, *facts.failing]
 
 
-def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:
-    """Features that fail and, if ``covered`` is known, those whose files changed since they were proven."""
-    wanted = ("failing",) if covered is None else ("failing", "stale")
+def _add_declared_items(facts: BriefFacts, state: SessionState) -> None:
+    """The declared items together with the agent's own, each once. What somebody declared counts: an item is
+    done when it was reported, and what was dropped does not come back."""
+    items = state.items
+    done = [items[at].text for at in state.done]
+    declared = [PlanLine(items[at].text, "active", by="declared") for at in state.active]
+    declared += [PlanLine(items[at].text, "next", by="declared") for at in state.next]
+    declared += [PlanLine(items[at].text, "blocked", items[at].reason, "declared") for at in state.blocked]
+    if not declared and not done:
+        return
+    under_way = [line.text for line in facts.plan if line.state == "active"]
+    for line in declared:
+        if line.state == "next" and _is_item(line.text, under_way):
+            line.state = "active"
+        if line.state != "blocked" and _is_item(line.text, facts.plan_done):
+            line.reason = TICKED_OFF
+    known = [item.text for item in items]
+    own = [line for line in facts.plan if not _is_item(line.text, known)]
+    facts.plan = sorted([*declared, *own], key=lambda line: line.state != "active")
+    facts.plan_done = [*done, *(text for text in facts.plan_done if not _is_item(text, known))]
+    facts.plan_total = len(facts.plan) + len(facts.plan_done)
+
+
+def _is_item(text: str, others: Sequence[str]) -> bool:
+    return any(is_same_item(text, other) for other in others)
+
+
+def _features(state: SessionState, covered: Mapping[str, str] | None) -> tuple[list[Failure], list[str]]:
+    """The features that fail, and those that are not proven; whether covered files changed since is told
+    only if ``covered`` is known."""
+    if not state.features:
+        return [], []
     from ..features.verdict import verdict_of  # many briefs have no session and do not need it
 
     found = [verdict_of(one, (covered or {}).get(id, "")) for id, one in state.features.items()]
-    return [
+    failing = [
         Failure(f"segue verify --feature {one.id}", f"{one.status}: {one.reason}", 0)
-        for status in wanted
         for one in found
-        if one.status == status
+        if one.status == "failing"
     ]
+    proven = ("passing", "failing") if covered is not None else ("passing", "failing", "stale")
+    unproven = sorted(
+        (one for one in found if one.status not in proven),
+        key=lambda one: _FEATURE_ORDER.index(one.status) if one.status in _FEATURE_ORDER else 0,
+    )
+    shown = [f"{one.id} ({_because_of(one.status, one.reason)})" for one in unproven]
+    if unproven:  # how to prove it is said once
+        shown[0] = f"{shown[0][:-1]}; `segue verify --feature {unproven[0].id}`)"
+    return failing, shown
+
+
+_FEATURE_ORDER = ("stale", "blocked", "testing", "in_progress", "not_started")
+
+
+def _because_of(status: str, reason: str) -> str:
+    status = status.replace("_", " ")
+    return f"{status}: {reason}" if reason and reason != status else status
 
 
 def _because(text: str, why: str) -> str:

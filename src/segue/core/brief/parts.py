@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..base.lazy import regex
 from ..runs.brief_labels import Label
-from ..runs.carried_over import BETWEEN, as_item
+from ..runs.carried_over import BETWEEN, FROM_BEFORE, as_item
 from ..runs.model import TrailStep, UserMessage
 from ..runs.sentences import flat, sentences
 from ..runs.steps import EDITS
@@ -33,6 +33,7 @@ from .trail_words import (
 
 NEWEST_BYTES = (330, 230, 180, 150)
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
+DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
 
 
@@ -342,10 +343,12 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def _items(items: Sequence[PlanLine], most: int, *, now: bool) -> str:
-    texts = [
-        f"now {as_item(item.text)}" if item.state == "active" and now else as_item(item.text)
-        for item in items
-    ]
+    texts, before = [], False
+    for item in items:
+        text = f"{as_item(item.text)} ({item.reason})" if item.reason else as_item(item.text)
+        if item.by == "before" and not before:
+            text, before = f"{FROM_BEFORE}{text}", True
+        texts.append(f"now {text}" if item.state == "active" and now else text)
     return _joined(texts, most, "; ")
 
 
@@ -516,20 +519,26 @@ def rules_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def declared_part(facts: BriefFacts, most: int) -> list[Line]:
-    """What people and agents told Segue."""
+    """What people and agents told Segue, the most important first. What has much to say leaves the rest a
+    fair share."""
     rows = [
+        (Label.NOTICE, facts.notices[:3], "; "),
+        (Label.UNPROVEN, facts.unproven[:6], "; "),
         (Label.QUESTIONS, facts.questions[:3], "; "),
         (Label.DECIDED, facts.decided[:6], BETWEEN),
-        (Label.THREADS, facts.threads[:3], "; "),
         (Label.FOCUS, [facts.focus] if facts.focus else [], "; "),
+        (Label.THREADS, facts.threads[:3], "; "),
         (Label.LEARNT, facts.learnt[:4], BETWEEN),
         (Label.REMEMBERED, facts.memories[:4], BETWEEN),
-        (Label.NOTICE, facts.notices[:3], "; "),
     ]
+    rows = [row for row in rows if row[1]]
+    wants = [size(label) + 3 + size(between.join(texts)) for label, texts, between in rows]
     lines: list[Line] = []
-    for label, texts, between in rows:
-        room = min(most // 2, most - cost(lines)) - size(label) - 3
-        if texts and room > 30:
+    for at, (label, texts, between) in enumerate(rows):
+        left = most - cost(lines)
+        share = left - sum(min(want, DECLARED_BYTES) for want in wants[at + 1 :])
+        room = min(left, max(share, min(DECLARED_BYTES, left))) - size(label) - 3
+        if room > 30:
             lines.append(Line(f"{label}: {_whole(texts, room, between)}"))
     return lines
 

@@ -15,6 +15,7 @@ from ..base.lazy import regex
 from ..memories.stem import stem
 
 BETWEEN = " | "  # separates items that may contain a semicolon
+FROM_BEFORE = "from before: "  # stands before the first item that a run has not planned itself
 EARLIER = "in an earlier run, not run since"
 """Stands behind the reasons of a check that failed in a run before."""
 

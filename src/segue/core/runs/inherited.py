@@ -17,7 +17,7 @@ from ..base.json_prefix import decode_prefix
 from ..base.lazy import regex
 from . import sentences
 from .brief_labels import Label
-from .carried_over import BETWEEN, EARLIER, Inherited
+from .carried_over import BETWEEN, EARLIER, FROM_BEFORE, Inherited
 from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"
@@ -88,7 +88,8 @@ def inherited_facts(brief: str) -> Inherited:
         if colon:
             lines.setdefault(label.partition(" (")[0], rest.strip())
     items = [
-        item.removeprefix("now ") for item in _items(lines.get(Label.OPEN) or lines.get("PLAN", ""), "; ")
+        item.removeprefix("now ").removeprefix(FROM_BEFORE)
+        for item in _items(lines.get(Label.OPEN) or lines.get("PLAN", ""), "; ")
     ]
     requests = (_quoted(lines.get(label, "")) for label in (Label.REQUEST, Label.ADDS_TO, Label.USER))
     goals = (lines.get(Label.GOAL, ""), *requests)

@@ -25,7 +25,10 @@ from ..runs.run_stream import stream_of_run
 if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
 
-_DECLARED = (Label.GOAL, Label.OPEN, Label.BLOCKED, Label.QUESTIONS, Label.DECIDED, Label.LEARNT)
+_DECLARED = (
+    Label.GOAL, Label.OPEN, Label.BLOCKED, Label.UNPROVEN, Label.QUESTIONS, Label.DECIDED, Label.FOCUS,
+    Label.THREADS, Label.LEARNT, Label.NOTICE,
+)  # fmt: skip
 
 
 class DeliveredFact(Value):

@@ -39,6 +39,7 @@ from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import LOOKED_AT, earlier_runs, newest_run, run_of_transcript
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
+from .notices import notices_of
 
 RUNS_MAX = 4
 """How many digests are read for one brief."""
@@ -243,15 +244,16 @@ def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
 
 def gather(
     workspace: Workspace | None, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
-    memories: Sequence[str] | None = None, covers: bool = True,
+    memories: Sequence[str] | None = None, covers: bool = True, handover: bool = True,
 ) -> BriefFacts:  # fmt: skip
     """The facts about a piece of work.
 
     ``memories`` are those to mention, if the caller has recalled them already. ``covers`` reads the files
-    that the session's features cover, so that stale proofs are recognised."""
+    that the session's features cover, so that stale proofs are recognised. ``handover`` is whether to mention
+    one that was interrupted here."""
     if workspace is None:
         known = facts(runs.digests, state, world, memories or (), agent=runs.agent)
-        known.notices += runs.notices
+        known.notices = list(runs.notices)
         return known
     covered = None
     if covers and state is not None and state.features:
@@ -263,7 +265,7 @@ def gather(
 
         memories = memory_lines(workspace, state, runs.digests)
     known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered)
-    known.notices += runs.notices
+    known.notices = [*notices_of(workspace, state, handover=handover), *runs.notices]
     if runs.run:
         from .model_claims import claims_of
 
