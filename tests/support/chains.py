@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
 from tests.support.runs import environment, opened
 
 from segue import Segue
@@ -22,6 +25,8 @@ from segue.services.workspace.data_folder import DataFolder
 from segue.testing.transcripts import placed
 
 BETWEEN_SECONDS = 600.0
+Answer = Callable[[str, str, bytes], bytes]
+"""Gives the reply to an agent's event with its payload."""
 
 
 class Hooks(NamedTuple):
@@ -55,6 +60,7 @@ class Chain:
         self.env = environment(home)
         self.count = 0
         self.clock = time.time() - 24 * BETWEEN_SECONDS
+        self.answered: Answer = self._answered
 
     def begin(self, agent: str, *, folder: Path | None = None, source: str = "startup") -> ChainRun:
         """Start a run; its brief is what the start hook replied."""
@@ -63,6 +69,14 @@ class Chain:
         run = ChainRun(self, agent, f"{self.count:03}{agent[:2]}-run", folder or self.project, self.clock)
         run.start(source)
         return run
+
+    def _answered(self, agent: str, event: str, payload: bytes) -> bytes:
+        return answered(str(self.data), agent, event, payload, self.env)
+
+    def forget(self) -> None:
+        """Everything that Segue stored is gone, as on another machine; transcripts stay."""
+        shutil.rmtree(self.data)
+        DataFolder(self.data).make()
 
     def open(self) -> Segue:
         return opened(self.home, self.project)
@@ -91,7 +105,7 @@ class ChainRun:
         if self.path is not None and self.agent not in ("opencode", "cline"):
             payload["transcript_path"] = str(self.path)
         data = json.dumps(payload).encode()
-        reply = answered(str(self.chain.data), self.agent, event, data, self.chain.env)
+        reply = self.chain.answered(self.agent, event, data)
         if not reply.startswith(b"{"):
             return reply.decode()
         value = json.loads(reply)
@@ -111,8 +125,6 @@ class ChainRun:
 
     def add(self, *steps: Step) -> ChainRun:
         """Write steps to the transcript, each a second after the one before."""
-        from msgspec.structs import replace
-
         for step in steps:
             self.at += 1
             self.steps.append(replace(step, at=self.at))

@@ -121,7 +121,7 @@ def _head(facts: BriefFacts, budget: int) -> str:
         about.append(f"window {100 * facts.context // facts.window} % full")
     if about and budget >= 400:
         parts.append(f" ({', '.join(about)})")
-    if not (facts.goal or facts.plan or facts.trail or facts.failing):
+    if not (facts.goal or facts.plan or facts.trail or facts.failing or facts.notices):
         parts.append("; nothing of its work is known")
     elif facts.ending and budget >= 400:
         parts.append(f"; {facts.ending}")

@@ -50,6 +50,7 @@ def followed_by(digest: RunDigest, later: RunDigest) -> RunDigest:
         messages[0].reply_to = last_message(digest)
     steps = [replace(step, at=start + step.at) for step in later.trail if step.kind in _WORDS]
     has_plan = bool(later.plan)
+    ended = SaidText(digest.ended.text, start + later.steps) if digest.ended is not None else None
     return replace(
         digest,
         steps=start + later.steps,
@@ -62,7 +63,7 @@ def followed_by(digest: RunDigest, later: RunDigest) -> RunDigest:
         trail=[*trail(digest), *steps],
         interrupted=_later(later.interrupted, start) or digest.interrupted,
         fault=_later(later.fault, start) or digest.fault,
-        ended=None if messages else digest.ended,
+        ended=None if messages else ended,
     )
 
 

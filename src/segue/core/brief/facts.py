@@ -238,7 +238,8 @@ _ADDS = regex(
 
 
 def _newest_first(said: Sequence[SaidText]) -> list[tuple[str, int]]:
-    return [(one.text, one.at) for one in reversed(said)]
+    """The texts of the newest message first; those of one message stay in their order."""
+    return [(one.text, one.at) for one in sorted(said, key=lambda one: -one.at)]
 
 
 def _flat(said: Sequence[SaidText]) -> list[tuple[str, int]]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..base.lazy import regex
 from ..runs.brief_labels import Label
-from ..runs.carried_over import BETWEEN, FROM_BEFORE, as_item
+from ..runs.carried_over import BETWEEN, EARLIER, FROM_BEFORE, as_item
 from ..runs.model import TrailStep, UserMessage
 from ..runs.sentences import flat, sentences
 from ..runs.steps import EDITS
@@ -429,12 +429,14 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
 def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     lines = []
     for failure in facts.failing[:2]:
-        why = folder.within(failure.why.replace("\n", " / "))
+        earlier = f" ({EARLIER})" if failure.why.endswith(EARLIER) else ""
+        why = folder.within(failure.why.removesuffix(EARLIER).rstrip("\n").replace("\n", " / "))
         if failure.what == failure.why:
             text = f"{Label.FAILING}: {cut(why, most - 9)}"
         else:
             head = f"{Label.FAILING}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
-            text = f"{head}: {quote(why, min(262, most - size(head) - 2))}".removesuffix(": ")
+            room = min(262, most - size(head) - size(earlier) - 2)
+            text = f"{head}: {quote(why, room)}".removesuffix(": ") + earlier
         lines.append(Line(text, (failure.at,) if failure.at else ()))
         most //= 2
     return lines

@@ -83,7 +83,7 @@ def own_run(finder: RunFinder, event: HookEvent) -> Found | None:
             return None
         return Found(
             event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size, event.cwd,
-            pid=event.pid, sign="alive",
+            pid=event.pid, sign="ended" if event.kind == "end" else "alive",
         )  # fmt: skip
     return next((found for found in finder.found(event.agent) if found.native == event.native), None)
 

@@ -24,6 +24,7 @@ from ...core import event_kinds as ev
 from ...core.base.values import Value
 from ...core.brief.empty_runs import did_nothing, joined_with_empty
 from ...core.brief.facts import BriefFacts, Probe, facts
+from ...core.brief.requests import is_weak
 from ...core.runs.events import BriefGiven
 from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest, TrailStep
@@ -36,13 +37,25 @@ from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, read, recognised
 from ..runs.run_stream import brief_given, stream_of_run
-from ..runs.select import LOOKED_AT, earlier_runs, newest_run, run_of_transcript
+from ..runs.select import (
+    LOOKED_AT,
+    earlier_runs,
+    is_here,
+    is_same_tree,
+    newest_run,
+    run_of_transcript,
+)
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from .notices import notices_of
 
 RUNS_MAX = 4
 """How many digests are read for one brief."""
+WENT_ON_SECONDS = 10.0
+"""A transcript that was still written to so long after the next run began belongs to a run that had not
+stopped."""
+NOT_TAKEN_UP = BriefGiven("brief", "", 0, "", "")
+"""Stands for the brief of a run that did something else than what it was told of."""
 CHAIN_MAX = 16
 """How many of the runs before are recorded with a brief."""
 
@@ -58,6 +71,8 @@ class RunsSummary(Value):
     """The id of the newest run."""
     found: Found | None = None
     """The transcript of the newest run."""
+    elsewhere: str = ""
+    """The folder of the newest run, if that is in another working tree of the project."""
     keys: tuple[str, ...] = ()
     """The keys of the newest run and of those before it, as far as they are known."""
     notices: tuple[str, ...] = ()
@@ -81,8 +96,9 @@ def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> Run
     known = [line[main], *line[:main], *line[main + 1 :]]
     taken_up = [key for run in line for key in runs_taken_up(workspace, finder, run)]
     keys = dict.fromkeys([*map(finder.key, known), *taken_up])
+    elsewhere = "" if is_here(finder, line[main]) else line[main].cwd
     return RunsSummary(
-        tuple(joined_with_empty(digests)), line[main].agent, line[main].native, line[main],
+        tuple(joined_with_empty(digests)), line[main].agent, line[main].native, line[main], elsewhere,
         tuple(keys)[:CHAIN_MAX], tuple(_ended_at_once(one) for one in line[:main][:1]),
     )  # fmt: skip
 
@@ -99,8 +115,7 @@ def _run_before(
     none."""
     last = line[-1]
     if did_nothing(digest):
-        about = next(iter(runs_taken_up(workspace, finder, last)), "")
-        return _run_with_key(finder, about) or next(earlier_runs(finder, last), None)
+        return _run_before_empty(finder, last, runs_taken_up(workspace, finder, last), len(line))
     given = brief_given_to(workspace, finder, last)
     if given is not None and given.holds:
         return None
@@ -111,9 +126,14 @@ def _run_before(
     return next(earlier_runs(finder, last), None) if says_nothing else None
 
 
-def _run_with_key(finder: RunFinder, key: str) -> Found | None:
-    runs = islice(finder.found(), LOOKED_AT) if key else ()
-    return next((run for run in runs if finder.key(run) == key), None)
+def _run_before_empty(finder: RunFinder, empty: Found, about: Sequence[str], read: int) -> Found | None:
+    """The run before one that did nothing: of those that it was told of the newest, which may have done
+    nothing either; in the end the one that it was told of first, which did something."""
+    earlier = earlier_runs(finder, empty)
+    if not about:
+        return next(earlier, None)
+    wanted = about if read < RUNS_MAX - 1 else about[:1]
+    return next((run for run in islice(earlier, LOOKED_AT) if finder.key(run) in wanted), None)
 
 
 def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
@@ -160,7 +180,7 @@ def _sent(workspace: Workspace, session: str) -> RunsSummary:
 def _with_inheritance(digest: RunDigest, given: BriefGiven | None) -> RunDigest:
     """The digest with what held when the run was given its brief, rather than what its transcript has of
     the text; without what it has finished since."""
-    if given is None or not given.holds:
+    if given is None or not (given.holds or given is NOT_TAKEN_UP):
         return digest
     return replace(digest, inherited=given.holds.without(digest.settled))
 
@@ -183,16 +203,10 @@ def task_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:
 
 
 def brief_given_to(workspace: Workspace, finder: RunFinder, found: Found) -> BriefGiven | None:
-    """The last brief about other runs that a run was given; None if there is none, or no store to ask."""
-    if finder.runs is None:
-        return None
-    key = finder.key(found)
-    if key not in finder.briefs:
-        given = brief_given(workspace.store, found.agent, found.native)
-        if not finder.remembers:
-            return given
-        finder.briefs[key] = given
-    return finder.briefs[key]
+    """The brief whose work a run took up; None if it was given none, ``NOT_TAKEN_UP`` if it did something
+    else."""
+    digest_of(workspace, finder, found)
+    return finder.briefs.get(finder.key(found))
 
 
 def runs_taken_up(workspace: Workspace, finder: RunFinder, found: Found) -> Sequence[str]:
@@ -203,16 +217,33 @@ def runs_taken_up(workspace: Workspace, finder: RunFinder, found: Found) -> Sequ
 
 def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDigest:
     """The digest of a run, masked, with what it inherited and calls under way that only a hook saw."""
+    finder.remember()
     key, agent = finder.key(found), agent_of(found.agent)
     digest = finder.digests.get(key)
     if digest is None:
         digest = masked(final(finder.reading(found), agent))
-        digest = _with_inheritance(digest, brief_given_to(workspace, finder, found))
+        finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
+        digest = _with_inheritance(digest, given)
         if traits_of(agent).calls_seen_by_hooks_only:
             _add_hooked_calls(digest, workspace, found)
-        if finder.remembers:
-            finder.digests[key] = digest
+        finder.digests[key] = digest
     return digest
+
+
+def _taken_up(workspace: Workspace, finder: RunFinder, found: Found, digest: RunDigest) -> BriefGiven | None:
+    """The brief that a run was given, or ``NOT_TAKEN_UP`` if it had a task of its own and the run that it was
+    told of worked in another tree, or went on by itself."""
+    if finder.runs is None:
+        return None
+    given = brief_given(workspace.store, found.agent, found.native)
+    if given is None or not given.runs or all(is_weak(message.text) for message in digest.prompts):
+        return given
+    runs = islice(finder.found(), LOOKED_AT)
+    before = next((run for run in runs if finder.key(run) == given.runs[0]), None)
+    if before is None or not digest.began:
+        return given
+    went_on = before.changed > digest.began + WENT_ON_SECONDS
+    return NOT_TAKEN_UP if went_on or not is_same_tree(finder, found, before) else given
 
 
 def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
@@ -274,10 +305,13 @@ def gather(
 
 
 def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:
-    """A probe of the working tree, with commits since the newest run; on a server, only the time."""
+    """A probe of the working tree of the newest run, with commits since then; on a server, only the time."""
     if not workspace.sees_tree:
         return Probe(now=time.time())
-    return probe(workspace.folder, runs.digests[0].last if runs.digests else 0.0)
+    folder = Path(runs.elsewhere) if runs.elsewhere else workspace.folder
+    if not folder.is_dir():
+        return Probe(now=time.time())
+    return probe(folder, runs.digests[0].last if runs.digests else 0.0)
 
 
 def command_for_more(runs: RunsSummary, state: SessionState | None) -> str:

@@ -48,12 +48,14 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
             if stopped[0].changed - run.changed > PARALLEL_SECONDS or len(stopped) > 8:
                 break
     taken = {key for run in busy for key in runs_taken_up(workspace, finder, run)}
-    free = [run for run in stopped if finder.key(run) not in taken]
     here = [run for run in busy if is_here(finder, run)]
+    free = [run for run in stopped if finder.key(run) not in taken and (not here or is_here(finder, run))]
     if not free:
         return Predecessor(None, _line(workspace, finder, here, "is at work here now"))
     chosen = _own_of_parallel(workspace, finder, free, event.agent)
     beside = [run for run in _parallel_to(workspace, finder, chosen, free, 0.0) if is_here(finder, run)]
+    gone_on = {key for run in beside for key in runs_taken_up(workspace, finder, run)}
+    beside = [run for run in beside if finder.key(run) not in gone_on]
     line = _line(workspace, finder, here, "is at work here now") or _line(
         workspace, finder, beside, "worked here at the same time"
     )

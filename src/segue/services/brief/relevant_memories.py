@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core.memories.model import MemoryFilter
+from ...core.runs.sentences import is_assent
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import SegueError
@@ -63,11 +64,12 @@ def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:
 
 
 def query_of(session: SessionState | None, digests: Sequence[RunDigest]) -> str:
-    """A query for what the work is about: goal, active items, the last prompt and the last failures."""
+    """A query for what the work is about: goal, active items, the last request and the last failures."""
     texts: list[str] = []
     if session is not None:
         texts += [session.goal, *(session.items[index].text for index in session.active)]
     for digest in digests[:1]:
-        texts += [prompt.text[:400] for prompt in digest.prompts[-1:]]
+        said = [prompt.text[:400] for prompt in digest.prompts if not is_assent(prompt.text)]
+        texts += said[-1:] or [digest.inherited.goal]
         texts += [failure.why[:200] for failure in list(digest.failures.values())[-2:]]
     return " ".join(text for text in texts if text)

@@ -85,13 +85,19 @@ class SessionAssigner:
         if not run.goal:
             return ""
         given = brief_given(self._workspace.store, run.agent, run.id)
-        told = given.session if given is not None else ""
-        if given is not None and told and self._state(told) and self._takes(told, run, given.runs):
+        if given is None:
+            return next(self._candidates(run, ()), "") or self._new(run, run.goal)
+        told = given.session if self._state(given.session) is not None else ""
+        held = " ".join(given.holds.goal.split())
+        goes_on = is_assent(run.goal) or held.startswith(run.goal)
+        if told and self._takes(told, run, given.runs if goes_on else ()):
             return told
-        goal = run.goal if not is_assent(run.goal) else given.holds.goal if given is not None else ""
-        return next(self._candidates(run), "") or (self._new(run, goal) if goal else "")
+        goal = held if is_assent(run.goal) else run.goal
+        return next(self._candidates(run, given.runs), "") or self._new(run, goal)
 
-    def _candidates(self, run: Run) -> Iterator[str]:
+    def _candidates(self, run: Run, taken_up: Sequence[str]) -> Iterator[str]:
+        """The sessions that a run may belong to: the current one if it is declared, and those of the runs
+        that it took up or, if it was told of none, that it may have continued."""
         root = self._root_of(run)
         current = self._tree(root).tree().current if root in self._roots else ""
         if current and not self._is_undeclared(current) and self._takes(current, run):
@@ -99,6 +105,8 @@ class SessionAssigner:
             if state is not None and seconds_of(run.last) >= seconds_of(state.created):
                 yield current
         for trail in reversed(self._trails):
+            if taken_up and trail.key not in taken_up:
+                continue
             if self._continues(trail, run, root) and self._takes(trail.session, run):
                 yield trail.session
 
@@ -155,7 +163,8 @@ class SessionAssigner:
     def _state(self, session: str) -> SessionState | None:
         if session not in self._states:
             repository = self._workspace.repository
-            self._states[session] = repository.state(session) if repository.exists(session) else None
+            exists = bool(session) and repository.exists(session)
+            self._states[session] = repository.state(session) if exists else None
         return self._states[session]
 
     def _is_undeclared(self, session: str) -> bool:
@@ -169,6 +178,9 @@ class SessionAssigner:
     # -- beginning -----------------------------------------------------------------------------
 
     def _new(self, run: Run, goal: str) -> str:
+        """A new session for a run; empty if nothing says what it is about."""
+        if is_assent(goal):
+            return ""
         workspace = self._workspace
         name = workspace.working_tree.project_name(run.project)
         kind = workspace.settings.text("type")

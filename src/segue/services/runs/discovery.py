@@ -59,9 +59,9 @@ class RunFinder:
         self._rest: Iterator[Found] = iter(())
         self._readings: dict[str, Reading] = {}
         self.digests: dict[str, RunDigest] = {}
-        """A cache of masked digests, used while ``remembers`` is set."""
+        """A cache of masked digests."""
         self.briefs: dict[str, BriefGiven | None] = {}
-        """A cache of the briefs that runs were given, used likewise."""
+        """A cache of the briefs whose work runs took up."""
         self.faults: list[SegueError] = []
         """Errors of agents whose transcripts could not be looked for or read."""
 

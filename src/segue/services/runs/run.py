@@ -124,7 +124,7 @@ def goal_of(digest: RunDigest) -> str:
     prompts = [" ".join(text.split()) for text in (*first, *(words.text for words in digest.prompts))]
     named = [text for text in prompts if not is_assent(text)]
     wanted = [text for text in named if len(text) >= SUBSTANTIAL_CHARS and " " in text]
-    inherited = " ".join(digest.inherited.goal.split())
+    inherited = " ".join(digest.inherited.goal.split()) if prompts else ""
     text = next(filter(None, (*wanted, *named, inherited, digest.title, *prompts)), "")
     if len(text) <= GOAL_CHARS:
         return text

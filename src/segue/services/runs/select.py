@@ -125,12 +125,13 @@ def earlier_runs(finder: RunFinder, newest: Found, *, session: str = "") -> Iter
 
     for found in runs_meant(finder, but=is_later):
         row = finder.row(found) if session else None
-        same = row is not None and row.session == session if session else _same_tree(finder, found, newest)
+        same = row is not None and row.session == session if session else is_same_tree(finder, found, newest)
         if same:
             yield found
 
 
-def _same_tree(finder: RunFinder, one: Found, other: Found) -> bool:
+def is_same_tree(finder: RunFinder, one: Found, other: Found) -> bool:
+    """Whether two runs worked in the same working tree, as far as is known."""
     known = one.cwd and other.cwd
     return not known or _root_of(finder, Path(one.cwd)) == _root_of(finder, Path(other.cwd))
 
