@@ -9,7 +9,7 @@ said, or thought run, read, search, agent, ask    a call; ``edit PATH | old | ne
 result of the last call, with its output; without one it has none refused                          the user
 rejected the last call, with these words process ID, settled ID           the last call goes on in the
 background; it has ended plan                             items: ``[x] done; [>] now; [ ] open`` folder,
-branch, end, interrupt, recap, given
+branch, end, interrupt, recap, given next                             the run is over, and the next one begins
 
 ``\\n`` in a text is a line end. Then what is expected: ``=> `` a line of the brief, from its beginning or
 anywhere in it; ``!> `` words that are nowhere in it.
@@ -49,27 +49,29 @@ class Example(NamedTuple):
     """A case: what happened, and what the brief says of it."""
 
     name: str
-    steps: list[Step]
+    runs: list[list[Step]]
     expected: list[str]
     absent: list[str]
 
     def brief(self, budget: int = 2_048) -> str:
-        return compose(facts([fold(self.steps)], agent="codex"), budget)
+        return compose(facts([fold(steps) for steps in reversed(self.runs)], agent="codex"), budget)
 
 
 def examples(path: Path) -> Iterator[Example]:
     """The cases of a file."""
     for block in path.read_text().split("\n## ")[1:]:
         name, _, body = block.partition("\n")
-        example = Example(name.strip(), [], [], [])
+        example = Example(name.strip(), [[]], [], [])
         for line in body.split("\n"):
             if line.startswith("=> "):
                 example.expected.append(line[3:])
             elif line.startswith("!> "):
                 example.absent.append(line[3:])
+            elif line.strip() == "next":
+                example.runs.append([])
             elif line.strip() and not line.startswith("#"):
                 word, _, text = line.partition(" ")
-                _add(example.steps, word, text.strip().replace("\\n", "\n"))
+                _add(example.runs[-1], word, text.strip().replace("\\n", "\n"))
         yield example
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ..base.lazy import regex
+from ..runs.carried_over import Inherited
 from ..runs.digest import PROMPTS_MAX, last_message, trail
 from ..runs.model import RunDigest, SaidText, TrailStep, UserMessage
 
@@ -49,12 +50,16 @@ def followed_by(digest: RunDigest, later: RunDigest) -> RunDigest:
     if messages and not messages[0].reply_to:
         messages[0].reply_to = last_message(digest)
     steps = [replace(step, at=start + step.at) for step in later.trail if step.kind in _WORDS]
-    has_plan = bool(later.plan)
+    has_plan, inherited = bool(later.plan), digest.inherited or later.inherited
+    if has_plan:
+        left = tuple(row[0] for row in digest.plan if row[1] in ("active", "pending"))
+        done = tuple(row[0] for row in digest.plan if row[1] == "done")
+        inherited = Inherited(plan=left, done=done).joined(inherited)
     ended = SaidText(digest.ended.text, start + later.steps) if digest.ended is not None else None
     return replace(
         digest,
         steps=start + later.steps,
-        inherited=digest.inherited or later.inherited,
+        inherited=inherited,
         prompts=[*digest.prompts, *messages][-PROMPTS_MAX:],
         first_prompt=digest.first_prompt or (messages[0] if messages else None),
         standing=[*digest.standing, *(SaidText(one.text, start + one.at) for one in later.standing)],

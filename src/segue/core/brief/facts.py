@@ -366,7 +366,7 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
             facts.plan_total, facts.plan_note = 0, UNTICKED
         settled = [*(line.text for line in facts.plan), *facts.plan_done]
     if _asked_since(digest) < STALE_MESSAGES:
-        _inherit_plan(facts, inherited.without([*settled, *inherited.done]))
+        _inherit_plan(facts, inherited.without([*settled, *digest.settled, *inherited.done]))
     facts.plan.sort(key=lambda task: task.state != "active")
 
 
@@ -422,6 +422,8 @@ def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] 
         *facts.decided,
     ]
     facts.learnt = [one.text for one in reversed(list(state.findings))]
+    declared = {sentences.flat(text) for text in (*facts.learnt, *(one.text for one in state.decisions))}
+    facts.memories = [text for text in facts.memories if sentences.flat(text) not in declared]
     facts.questions = [one.text for one in state.questions if not one.answer]
     facts.threads = [
         f"{thread.topic} ({thread.notes[-1]})" if thread.notes else thread.topic

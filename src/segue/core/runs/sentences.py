@@ -137,7 +137,7 @@ def is_substantial(prompt: str) -> bool:
 
 
 _ASSENT_CHARS_MAX, _ASSENT_WORDS_MAX = 160, 14
-_ASSENT_WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_TO_SPACES = {**dict.fromkeys(map(ord, '0123456789.,;:!?…"()[]{}<>*#_-/+&=~`|\\'), " "), ord("’"): "'"}
 _ASSENTING = frozenset(
     """
     go goes on ahead continue continues continuing proceed resume carry keep going y yes yep yeah yup ok okay
@@ -171,10 +171,13 @@ def is_assent(text: str) -> bool:
     """
     if len(text) > _ASSENT_CHARS_MAX:
         return False
-    words = [word.replace("’", "'") for word in _ASSENT_WORD.findall(text.lower())]
+    words = text.lower().translate(_TO_SPACES).split()
     if len(words) > _ASSENT_WORDS_MAX:
         return False
-    return all(word in _ASSENTING or _ASSENT_WITHOUT_SPACES.fullmatch(word) for word in words)
+    return all(
+        word in _ASSENTING or (not word.isascii() and _ASSENT_WITHOUT_SPACES.fullmatch(word))
+        for word in words
+    )
 
 
 _PERSONA = regex(r"(?i)\b(?:you are|your name is|your role|act as)\b")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ..base.lazy import regex
+from ..memories.stem import stem
 from .sentences import sentences
 
 PROMPT_CHARS_MAX = 6_000
@@ -77,6 +78,13 @@ _ENDS = regex(
 _NEGATES = regex(
     r"\b(?:never|not|no|avoid|without|nicht|nie|niemals|kein\w*|jamais|pas|nunca|dont)\b|n['’]t\b", re.I
 )
+_BACK_MARKS = (  # every message that takes something back contains one of these
+    "forget", "ignor", "drop", "scrap", "lift", "withdraw", "disregard", "mind", "cancel", "revoke",
+    "vergiss", "oublie", "olvida", "rule", "restriction", "ban", "decision", "regel", "règle", "regla",
+    " may ", " can ", "allowed", "fine", "ok", "free to", "darfst", "erlaubt", "peux", "pouvez", "puedes",
+    "no longer", "more", "after all", "instead", "need", "have", "nicht mehr", "stattdessen", " plus",
+    "ya no",
+)  # fmt: skip
 _NAMING = regex(r"[^\W_]{2,}")
 _ORDERING = frozenset(
     """a an the and or of to in for on with by from at is are be it this that as if then but so can will has
@@ -88,6 +96,9 @@ _ORDERING = frozenset(
 
 def takes_back(said: str, text: str) -> bool:
     """Whether a later message withdraws a rule or a choice: it says so, and it shares its words."""
+    low = text.lower()
+    if not any(mark in low for mark in _BACK_MARKS):
+        return False
     named = _names(said)
     if not named or not any(mark.search(text) for mark in (_FORGETS, _ALLOWS, _ENDS)):
         return False
@@ -105,9 +116,9 @@ def takes_back(said: str, text: str) -> bool:
 
 
 def _names(text: str) -> set[str]:
-    """What a sentence is about: its words without those of orders, cut so that forms of a word agree."""
+    """What a sentence is about: the stems of its words, without those of orders."""
     words = (word.lower() for word in _NAMING.findall(text))
-    return {word[:5] for word in words if word not in _ORDERING}
+    return {stem(word) for word in words if word not in _ORDERING}
 
 
 def standing_rules(prompt: str) -> list[str]:

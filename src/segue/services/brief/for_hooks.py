@@ -58,11 +58,12 @@ def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> Ho
     """The brief for the run of a hook event; empty if there is nothing worth saying."""
     finder = runs_of(workspace).finder()
     finder.remember()
-    own = own_run(finder, event)
-    if event.kind == "compact" or event.source == "compact":
-        return _brief_of_run(workspace, finder, own, budget) if own is not None else HookBrief()
-    if event.source in FRESH_STARTS:
+    is_compacted = event.kind == "compact" or event.source == "compact"
+    if event.source in FRESH_STARTS and not is_compacted:
         return _brief_at_start(workspace, finder, predecessor_of(workspace, finder, event), budget)
+    own = own_run(finder, event)
+    if is_compacted:
+        return _brief_of_run(workspace, finder, own, budget) if own is not None else HookBrief()
     other = newest_run(finder, but=lambda run: run.native == event.native or run.path == event.transcript)
     if own is not None and _was_cut_off(workspace, finder, own):
         return _brief_of_run(workspace, finder, own, budget)

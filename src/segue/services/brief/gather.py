@@ -179,10 +179,10 @@ def _sent(workspace: Workspace, session: str) -> RunsSummary:
 
 def _with_inheritance(digest: RunDigest, given: BriefGiven | None) -> RunDigest:
     """The digest with what held when the run was given its brief, rather than what its transcript has of
-    the text; without what it has finished since."""
+    the text."""
     if given is None or not (given.holds or given is NOT_TAKEN_UP):
         return digest
-    return replace(digest, inherited=given.holds.without(digest.settled))
+    return replace(digest, inherited=given.holds)
 
 
 def session_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:

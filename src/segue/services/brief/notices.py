@@ -5,12 +5,16 @@ Each is one sentence, and only said while it holds.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from ...core.sessions.budget import Standing, standing
 from ...core.sessions.state import SessionState
 from ..workspace.working_tree import tree_stream
 from ..workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ...core.sessions.budget import Standing
 
 NEARLY_SPENT = 0.8
 STEPS_SHOWN = 3
@@ -41,10 +45,13 @@ def _handover(workspace: Workspace) -> str:
 
 
 def _budget(workspace: Workspace, state: SessionState) -> str:
-    settings = workspace.settings
-    budget = standing(
-        state, limit_cost=settings.number("budget_usd"), limit_tokens=int(settings.number("budget_tokens"))
-    )
+    settings, own = workspace.settings, state.budget
+    cost, tokens = settings.number("budget_usd"), int(settings.number("budget_tokens"))
+    if not (own.limit_cost or own.limit_tokens or cost or tokens):
+        return ""
+    from ...core.sessions.budget import standing  # few sessions have a limit
+
+    budget = standing(state, limit_cost=cost, limit_tokens=tokens)
     if budget.share < NEARLY_SPENT:
         return ""
     if not budget.exceeded:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core.memories.model import MemoryFilter
-from ...core.runs.sentences import is_assent
+from ...core.runs.sentences import is_assent, words
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import SegueError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SHOWN_MAX = 4
 SCORE_MIN = 0.12
 CHARS_MAX = 240
+FEW, SHARED_MIN = 12, 2
+"""Of fewer memories than ``FEW``, one that shares so many words with the work is relevant, too."""
 
 
 def memory_lines(
@@ -45,13 +47,18 @@ def relevant_memories(
     """Memories about the work, the best first. They are found by full-text search, which is cheap, or with
     ``with_model`` by the embedder in the settings, if there is one."""
     query, name = query_of(session, digests), session.id if session else ""
-    if not query or not workspace.store.memories.listing(
-        reader_of(workspace, name), MemoryFilter(), now(), 1
-    ):
+    reader = reader_of(workspace, name)
+    some = workspace.store.memories.listing(reader, MemoryFilter(), now(), FEW) if query else []
+    if not some:
         return []  # without loading any ranking code
     service = memory_service(workspace, with_model=with_model)
-    recalled = service.search(query, top_k=limit * 2, session=name)
-    return [result for result in recalled if not result.quoted and result.score >= SCORE_MIN][:limit]
+    recalled = [one for one in service.search(query, top_k=limit * 2, session=name) if not one.quoted]
+    if len(some) < FEW:  # among few texts no word is rare, and every score is low
+        asked = words(query)
+        return [
+            one for one in recalled if one.score >= SCORE_MIN or len(asked & words(one.content)) >= SHARED_MIN
+        ][:limit]
+    return [one for one in recalled if one.score >= SCORE_MIN][:limit]
 
 
 def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:

@@ -37,7 +37,7 @@ from ..runs.observed import runs_of
 from ..runs.read_transcript import final
 from ..runs.run_stream import stream_of_run
 from ..workspace.data_folder import DataFolder, is_remote
-from ..workspace.on_off import is_off
+from ..workspace.on_off import any_session_off, is_off
 from ..workspace.open_session import find_session
 from ..workspace.open_workspace import open_workspace, without_store
 from ..workspace.session_handle import SessionHandle
@@ -167,11 +167,12 @@ class Handler:
         if workspace.pause_file.in_force():
             self.writes = False
         self._try(lambda: drain(workspace, commands=False))
-        session = self._session(workspace)
-        if session is not None and is_off(workspace.home, workspace.folder, session.id):
-            return HookReply()
+        if any_session_off(workspace.home):
+            session = self._session(workspace)
+            if session is not None and is_off(workspace.home, workspace.folder, session.id):
+                return HookReply()
         if self.event.kind == "stop":
-            return self._stop(workspace, session)
+            return self._stop(workspace, self._session(workspace))
         answers = {
             "start": self._start, "prompt": self._prompt, "compact": self._compact, "end": self._end,
             "failure": self._end, "tool": self._look, "status": self._look,
