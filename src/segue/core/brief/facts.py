@@ -143,11 +143,13 @@ def facts(
     *,
     agent: str = "",
     covered: Mapping[str, str] | None = None,
+    observed: bool = False,
 ) -> BriefFacts:
     """Combine everything that is known. ``runs`` are newest first.
 
     ``covered`` has the current hash of the covered files for each feature; without it, stale features are
-    not reported.
+    not reported. ``observed`` is whether the session's goal is only the request of a run, which nobody
+    declared.
     """
     result = BriefFacts()
     for digest in reversed(runs):  # each inherits what it was given and what the one before it leaves
@@ -155,7 +157,7 @@ def facts(
         result = _of_run(msgspec.structs.replace(digest, inherited=inherited))
     result.agent, result.memories = agent, list(memories)
     if session is not None:
-        _session(result, session, covered)
+        _session(result, session, covered, observed)
     if probe is not None:
         result.probe = probe
         result.branch = probe.branch or result.branch
@@ -407,11 +409,13 @@ def _prefers_written(digest: RunDigest) -> bool:
 # -- the other sources
 
 
-def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
+def _session(
+    facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None, observed: bool
+) -> None:
     """Add the declared facts. They come first, and what is declared as done is no longer open."""
     facts.session, facts.status = state.id, state.status
     facts.project = state.project_name or facts.project
-    if state.goal and not state.observed:
+    if state.goal and not observed:
         facts.declared_goal = facts.goal = state.goal
         facts.first = "" if facts.first == state.goal else facts.first
     elif not facts.goal and not sentences.is_assent(state.goal):

@@ -111,7 +111,6 @@ def _created(state: st.SessionState, body: ev.Created, event: EnvelopeFacts) -> 
     return {
         "id": body.id, "goal": body.goal, "organization": body.organization, "project": body.project,
         "project_name": body.project_name, "type": body.type, "status": "created", "created": event.at,
-        "observed": event.actor == st.OBSERVER,
     }  # fmt: skip
 
 
@@ -121,10 +120,7 @@ def _imported(state: st.SessionState, body: ev.Imported, event: EnvelopeFacts) -
 
 
 def _described(state: st.SessionState, body: ev.Described, event: EnvelopeFacts) -> Changes:
-    changes: Changes = {
-        name: text for name in ("goal", "summary") if (text := getattr(body, name)) is not None
-    }
-    return changes | {"observed": event.actor == st.OBSERVER} if "goal" in changes else changes
+    return {name: text for name in ("goal", "summary") if (text := getattr(body, name)) is not None}
 
 
 def _completed(state: st.SessionState, body: ev.Completed, event: EnvelopeFacts) -> Changes:

@@ -16,7 +16,7 @@ from ..base import canonical
 from ..base.persistent_list import Rows
 from .state import SessionState
 
-FOLD = 4
+FOLD = 3
 _SEAL_BYTES = 16
 _encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
 

@@ -180,8 +180,6 @@ class SessionState(Value, omit_defaults=True):
     version: int = 0
     id: str = ""
     goal: str = ""
-    observed: bool = False
-    """Whether the goal is only the first request of a run: nobody declared it."""
     summary: str = ""
     """As declared; if it is empty, ``status.summary_of`` derives one."""
     organization: str = ""
@@ -232,9 +230,8 @@ class SessionState(Value, omit_defaults=True):
 
 
 WORK_FIELDS = (
-    "goal", "observed", "summary", "items", "next", "active", "blocked", "done", "decisions", "questions",
-    "findings", "troubles", "threads", "focus", "notes", "changes", "last_action", "agents", "context",
-    "handed",
+    "goal", "summary", "items", "next", "active", "blocked", "done", "decisions", "questions", "findings",
+    "troubles", "threads", "focus", "notes", "changes", "last_action", "agents", "context", "handed",
 )  # fmt: skip
 LIFE_FIELDS = ("status", "started", "paused", "pause_reason", "pause_cause", "resumed", "ended", "end_reason")
 SET_FIELDS = ("budget", "marks")

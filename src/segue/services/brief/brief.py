@@ -19,6 +19,7 @@ from ...core.sessions.state import OPEN, SessionState
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BadName, BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from ...settings import data_folder, store_of
+from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, read, recognised
@@ -114,7 +115,7 @@ def brief_here(
         runs = summary_of_run(workspace, finder, found)
         id = session_of_run(workspace, finder, found)
         state, as_of = _session(workspace, id)
-        if not id and state is not None and state.observed:
+        if not id and state is not None and has_observed_goal(workspace, state):
             state = None  # of another run
     known = gather(
         workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,

@@ -19,6 +19,7 @@ from ...core.base.values import Value
 from ...core.runs.carried_over import Inherited
 from ...core.sessions.state import OPEN, SessionState
 from ...errors import SegueError, UnknownSession
+from ..runs.assign_session import OBSERVED, has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import left_of
@@ -105,28 +106,29 @@ def _brief_at_start(workspace: Workspace, finder: RunFinder, before: Predecessor
         current = session_state(workspace, "")
         state = current if current is not None and current.status in OPEN else None
     if other is None or is_over:
-        if not _has_plan(state) and not notices:
+        state = state if _has_plan(workspace, state) else None
+        if state is None and not notices:
             return HookBrief()
-        return _rendered(workspace, RunsSummary(notices=notices), state if _has_plan(state) else None, budget)
+        return _rendered(workspace, RunsSummary(notices=notices), state, budget)
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
-    if old and not _has_plan(state):
+    if old and not _has_plan(workspace, state):
         return HookBrief()
     return _brief_of_run(workspace, finder, other, budget, notices)
 
 
-def _has_plan(state: SessionState | None) -> bool:
+def _has_plan(workspace: Workspace, state: SessionState | None) -> bool:
     """Whether a session is open and has unfinished items or features, or was declared by somebody."""
     if state is None or state.status not in OPEN:
         return False
     undone = bool(state.next or state.active or state.blocked or state.features)
-    return undone or not state.observed
+    return undone or not (state.last_action.startswith(OBSERVED) and has_observed_goal(workspace, state))
 
 
 def _state_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> SessionState | None:
     """The session of a run, or the current one if somebody declared it; None if there is none."""
     id = session_of_run(workspace, finder, found)
     state = session_state(workspace, id)
-    return state if state is None or id or _has_plan(state) else None
+    return state if state is None or id or _has_plan(workspace, state) else None
 
 
 def session_state(workspace: Workspace, id: str) -> SessionState | None:
@@ -149,7 +151,7 @@ def _brief_of_run(
     state = _state_of_run(workspace, finder, found)
     if state is not None and state.status not in OPEN:
         state = None
-    if not (digest.prompts or digest.inherited or digest.calls or _has_plan(state)):
+    if not (digest.prompts or digest.inherited or digest.calls or _has_plan(workspace, state)):
         return HookBrief()
     return _rendered(workspace, replace(runs, notices=(*notices, *runs.notices)), state, budget)
 

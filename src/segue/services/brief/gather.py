@@ -33,6 +33,7 @@ from ...core.runs.shell_commands import parse_shell
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError
+from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, read, recognised
@@ -295,7 +296,8 @@ def gather(
         from .relevant_memories import memory_lines
 
         memories = memory_lines(workspace, state, runs.digests)
-    known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered)
+    observed = state is not None and has_observed_goal(workspace, state)
+    known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered, observed=observed)
     known.notices = [*notices_of(workspace, state, handover=handover), *runs.notices]
     if runs.run:
         from .model_claims import claims_of

@@ -17,15 +17,16 @@ from pathlib import Path
 import msgspec
 
 from ...core.base.values import seconds_of
-from ...core.journal.event import Draft
+from ...core.journal.event import Draft, read_body
 from ...core.runs.sentences import is_assent
 from ...core.sessions import commands as do
 from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Refusal, decide_all
+from ...core.sessions.events import Created
 from ...core.sessions.state import OBSERVER, OPEN, SessionState
 from ...effects.clock import now
 from ...effects.processes.identity import ancestors, is_alive
-from ...errors import StaleVersion
+from ...errors import SegueError, StaleVersion
 from ...stores.base import Append
 from ..sessions.repository import stream_of
 from ..workspace.working_tree import WorkingTree
@@ -34,6 +35,8 @@ from .run import ALIVE_SECONDS, Run
 from .run_stream import brief_given
 
 CONTINUED_DAYS = 7.0
+OBSERVED = "observed:"
+"""How the note begins with which Segue begins a session."""
 
 
 class Trail(msgspec.Struct):
@@ -187,7 +190,7 @@ class SessionAssigner:
         session = f"{(run.began or now())[:10]}-{kind}-{name}-{run.key[:6]}"
         if self._exists(session):
             return session
-        note = f"observed: the first prompt of {run.agent} run {run.id}; nobody declared this session"
+        note = f"{OBSERVED} the first prompt of {run.agent} run {run.id}; nobody declared this session"
         commands = [
             do.Create(session, goal, workspace.settings.text("organization"), run.project, kind, name),
             do.Note(note),
@@ -234,6 +237,16 @@ class SessionAssigner:
                 return  # somebody chose a session in the meantime
             if root == str(self._workspace.working_tree.root):
                 self._workspace.working_tree.tree(fresh=True)
+
+
+def has_observed_goal(workspace: Workspace, state: SessionState) -> bool:
+    """Whether nobody declared the goal of a session: Segue began it, and the goal is still that request."""
+    try:
+        [first] = workspace.store.read(stream_of(state.id), limit=1)
+    except (SegueError, ValueError):  # the store cannot be reached, or the session was only begun there
+        return state.last_action.startswith(OBSERVED)
+    body = read_body(first)
+    return first.actor == OBSERVER and isinstance(body, Created) and body.goal == state.goal
 
 
 def _lives(run: Run) -> bool:
