@@ -403,6 +403,7 @@ def _context(sheet: _Sheet, facts: BriefFacts) -> None:
         _fill(sheet, "next_steps", [f"the user said last: {facts.latest}"], 1)
         _fill(sheet, "next_steps", [f"which answers: {answers}"] if answers else [], 1)
     _fill(sheet, "blockers", [f"question: {one}" for one in facts.questions], 3)
+    _fill(sheet, "blockers", [f"not proven: {one}" for one in facts.unproven], 3)
     for done in reversed(facts.plan_done[-2:]):
         sheet.add(("completed_tasks",), cut(done, 100))
 

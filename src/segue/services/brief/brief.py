@@ -19,6 +19,7 @@ from ...core.sessions.state import OPEN, SessionState
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BadName, BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from ...settings import data_folder, store_of
+from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, read, recognised
@@ -32,6 +33,7 @@ from .gather import (
     command_for_more,
     digest_of,
     gather,
+    session_of_run,
     summary_of_run,
     summary_of_session,
     summary_of_transcript,
@@ -111,17 +113,20 @@ def brief_here(
         runs = RunsSummary((digest_of(workspace, finder, found),), found.agent, found.native)
     else:
         runs = summary_of_run(workspace, finder, found)
-        row = finder.row(found)
-        state, as_of = _session(workspace, row.session if row is not None else "")
+        id = session_of_run(workspace, finder, found)
+        state, as_of = _session(workspace, id)
+        if not id and state is not None and has_observed_goal(workspace, state):
+            state = None  # of another run
     known = gather(
         workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,
         covers=not as_of,
     )  # fmt: skip
     blocks: Sequence[RunText] = ()
-    if found is not None and _has_room_for_quotes(budget, form):
+    shown = runs.found or found
+    if shown is not None and _has_room_for_quotes(budget, form):
         from ..runs.quoting import blocks_of
 
-        blocks = blocks_of(finder, found)
+        blocks = blocks_of(finder, shown)
     return render_brief(
         known, runs, blocks=blocks, budget=budget, form=form, more=command_for_more(runs, state) + as_of
     )
