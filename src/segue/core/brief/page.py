@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..base.text import ESCAPE_SEQUENCES
+import re
+
+from ..base.lazy import regex
+from ..base.text import visible_text
 
 
 def size(text: str) -> int:
@@ -10,20 +13,19 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-_UNSEEN = dict.fromkeys(
-    [
-        *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF,
-        *range(0xD800, 0xE000), *range(0xE0000, 0xE0080),
-    ]
-)  # fmt: skip
-"""Characters that a terminal or a model would process but a person would not see."""
+_SPACES = {ord("\n"): " ", ord("\t"): " "}
+_MARKS = regex(r"[\[［【〔⟦]\s*([/／]?)\s*segue\s*[\]］】〕⟧]", re.I)
 
 
 def plain(line: str) -> str:
-    """The line without control sequences and invisible characters."""
-    if line.isprintable():
-        return line
-    return ESCAPE_SEQUENCES.sub("", line).translate(_UNSEEN)
+    """The line without control sequences and invisible characters, and with whatever looks like one of our
+    marks in parentheses, so that no text from elsewhere can open or close a brief. It never gets longer."""
+    line = visible_text(line)
+    if not line.isprintable():
+        line = line.translate(_SPACES)
+    if "segue" in line.lower():
+        line = _MARKS.sub(lambda mark: "(/segue)" if mark[1] else "(segue)", line)
+    return line
 
 
 def cut(text: str, most: int) -> str:

@@ -148,7 +148,7 @@ def _key(text: str) -> str:
 
 _ORDERS = regex(
     r"^\W*(?:you|please|always|never|must|ignore|disregard|forget|pretend|act as|do not|don't|remember)\b"
-    r"|\b(?:curl|wget)\b.*\|\s*(?:ba|z|da)?sh\b|\brm\s+-\w*[rf]|[<>{}]|```|\[/?segue\]"
+    r"|\b(?:curl|wget)\b.*\|\s*(?:ba|z|da)?sh\b|\brm\s+-\w*[rf]|[<>{}]|```|[\[(]/?segue[\])]"
     r"|\b(?:api[ _-]?key|password|credential|secret)s?\b.{0,40}\b(?:send|post|upload|print|paste|exfiltrat)"
     r"|\b(?:send|post|upload|print|paste|exfiltrat)\w*\b.{0,40}\b(?:api[ _-]?key|password|credential|secret)",
     re.I,

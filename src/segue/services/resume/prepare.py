@@ -25,6 +25,7 @@ from ...effects.files.atomic import check_writable, write_whole
 from ...effects.git.scene import SceneQuery
 from ...effects.redaction.redact import redact_bytes
 from ..brief.gather import RunsSummary, command_for_more, gather, summary_of_session
+from ..brief.workplace import workplace_of
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import scenes
@@ -75,7 +76,7 @@ def prepare(
     scene = scenes.take_scene(
         workspace, state, reason=reason, digests=runs.digests, seconds=seconds, seen=seen, begun=begun
     )
-    body = compose_manifest(workspace, state, runs, scene, reason, budget)
+    body = compose_manifest(workspace, state, runs, scene, reason, budget, transcript=str(transcript or ""))
     path = workspace.working_tree.root / HERE if here else scenes.own_folder(workspace) / LATEST
     trip("prepare.before_manifest")
     write_whole(path, body)
@@ -88,7 +89,7 @@ def prepare(
 
 def compose_manifest(
     workspace: Workspace, state: SessionState | None, runs: RunsSummary, scene: Scene, reason: str,
-    budget: int = BYTES_DEFAULT,
+    budget: int = BYTES_DEFAULT, *, transcript: str = "",
 ) -> bytes:  # fmt: skip
     """The manifest of the present state of work, masked, and within the budget if that is possible at all."""
     changed = tuple(change.path for change in scene.dirty[:40])
@@ -99,10 +100,10 @@ def compose_manifest(
         workspace.working_tree.project_key(workspace.settings)[0]
     )
     preparation = _preparation(workspace, state, runs.digests, scene, reason)
-    more = command_for_more(runs, state)
+    more, place = command_for_more(runs, state), workplace_of(workspace, runs, transcript=transcript)
     room = budget
     while True:
-        body = redact_bytes(prepared(known, preparation, room, more))
+        body = redact_bytes(prepared(known, preparation, room, more, place))
         if len(body) <= budget or room < 512:
             return body
         room -= len(body) - budget
