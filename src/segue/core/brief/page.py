@@ -44,6 +44,20 @@ def cut(text: str, most: int) -> str:
     return short[:at].rstrip(" ,;:.(—-") + "…"
 
 
+def wrapped(line: str, most: int) -> list[str]:
+    """The line in pieces of at most ``most`` characters, split after a sentence or between words where that is
+    possible. Nothing is lost but the spaces in between."""
+    pieces: list[str] = []
+    while len(line) > most:
+        head = line[: most + 1]
+        ends = [head.rfind(sign) + 1 for sign in (". ", "! ", "? ", "; ")]
+        at = max(ends) if max(ends) > most * 0.6 else head.rfind(" ")
+        at = at if at > most // 3 else most
+        pieces.append(line[:at].rstrip())
+        line = line[at:].lstrip(" ")
+    return [*pieces, line] if line or not pieces else pieces
+
+
 def middle(text: str, most: int) -> str:
     """A name or a command of which both ends tell, in at most ``most`` bytes."""
     text = plain(" ".join(text.split()))

@@ -16,6 +16,7 @@ from ...agents.base import Found
 from ...core.brief.compose import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from ...core.brief.facts import BriefFacts
 from ...core.sessions.state import OPEN, SessionState
+from ...effects.git import repository as git
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BadName, BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from ...settings import data_folder, store_of
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 Format = Literal["text", "json", "markdown"]
 MORE_BYTES = 8_192
+_AFTER_ALL = 1 << 40
+"""A step after all others."""
 LONG_BYTES = 6_000
 """From this budget on, a brief also quotes the transcript; below it, quotes would crowd out facts."""
 
@@ -122,11 +125,25 @@ def brief_here(
     if found is not None and _has_room_for_quotes(budget, form):
         from ..runs.quoting import blocks_of
 
-        blocks = blocks_of(finder, found)
+        blocks = [*blocks_of(finder, found), *_uncommitted(workspace)]
     return render_brief(
         known, runs, blocks=blocks, budget=budget, form=form, more=command_for_more(runs, state) + as_of,
         place=_place(workspace, runs, form),
     )  # fmt: skip
+
+
+def _uncommitted(workspace: Workspace) -> list[RunText]:
+    """What git says is changed and not committed, file by file, to be quoted; empty without git."""
+    root = workspace.working_tree.root
+    if not workspace.sees_tree or git.find(root) is None:
+        return []
+    from ...core.runs.quotable import RunText
+    from ...effects.git.hunks import HunkQuery
+    from ..runs.quoting import masked_blocks
+
+    files = HunkQuery(root).changes().files
+    texts = [RunText("diff", file.path, file.text, _AFTER_ALL, file.path) for file in files]
+    return masked_blocks(texts)
 
 
 def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> tuple[Path, str]:
