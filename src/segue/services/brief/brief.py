@@ -65,7 +65,7 @@ def brief_of_transcript(
     from ...core.runs.quotable import RunTexts
     from ..runs.quoting import masked_blocks
 
-    author, texts = recognised(path, agent), RunTexts()
+    author, texts = recognised(path, agent, own_formats=True), RunTexts()
     digest = masked(final(read(path, author, also=texts.take), author))
     runs = RunsSummary((digest,), author.name, digest.native)
     quoted = masked_blocks(texts.blocks)

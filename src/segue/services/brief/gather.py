@@ -8,24 +8,28 @@ manifests, restorations, handoffs, handovers and prompts are all made from here,
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Probe, facts
+from ...core.runs.digest import fold
 from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest, TrailStep
 from ...core.runs.sentences import is_substantial
 from ...core.runs.shell_commands import parse_shell
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
-from ...errors import SegueError
+from ...errors import SegueError, UnknownRun
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
-from ..runs.read_transcript import final, masked, read, recognised
+from ..runs.read_transcript import final, masked, read, recognised, unreadable
 from ..runs.select import earlier_runs, newest_run, run_of_transcript
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
@@ -55,27 +59,49 @@ def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> Run
 
 def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
     """The run of a transcript alone. Raises TranscriptUnreadable."""
-    author = recognised(path, agent)
+    author = recognised(path, agent, own_formats=True)
     digest = masked(final(read(path, author), author))
     return RunsSummary((digest,), author.name, digest.native)
+
+
+def summary_of_messages(messages: Sequence[Mapping[str, Any]]) -> RunsSummary:
+    """The conversation of a program, as it has it in memory. Raises TranscriptUnreadable."""
+    from ...agents.message_format import checked_messages
+
+    checked_messages(list(messages), "the messages")
+    author = agent_of("messages")
+    digest = masked(fold(author.reader().read(msgspec.json.encode(messages))))
+    return RunsSummary((digest,), author.name)
 
 
 def summary_of_session(
     workspace: Workspace, state: SessionState | None, *, transcript: Path | None = None, agent: str = "",
     run: str = "",
 ) -> RunsSummary:  # fmt: skip
-    """The newest runs of a session, or without one of this project; empty if none can be read. ``transcript``
-    names another run instead, together with ``run`` where several conversations share a file."""
+    """The newest runs of a session, or without one of this project; empty if none can be read.
+
+    ``transcript`` names another run instead, together with ``run`` where several conversations share a file.
+    What was named must be there: a transcript that cannot be read raises TranscriptUnreadable, an ``agent``
+    that has no run here raises UnknownRun."""
     if not workspace.sees_tree:
         return _sent(workspace, state.id) if state is not None else RunsSummary()
     finder = runs_of(workspace).finder()
-    try:
-        if transcript is not None:
-            found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
-            if found is None:
-                return summary_of_transcript(transcript, agent)
+    if transcript is not None:
+        found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
+        if found is not None:
             return summary_of_run(workspace, finder, found)
-        found = newest_run(finder, agent=agent, session=state.id if state is not None else "")
+        runs = summary_of_transcript(transcript, agent)
+        if not runs.digests[0].steps:
+            raise unreadable(transcript, f"it has nothing that {agent_of(runs.agent).title} writes")
+        return runs
+    session = state.id if state is not None else ""
+    if agent:
+        found = newest_run(finder, agent=agent, session=session)
+        if found is None:
+            raise UnknownRun(f"{agent} has left no run here", hint="`segue runs` lists those that are here")
+        return summary_of_run(workspace, finder, found)
+    try:
+        found = newest_run(finder, session=session)
         return summary_of_run(workspace, finder, found) if found is not None else RunsSummary()
     except (SegueError, OSError):
         return RunsSummary()
