@@ -34,6 +34,7 @@ from ..runs.select import earlier_runs, newest_run, run_of_transcript
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from .delivered import stream_of_run
+from .notices import notices_of
 
 RUNS_MAX = 3
 
@@ -195,6 +196,7 @@ def gather(
 
         memories = memory_lines(workspace, state, runs.digests)
     known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered)
+    known.notices = notices_of(workspace)
     if runs.run:
         from .model_claims import claims_of
 
