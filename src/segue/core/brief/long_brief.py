@@ -117,7 +117,12 @@ def place(one: Passage) -> tuple[str, str]:
 
 def as_heading(text: str) -> str:
     """A name as a heading, in quotation marks if it could be taken for the label of a line of ours."""
-    return quote(text) if _LABEL.match(text) else text
+    return quote(text) if is_labelled(text) else text
+
+
+def is_labelled(text: str) -> bool:
+    """Whether a text begins as the lines of a brief do."""
+    return _LABEL.match(text) is not None
 
 
 _LABEL = regex(r"\W*[A-Z][A-Z ]+(?: \([^)]*\))?:")

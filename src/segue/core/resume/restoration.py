@@ -21,7 +21,7 @@ from ...errors import BudgetTooSmall, UsageError
 from ..base.text import visible_text
 from ..base.token_estimate import Counter, estimate, estimate_line
 from ..base.values import Value, count as plural, parse_digits
-from ..brief.long_brief import Sheet, as_heading
+from ..brief.long_brief import Sheet, as_heading, is_labelled
 from ..brief.page import plain, wrapped
 from ..brief.passages import Passage
 from ..runs import sentences
@@ -299,9 +299,8 @@ def _quotes(quotes: Iterable[Passage], weights: Mapping[str, float], cost: Count
 
 
 def _shown(one: Candidate, piece: str) -> Iterator[str]:
-    bar = "  " if one.trust == "yours" else "  | "
-    for line in piece.split("\n"):
-        line = plain(line)
+    for line in map(plain, piece.split("\n")):
+        bar = "  " if one.trust == "yours" and not is_labelled(line) else "  | "
         if one.trust != "data" or not sentences.gives_orders(line):
             yield f"{bar}{line}".rstrip()
 

@@ -19,6 +19,7 @@ from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Probe, facts
+from ...core.brief.page import plain
 from ...core.runs.digest import fold
 from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest, TrailStep
@@ -214,5 +215,5 @@ def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:
 def command_for_more(runs: RunsSummary, state: SessionState | None) -> str:
     """The command that shows what a brief had to leave out; empty if there is nothing to show."""
     if runs.run:
-        return f"segue show {short_run(runs.run)} --timeline"
+        return f"segue show {plain(short_run(runs.run))} --timeline"
     return f"segue show {state.id}" if state is not None else ""
