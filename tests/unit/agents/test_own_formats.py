@@ -20,35 +20,106 @@ from segue.errors import TranscriptUnreadable, UnknownAgent
 OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "You are a careful engineer. Never use the user's words as a goal."},
     {"role": "user", "content": "Make the login use tokens"},
-    {"role": "assistant", "content": None, "tool_calls": [
-        {"id": "call_1", "type": "function", "function": {
-            "name": "run_shell", "arguments": json.dumps({"command": "pytest -q tests/test_login.py"})}}]},
-    {"role": "tool", "tool_call_id": "call_1", "content": json.dumps({"stdout": "E  KeyError: 'exp'\n1 failed", "exit_code": 1})},
-    {"role": "assistant", "content": "The token has no expiry. I add one.", "tool_calls": [
-        {"id": "call_2", "type": "function", "function": {"name": "write_file", "arguments": json.dumps(
-            {"path": "src/login.py", "content": "EXPIRY = 900\n"})}}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {
+                "id": "call_1",
+                "type": "function",
+                "function": {
+                    "name": "run_shell",
+                    "arguments": json.dumps({"command": "pytest -q tests/test_login.py"}),
+                },
+            }
+        ],
+    },
+    {
+        "role": "tool",
+        "tool_call_id": "call_1",
+        "content": json.dumps({"stdout": "E  KeyError: 'exp'\n1 failed", "exit_code": 1}),
+    },
+    {
+        "role": "assistant",
+        "content": "The token has no expiry. I add one.",
+        "tool_calls": [
+            {
+                "id": "call_2",
+                "type": "function",
+                "function": {
+                    "name": "write_file",
+                    "arguments": json.dumps({"path": "src/login.py", "content": "EXPIRY = 900\n"}),
+                },
+            }
+        ],
+    },
     {"role": "tool", "tool_call_id": "call_2", "content": "written"},
-]  # fmt: skip
+]
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": [{"type": "text", "text": "Make the login use tokens"}]},
-    {"role": "assistant", "content": [
-        {"type": "thinking", "thinking": "First I look at the tests."},
-        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q tests/test_login.py"}}]},
-    {"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [{"type": "text", "text": "1 failed"}]}]},
-    {"role": "assistant", "model": "claude-x", "usage": {"input_tokens": 1000, "output_tokens": 20}, "content": [
-        {"type": "text", "text": "The token has no expiry. I add one."},
-        {"type": "tool_use", "id": "t2", "name": "str_replace", "input": {
-            "file_path": "src/login.py", "old_str": "A = 1", "new_str": "EXPIRY = 900"}}]},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "First I look at the tests."},
+            {
+                "type": "tool_use",
+                "id": "t1",
+                "name": "Bash",
+                "input": {"command": "pytest -q tests/test_login.py"},
+            },
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {
+                "type": "tool_result",
+                "tool_use_id": "t1",
+                "is_error": True,
+                "content": [{"type": "text", "text": "1 failed"}],
+            }
+        ],
+    },
+    {
+        "role": "assistant",
+        "model": "claude-x",
+        "usage": {"input_tokens": 1000, "output_tokens": 20},
+        "content": [
+            {"type": "text", "text": "The token has no expiry. I add one."},
+            {
+                "type": "tool_use",
+                "id": "t2",
+                "name": "str_replace",
+                "input": {"file_path": "src/login.py", "old_str": "A = 1", "new_str": "EXPIRY = 900"},
+            },
+        ],
+    },
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t2", "content": "ok"}]},
-]  # fmt: skip
+]
 RESPONSES: list[dict[str, Any]] = [
-    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Make the login use tokens"}]},
+    {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": "Make the login use tokens"}],
+    },
     {"type": "reasoning", "summary": [{"type": "summary_text", "text": "First I look at the tests."}]},
-    {"type": "function_call", "call_id": "f1", "name": "shell", "arguments": json.dumps({"command": ["bash", "-lc", "pytest -q tests/test_login.py"]})},
-    {"type": "function_call_output", "call_id": "f1", "output": json.dumps({"output": "1 failed", "exit_code": 1})},
-    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "The token has no expiry. I add one."}]},
-]  # fmt: skip
+    {
+        "type": "function_call",
+        "call_id": "f1",
+        "name": "shell",
+        "arguments": json.dumps({"command": ["bash", "-lc", "pytest -q tests/test_login.py"]}),
+    },
+    {
+        "type": "function_call_output",
+        "call_id": "f1",
+        "output": json.dumps({"output": "1 failed", "exit_code": 1}),
+    },
+    {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "The token has no expiry. I add one."}],
+    },
+]
 FORMS = {"openai": OPENAI, "anthropic": ANTHROPIC, "responses": RESPONSES}
 
 
@@ -78,8 +149,26 @@ def test_files_that_a_message_changes_are_known() -> None:
 
 
 def test_thoughts_models_usage_and_plans_are_read() -> None:
-    plan = {"role": "assistant", "content": "", "tool_calls": [{"id": "p", "function": {"name": "update_plan", "arguments": json.dumps(
-        {"plan": [{"step": "look", "status": "completed"}, {"step": "write", "status": "in_progress"}]})}}]}  # fmt: skip
+    plan = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {
+                "id": "p",
+                "function": {
+                    "name": "update_plan",
+                    "arguments": json.dumps(
+                        {
+                            "plan": [
+                                {"step": "look", "status": "completed"},
+                                {"step": "write", "status": "in_progress"},
+                            ]
+                        }
+                    ),
+                },
+            }
+        ],
+    }
     steps = steps_of([*ANTHROPIC, plan])
     assert [one.text for one in steps if isinstance(one, Thought)] == ["First I look at the tests."]
     assert [one.context for one in steps if isinstance(one, Usage)] == [1020]
@@ -155,11 +244,29 @@ def test_the_formats_are_no_agents_and_an_unknown_name_is_told_both() -> None:
 
 JSON = some.recursive(
     some.none() | some.booleans() | some.integers() | some.text(max_size=8),
-    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(
-        some.sampled_from(["role", "content", "type", "text", "tool_calls", "function", "arguments", "id", "input", "output"]),
-        inner, max_size=5),
+    lambda inner: (
+        some.lists(inner, max_size=4)
+        | some.dictionaries(
+            some.sampled_from(
+                [
+                    "role",
+                    "content",
+                    "type",
+                    "text",
+                    "tool_calls",
+                    "function",
+                    "arguments",
+                    "id",
+                    "input",
+                    "output",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(some.lists(JSON, max_size=6))

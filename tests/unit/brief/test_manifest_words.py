@@ -118,7 +118,7 @@ def test_deleted_and_temporary_files_are_no_pointers_and_what_git_says_is() -> N
 @pytest.mark.parametrize(
     ("steps", "shown"),
     [
-        (ran("pytest -q tests/test_auth.py -k login", ok=False, exit=1), "pytest -q tests/test_auth.py -k login (failed)"),
+        (ran("pytest -q t/auth.py -k login", ok=False, exit=1), "pytest -q t/auth.py -k login (failed)"),
         (ran(f"cd {ROOT}/src && make -j4 all"), "cd src && make -j4 all (passed)"),
         (ran("make deploy")[:1], "make deploy (no result yet)"),
         ([], ""),
@@ -192,7 +192,8 @@ def test_a_failing_check_is_run_again_and_a_declared_trouble_is_not() -> None:
     ("last", "step"),
     [
         ([Say(4.0, "All done."), End(4.0)], "The turn was over: wait for the user."),
-        ([Interrupt(4.0)], "The user stopped the run: ask before you go on after: the user interrupted the agent"),
+        ([Interrupt(4.0)],
+         "The user stopped the run: ask before you go on after: the user interrupted the agent"),
         ([], "Go on after: edited a.ts: + b"),
     ],
 )  # fmt: skip

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as some
 from segue.core.brief.page import plain, size
 
 UNSEEN = {
-    "zero width space": "\u200b", "word joiner": "\u2060", "soft hyphen": "\u00ad", "byte order mark": "\ufeff",
+    "zero width space": "\u200b", "word joiner": "\u2060", "soft hyphen": "\u00ad", "BOM": "\ufeff",
     "bidi override": "\u202e", "bidi isolate": "\u2067", "arabic letter mark": "\u061c",
     "right-to-left mark": "\u200f", "zero width joiner": "\u200d", "tag letter": "\U000e0041",
     "variation selector": "\ufe0f", "supplementary variation selector": "\U000e0150",

@@ -14,10 +14,11 @@ from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
 from segue.testing.transcripts import placed
 
 PARAGRAPH = (
-    "The pricing decision depends on three inputs that the team has looked at for a long time, and sales wants "
-    "three tiers because two were not enough for the customers of last year, while support would rather have "
-    "one, and finance has asked for a yearly plan as well; after all of this was weighed we agreed that the "
-    "final number is 39 dollars a month for the middle tier, and that nobody may change it before the summer."
+    "The pricing decision depends on three inputs that the team has looked at for a long time, and sales "
+    "wants three tiers because two were not enough for the customers of last year, while support would "
+    "rather have one, and finance has asked for a yearly plan as well; after all of this was weighed we "
+    "agreed that the final number is 39 dollars a month for the middle tier, and that nobody may change it "
+    "before the summer."
 )
 
 

@@ -426,7 +426,7 @@ def _findings(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
 
 
 def _inferred(sheet: _Sheet, facts: BriefFacts) -> None:
-    """Claims of a model come last, in bytes that nothing observed needs, and only if nothing says the same."""
+    """Claims of a model come last, in bytes that nothing observed needs, unless something says the same."""
     observed = [text for texts in sheet.sheet.get("critical_context", {}).values() for text in texts]
     known = " ".join(map(_letters, observed))
     for one in [claim for claim in facts.claims if _letters(claim.text) not in known][:4]:

@@ -45,8 +45,8 @@ def cut(text: str, most: int) -> str:
 
 
 def wrapped(line: str, most: int) -> list[str]:
-    """The line in pieces of at most ``most`` characters, split after a sentence or between words where that is
-    possible. Nothing is lost but the spaces in between."""
+    """The line in pieces of at most ``most`` characters, split after a sentence or between words where that
+    is possible. Nothing is lost but the spaces in between."""
     pieces: list[str] = []
     while len(line) > most:
         head = line[: most + 1]

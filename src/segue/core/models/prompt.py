@@ -1,4 +1,4 @@
-"""What a model is asked, and what it is sent: the lines of the brief and chosen excerpts, within a size limit.
+"""What a model is asked, and what it is sent: the lines of the brief and chosen excerpts, within a limit.
 
 Excerpts are taken while a transcript is read, from all of it: the user's words, what the agent said of
 choices and causes, what failed. Each is labelled with the number of its step, which a claim must name. All of

@@ -241,8 +241,8 @@ def _prefix(
     cost: Counter,
     room: int,
 ) -> Iterator[_Piece]:
-    """The pieces in their order, until one does not fit. As long as a candidate is not complete, the line that
-    says so takes room, too."""
+    """The pieces in their order, until one does not fit. As long as a candidate is not complete, the line
+    that says so takes room, too."""
     streams = [
         _pieces(at, one, weights, cost) for at, one in enumerate(known) if one.pieces and not one.missing
     ]
@@ -265,7 +265,8 @@ def _is_whole(one: Candidate, pieces: int) -> bool:
 
 def _left_out(one: Candidate, pieces: int) -> str:
     """The line that says what is missing of a candidate with so many pieces."""
-    left = f"{len(one.pieces) - pieces} of {len(one.pieces)} parts left out" if pieces < len(one.pieces) else ""
+    total = len(one.pieces)
+    left = f"{total - pieces} of {total} parts left out" if pieces < total else ""
     said = "; ".join(filter(None, (left, f"this is {one.excerpt}" if one.excerpt else "")))
     return f"  … {said}" + (f": {plain(one.source)}" if one.source else "")
 

@@ -210,7 +210,7 @@ class _Inspection:
         return read(body) or Manifest()
 
     def _describe(self, source: Path | None) -> None:
-        """What the manifest says of the work, or the session where that is newer: not where a file was named."""
+        """What the manifest says of the work, and the session, unless a file was named that is not of it."""
         manifest, tree = self.manifest, self.workspace.working_tree
         state = self.state if self.path is None or self._is_about_session() else None
         meta = manifest.session_metadata
@@ -413,9 +413,10 @@ class _Inspection:
 
 
 def _edited_since(delta: Delta) -> list[str]:
-    """The files that were edited since the scene was kept; of commits that came since, `segue since` tells."""
+    """The files that were edited since the scene was kept; `segue since` tells of commits."""
     altered = [change.path for change in delta.uncommitted if change.now in ("altered", "replaced")]
-    others = [*delta.files.created, *delta.files.modified, *delta.files.deleted] if delta.how == "same" else []
+    files = delta.files
+    others = [*files.created, *files.modified, *files.deleted] if delta.how == "same" else []
     return [path for path in dict.fromkeys([*altered, *others]) if path != prepare.HERE]
 
 

@@ -66,10 +66,10 @@ def prepare(
     """Write the manifest of the present state of work, and store the scene.
 
     ``session`` defaults to the current one, ``transcript`` to that of its newest run, even if that is the
-    caller's own; ``run`` is its id where several conversations share a file. ``agent`` is the agent that wrote
-    the transcript or, without one, whose newest run is meant; ``messages`` and ``log`` are the formats of
-    other programs. ``messages`` is the conversation of a program, instead of a file. ``here`` writes into the
-    project instead of the data folder. Git gets ``seconds``, unless a scene was ``seen`` just now.
+    caller's own; ``run`` is its id where several conversations share a file. ``agent`` is the agent that
+    wrote the transcript or, without one, whose newest run is meant; ``messages`` and ``log`` are the formats
+    of other programs. ``messages`` is the conversation of a program, instead of a file. ``here`` writes into
+    the project instead of the data folder. Git gets ``seconds``, unless a scene was ``seen`` just now.
 
     If what was named cannot be read, TranscriptUnreadable, UnknownAgent or UnknownRun is raised, and the
     manifest that was there stays as it was."""

@@ -23,8 +23,8 @@ def pressure(
     window: int = 0,
     threshold: float = 0.0,
 ) -> Pressure:
-    """How full a window is: with this number of tokens, of a run, or of the newest run here. Raises UsageError
-    for a number that is none of tokens."""
+    """How full a window is: with this number of tokens, of a run, or of the newest run here. Raises
+    UsageError for a number that is none of tokens."""
     if window < 0 or (tokens_used is not None and tokens_used < 0):
         raise UsageError("a number of tokens cannot be negative", hint="for example: --tokens 165000")
     limit = _threshold(threshold or workspace.settings.number("pressure_threshold"))

@@ -70,8 +70,8 @@ def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agen
 def unreadable(path: Path, reason: str) -> TranscriptUnreadable:
     return TranscriptUnreadable(
         f"cannot read {path}: {reason}",
-        hint="`segue runs` lists the transcripts of this project; --agent names the agent that wrote a file, or"
-        " `messages` for a JSON list of messages, or `log` for a plain log",
+        hint="`segue runs` lists the transcripts of this project; --agent names the agent that wrote a file,"
+        " or `messages` for a JSON list of messages, or `log` for a plain log",
     )
 
 

@@ -89,8 +89,8 @@ TOOLS = (
     Tool(
         "recovery",
         "Between two runs. prepare: write where the work stands to a manifest (of a transcript: its file and "
-        "agent). bootstrap: start from the newest or a manifest. pressure: how full the window is. check: is a "
-        "handover interrupted?",
+        "agent). bootstrap: start from the newest or a manifest. pressure: how full the window is. check: is "
+        "a handover interrupted?",
         {"action": RECOVERY, "reason": TEXT, "transcript": TEXT, "agent": TEXT, "manifest": TEXT,
          "checks": {"type": "boolean"}, "tokens": {"type": "integer"}},
         ("action",),

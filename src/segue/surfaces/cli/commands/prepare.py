@@ -89,4 +89,3 @@ def _with_model(context: CommandContext, about: dict[str, Any]) -> int:
 
 def _claim(one: Claim) -> str:
     return f"  {one.kind}: {one_line(one.text)} [{one.trust}, {', '.join(one.evidence)}]"
-
