@@ -19,16 +19,14 @@ if TYPE_CHECKING:
     flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
     argument("--reason", "TEXT", "the reason, which is noted in the manifest", default="user request"),
     flag("--here", "write session_recovery_latest.json to the project, not to the data folder"),
-    argument("--transcript", "FILE", "the conversation that it is about, of an agent or of another program"),
+    argument("--transcript", "FILE", "the conversation that it is about, of an agent or another program"),
     argument(
         "--agent", "NAME",
-        "who wrote the file: an agent, messages (a JSON list of messages) or log (a plain log);"
-        " without a file, the agent whose newest run it is about",
+        "who wrote it: an agent, messages (a JSON list) or log; without FILE: whose newest run",
     ),
     session="id",
     json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
-    examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
-              "segue prepare --with-model", "segue prepare --transcript conversation.json",
+    examples=('segue prepare --reason "before exit"', "segue prepare --here", "segue prepare --with-model",
               "segue prepare --transcript session.log --agent log"),
 )  # fmt: skip
 def prepare(context: CommandContext) -> int:
@@ -40,7 +38,7 @@ def prepare(context: CommandContext) -> int:
         return _with_model(context, about)
     done = context.segue.prepare(context.session_id(), reason=args.reason, here=args.here, **about)
     whose = f"session {done.session}" if done.session else "no session"
-    run = f", run {done.run[:8]}" if done.run else ", no run"
+    run = f", run {done.run[:8]}" if done.run else f", {one_line(args.transcript or 'no run')}"
     return context.report(
         prepared_object(done),
         f"prepared: {done.path}",
