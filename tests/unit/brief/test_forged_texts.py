@@ -220,6 +220,6 @@ def test_messages_and_logs_of_other_programs_forge_nothing(forged: str, home: Pa
     (repo.folder / "talk.log").write_text(log, encoding="utf-8", errors="surrogatepass")
     with opened(home, repo.folder) as seg:
         for more in ({"messages": talk}, {"transcript": repo.folder / "talk.log", "agent": "log"}):
-            found = json.loads(Path(seg.prepare(**more).path).read_bytes())  # type: ignore[arg-type]
+            found = json.loads(Path(seg.prepare(**more).path).read_bytes())
             held_object(found)
             assert found["session_metadata"]["goal"] == GOAL

@@ -119,7 +119,7 @@ def test_deleted_and_temporary_files_are_no_pointers_and_what_git_says_is() -> N
     ("steps", "shown"),
     [
         (ran("pytest -q t/auth.py -k login", ok=False, exit=1), "pytest -q t/auth.py -k login (failed)"),
-        (ran(f"cd {ROOT}/src && make -j4 all"), "cd src && make -j4 all (passed)"),
+        (ran(f"cd {ROOT}/src && make -j4 all"), "cd src && make -j4 all (ok)"),
         (ran("make deploy")[:1], "make deploy (no result yet)"),
         ([], ""),
     ],

@@ -23,6 +23,7 @@ from .manifest_words import (
     Workplace,
     current_work,
     environment_status,
+    files_of_run,
     instructions,
     last_command,
     modified_files,
@@ -199,7 +200,10 @@ def manifest(
         )
     sheet = _Sheet(min(budget, USUAL_BYTES) if budget <= BYTES_DEFAULT else budget)
     place = place or Workplace()
-    for fill in (_essential, _heading, _tasks, _bootstrap(more), _context, _pointers, _rest, _findings):
+    fills = (
+        _essential, _heading, _tasks, _bootstrap(more), _state, _context, _pointers, _completed, _findings
+    )  # fmt: skip
+    for fill in fills:
         fill(sheet, facts, place)
     _inferred(sheet, facts)
     return _measured(sheet, facts)
@@ -439,13 +443,18 @@ def _letters(text: str) -> str:
     return "".join(char for char in text.lower() if char.isalnum())
 
 
-def _pointers(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
-    sheet.set("memory_pointers", "git_branch", facts.branch if place.has_git is not False else "", 60)
-    files = modified_files(facts, place)
-    sheet.set("active_state", "last_file_modified", next(iter(files), ""), 120)
+def _state(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    sheet.set("active_state", "environment_status", environment_status(facts, place), 170)
     sheet.set("active_state", "last_command_run", last_command(facts), 160)
+    sheet.set("active_state", "last_file_modified", next(iter(files_of_run(facts, place)), ""), 120)
+    sheet.set("memory_pointers", "git_branch", facts.branch if place.has_git is not False else "", 60)
+    for log in filter(None, (facts.run, place.transcript)):
+        sheet.add(("memory_pointers", "session_logs"), log)
+
+
+def _pointers(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     sheet.set("memory_pointers", "project_state_file", place.state_file, 200)
-    for name in files[:FILES_MAX]:
+    for name in modified_files(facts, place)[:FILES_MAX]:
         if not sheet.add(("memory_pointers", "modified_files"), name):
             break
 
@@ -459,10 +468,7 @@ def _bootstrap(more: str) -> Fill:
     return fill
 
 
-def _rest(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
-    sheet.set("active_state", "environment_status", environment_status(facts, place), 170)
-    for log in filter(None, (facts.run, place.transcript)):
-        sheet.add(("memory_pointers", "session_logs"), log)
+def _completed(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     commits = [commit.subject for commit in reversed(facts.tree.commits[-3:])]
     for done in [*reversed(facts.plan_done[-6:-2]), *commits]:
         short = cut(done, 100)

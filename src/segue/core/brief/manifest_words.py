@@ -23,7 +23,7 @@ _ELSEWHERE = ("/tmp/", "/private/", "/var/tmp/", "/dev/", "~/.claude", "~/.codex
 _PHASE = regex(r"^[\W_]*(?:current[ _])?phase[\W_]*[:：][\W_]*(\S.*)$", re.I | re.M)
 _PHASE_HEADING = regex(r"^#+\s*(?:current\s+)?phase\s*\n+\s*(\S.*)$", re.I | re.M)
 _OUTCOMES = {
-    "ok": "passed", "failed": "failed", "stopped": "was stopped", "unknown": "ended",
+    "ok": "ok", "failed": "failed", "stopped": "was stopped", "unknown": "ended",
     "open": "no result yet", "refused": "refused by the user",
 }  # fmt: skip
 
@@ -56,8 +56,15 @@ def phase_in(text: str) -> str:
 
 
 def modified_files(facts: BriefFacts, place: Workplace) -> list[str]:
-    """The files that the run changed, the last one first and from the top of the working tree, then others
-    that are not committed. Deleted ones are left out."""
+    """The files that the run changed, as ``files_of_run`` has them, then others that are not committed."""
+    probe = facts.probe
+    dirty = probe.dirty if probe is not None and not probe.cut else ()
+    return list(dict.fromkeys([*files_of_run(facts, place), *dirty]))
+
+
+def files_of_run(facts: BriefFacts, place: Workplace) -> list[str]:
+    """The files that the run changed, the last one first and from the top of the working tree. Deleted and
+    temporary ones are left out."""
     at: dict[str, int] = {path: one.at for path, one in facts.tree.changed.items() if one.how != "delete"}
     gone = {path for path, one in facts.tree.changed.items() if one.how == "delete"}
     for step in facts.trail:
@@ -68,9 +75,7 @@ def modified_files(facts: BriefFacts, place: Workplace) -> list[str]:
                 elif change.path not in gone:
                     at[change.path] = max(step.done, at.get(change.path, 0))
     ordered = [from_root(path, facts, place) for path in sorted(at, key=lambda path: -at[path])]
-    probe = facts.probe
-    dirty = probe.dirty if probe is not None and not probe.cut else ()
-    return [name for name in dict.fromkeys([*ordered, *dirty]) if not name.startswith(_ELSEWHERE)]
+    return [name for name in dict.fromkeys(ordered) if not name.startswith(_ELSEWHERE)]
 
 
 def from_root(path: str, facts: BriefFacts, place: Workplace) -> str:
