@@ -108,6 +108,14 @@ def test_the_file_that_was_changed_last_is_told_after_it_was_committed_too() -> 
     assert found["memory_pointers"]["modified_files"] == ["src/b.py", "src/a.py"]
 
 
+def test_an_edit_that_does_not_say_what_it_changes_changed_its_file() -> None:
+    steps: list[Step] = [
+        Call(3.0, "e", "Edit", "edit", "a.py", paths=("src/a.py",)),
+        Result(3.0, "e", ok=True),
+    ]
+    assert told([*ASKED, *steps])["active_state"]["last_file_modified"] == "src/a.py"
+
+
 def test_deleted_and_temporary_files_are_no_pointers_and_what_git_says_is() -> None:
     steps = [*ASKED, *edited(f"{ROOT}/old.py", "e1"), *edited(f"{ROOT}/old.py", "e2", "delete"),
              *edited("/tmp/x.py", "e3"), *edited(f"{ROOT}/new.py", "e4")]  # fmt: skip

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from posixpath import normpath
+from typing import Literal
 
 from ..base.lazy import regex
 from ..base.values import Value, count
 from ..runs.model import TrailStep
 from ..runs.sentences import flat, gives_orders
+from ..runs.steps import EDITS, Change
 from .facts import FINISHED, STOPPED_BY_USER, BriefFacts
 from .page import cut, middle, size
-from .trail_words import Folder, became, folder_of, step_line
+from .trail_words import Folder, became, edited_paths, folder_of, step_line
 
 LINE_BYTES = 150  # ten to twenty words
 _ELSEWHERE = ("/tmp/", "/private/", "/var/tmp/", "/dev/", "~/.claude", "~/.codex")
@@ -68,14 +70,20 @@ def files_of_run(facts: BriefFacts, place: Workplace) -> list[str]:
     at: dict[str, int] = {path: one.at for path, one in facts.tree.changed.items() if one.how != "delete"}
     gone = {path for path, one in facts.tree.changed.items() if one.how == "delete"}
     for step in facts.trail:
-        if step.changes and became(step) == "ok":
-            for change in step.changes:
-                if change.how == "delete":
-                    at.pop(change.path, None)
-                elif change.path not in gone:
-                    at[change.path] = max(step.done, at.get(change.path, 0))
+        if not (step.changes or step.kind in EDITS) or became(step) != "ok":
+            continue
+        changes = step.changes or [Change(path, _how(step)) for path in edited_paths(step)]
+        for change in changes:
+            if change.how == "delete":
+                at.pop(change.path, None)
+            elif change.path not in gone:
+                at[change.path] = max(step.done, at.get(change.path, 0))
     ordered = [from_root(path, facts, place) for path in sorted(at, key=lambda path: -at[path])]
     return [name for name in dict.fromkeys(ordered) if not name.startswith(_ELSEWHERE)]
+
+
+def _how(step: TrailStep) -> Literal["edit", "delete"]:
+    return "delete" if step.kind == "delete" else "edit"
 
 
 def from_root(path: str, facts: BriefFacts, place: Workplace) -> str:
