@@ -12,10 +12,12 @@ did nothing is told together with the run before it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
@@ -24,7 +26,9 @@ from ...core import event_kinds as ev
 from ...core.base.values import Value
 from ...core.brief.empty_runs import did_nothing, joined_with_empty
 from ...core.brief.facts import BriefFacts, Probe, facts
+from ...core.brief.page import plain
 from ...core.brief.requests import is_weak
+from ...core.runs.digest import fold
 from ...core.runs.events import BriefGiven
 from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest, TrailStep
@@ -32,11 +36,11 @@ from ...core.runs.sentences import is_assent
 from ...core.runs.shell_commands import parse_shell
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
-from ...errors import SegueError
+from ...errors import SegueError, UnknownRun
 from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
-from ..runs.read_transcript import final, masked, read, recognised
+from ..runs.read_transcript import final, masked, read, recognised, unreadable
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import (
     LOOKED_AT,
@@ -139,27 +143,49 @@ def _run_before_empty(finder: RunFinder, empty: Found, about: Sequence[str], rea
 
 def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
     """The run of a transcript alone. Raises TranscriptUnreadable."""
-    author = recognised(path, agent)
+    author = recognised(path, agent, own_formats=True)
     digest = masked(final(read(path, author), author))
     return RunsSummary((digest,), author.name, digest.native)
+
+
+def summary_of_messages(messages: Sequence[Mapping[str, Any]]) -> RunsSummary:
+    """The conversation of a program, as it has it in memory. Raises TranscriptUnreadable."""
+    from ...agents.message_format import checked_messages
+
+    checked_messages(list(messages), "the messages")
+    author = agent_of("messages")
+    digest = masked(fold(author.reader().read(msgspec.json.encode(messages))))
+    return RunsSummary((digest,), author.name)
 
 
 def summary_of_session(
     workspace: Workspace, state: SessionState | None, *, transcript: Path | None = None, agent: str = "",
     run: str = "",
 ) -> RunsSummary:  # fmt: skip
-    """The newest runs of a session, or without one of this project; empty if none can be read. ``transcript``
-    names another run instead, together with ``run`` where several conversations share a file."""
+    """The newest runs of a session, or without one of this project; empty if none can be read.
+
+    ``transcript`` names another run instead, together with ``run`` where several conversations share a file.
+    What was named must be there: a transcript that cannot be read raises TranscriptUnreadable, an ``agent``
+    that has no run here raises UnknownRun."""
     if not workspace.sees_tree:
         return _sent(workspace, state.id) if state is not None else RunsSummary()
     finder = runs_of(workspace).finder()
-    try:
-        if transcript is not None:
-            found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
-            if found is None:
-                return summary_of_transcript(transcript, agent)
+    if transcript is not None:
+        found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
+        if found is not None:
             return summary_of_run(workspace, finder, found)
-        found = newest_run(finder, agent=agent, session=state.id if state is not None else "")
+        runs = summary_of_transcript(transcript, agent)
+        if not runs.digests[0].steps:
+            raise unreadable(transcript, f"it has nothing that {agent_of(runs.agent).title} writes")
+        return runs
+    session = state.id if state is not None else ""
+    if agent:
+        found = newest_run(finder, agent=agent, session=session)
+        if found is None:
+            raise UnknownRun(f"{agent} has left no run here", hint="`segue runs` lists those that are here")
+        return summary_of_run(workspace, finder, found)
+    try:
+        found = newest_run(finder, session=session)
         return summary_of_run(workspace, finder, found) if found is not None else RunsSummary()
     except (SegueError, OSError):
         return RunsSummary()
@@ -319,5 +345,5 @@ def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:
 def command_for_more(runs: RunsSummary, state: SessionState | None) -> str:
     """The command that shows what a brief had to leave out; empty if there is nothing to show."""
     if runs.run:
-        return f"segue show {short_run(runs.run)} --timeline"
+        return f"segue show {plain(short_run(runs.run))} --timeline"
     return f"segue show {state.id}" if state is not None else ""

@@ -1,11 +1,13 @@
 """What Segue itself has to say about the work: an interrupted handover, a budget nearly spent, a pause.
 
-Each is one sentence, and only said while it holds.
+Each is one sentence, and only said while it holds. Of a handover the file beside the journal is read, as
+`segue handover check` does, so that no store is needed.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 NEARLY_SPENT = 0.8
 STEPS_SHOWN = 3
+AGENT_HANDOVER = Path(".agent-handover") / "checkpoint.json"
 
 
 def notices_of(workspace: Workspace, state: SessionState | None, *, handover: bool = True) -> list[str]:
@@ -30,18 +33,34 @@ def notices_of(workspace: Workspace, state: SessionState | None, *, handover: bo
 
 
 def _handover(workspace: Workspace) -> str:
-    """From the file that `segue handover check` reads; a damaged one is for that command to report."""
-    name = tree_stream(str(workspace.working_tree.root)).removeprefix("tree/")
-    try:
-        record = msgspec.json.decode((workspace.home.handover / f"{name}.json").read_bytes())
-        left = [step for step, done in record["steps"].items() if done != "done"]
-        if record["status"] != "in_progress" or not left:
-            return ""
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, TypeError, KeyError, AttributeError):
+    left = steps_left(workspace)
+    if not left:
         return ""
     more = f" and {len(left) - STEPS_SHOWN} more" if len(left) > STEPS_SHOWN else ""
-    steps = ", ".join(map(str, left[:STEPS_SHOWN]))
+    steps = ", ".join(left[:STEPS_SHOWN])
     return f"a handover was interrupted before {steps}{more}: `segue handover run` continues it"
+
+
+def steps_left(workspace: Workspace) -> list[str]:
+    """The steps of an interrupted handover of this working tree that are not done; empty if there is none."""
+    if not workspace.sees_tree:
+        return []
+    root = workspace.working_tree.root
+    own = workspace.home.handover / f"{tree_stream(str(root)).removeprefix('tree/')}.json"
+    record = _record(own) if own.exists() else _record(root / AGENT_HANDOVER)
+    steps = record.get("steps")
+    if record.get("status") != "in_progress" or not isinstance(steps, dict):
+        return []
+    return [str(name) for name, state in steps.items() if state != "done"]
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """The file of a handover; empty if it is damaged, which is for `segue handover check` to report."""
+    try:
+        record = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _budget(workspace: Workspace, state: SessionState) -> str:

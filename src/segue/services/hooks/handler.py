@@ -32,7 +32,8 @@ from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import FRESH_STARTS, STEER, brief_for_hook, own_run, session_state
-from ..resume.window_pressure import pressure_of_digest, remember_window
+from ..resume.window_pressure import pressure_of_digest
+from ..runs.model_windows import remember_window
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final
 from ..runs.run_stream import stream_of_run
