@@ -335,7 +335,7 @@ def test_what_the_tree_and_the_trail_say_is_not_contradicted(
 
 
 def test_what_is_observed_comes_from_the_facts_of_the_brief() -> None:
-    steps = [*work(ends=False), *committed()]
+    steps = [*committed(), *work(ends=False)]
     found = observed(facts([fold(steps)]))
     assert found.running == ("make deploy",) and found.unpushed and found.uncommitted
     assert not observed(facts([fold(work())], probe=Probe(1.0, "main", "abc"))).uncommitted

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from ...core.base.definitions import enclosing
 from ...core.base.lazy import json_decoder
-from ...core.runs.definitions import enclosing
 from ...core.runs.steps import Act, Call, Change, Plan, PlanItem, Planning, Step
 from ..base import DECODE_ERRORS
 from ..common import plain_text, question_texts, todo_items

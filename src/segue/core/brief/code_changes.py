@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 
+from ..base.definitions import definition, definitions
 from ..base.lazy import regex
 from ..base.values import Value
-from ..runs.definitions import definition, definitions
 from ..runs.steps import Change
 
 LINES_MAX = 400

@@ -15,6 +15,7 @@ from .facts import BriefFacts
 from .page import cut, plain, size
 from .parts import (
     Line,
+    claims_part,
     cost,
     declared_part,
     facts_part,
@@ -28,16 +29,17 @@ from .trail_words import folder_of
 
 BYTES_MIN = 256
 BYTES_DEFAULT = 2_048
-_TIGHT_BYTES = 700
+_TIGHT_BYTES, _MIDDLE_BYTES = 700, 1_200
 
 _SHARES = {"user": 30, "trail": 34, "list": 14, "tree": 20, "rules": 8, "declared": 14, "facts": 8}
 _TIGHT_SHARES = {"user": 34, "trail": 20, "list": 36, "tree": 30, "rules": 0, "declared": 0, "facts": 0}
+_MIDDLE_SHARES = {"user": 30, "trail": 28, "list": 26, "tree": 22, "rules": 6, "declared": 8, "facts": 0}
 """Of a hundred; more than a hundred in all, because hardly any brief has every part."""
 _MOST = {"user": 860, "trail": 900, "list": 640, "tree": 480, "rules": 160, "declared": 480, "facts": 260}
 """What a part takes at most of a brief of the usual size: more than this nobody acted on."""
 _ORDER = ("user", "list", "tree", "trail", "rules", "declared", "facts")
 """Who is asked first how much it needs: the trail takes what is left over."""
-_SHOWN = ("user", "rules", "trail", "list", "tree", "declared", "facts")
+_SHOWN = ("user", "rules", "trail", "list", "tree", "declared", "facts", "claims")
 
 
 def compose(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "") -> str:
@@ -71,7 +73,9 @@ def _parts(facts: BriefFacts, room: int) -> dict[str, list[Line]]:
             return facts_part(facts, most, "\n".join(line.text for line in shown["trail"]))
         return _WRITERS[name](facts, most)
 
-    shares = _SHARES if room >= _TIGHT_BYTES - 100 else _TIGHT_SHARES
+    shares = (
+        _SHARES if room >= _MIDDLE_BYTES else _MIDDLE_SHARES if room >= _TIGHT_BYTES - 100 else _TIGHT_SHARES
+    )
     wants = {name: cost(write(name, room)) for name in _ORDER}
     left = room
     for at, name in enumerate(_ORDER):
@@ -80,6 +84,7 @@ def _parts(facts: BriefFacts, room: int) -> dict[str, list[Line]]:
         most = min(most, max(_MOST[name], _MOST[name] * room // BYTES_DEFAULT))
         shown[name] = _fitting(write(name, most), left) if shares[name] else []
         left -= cost(shown[name])
+    shown["claims"] = claims_part(facts, min(left, _MOST["facts"]))
     return shown
 
 

@@ -10,6 +10,7 @@ the rest (``BriefFacts.leaves``) to the next. So what the first run was told sti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ import msgspec
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import sentences
+from ..runs.brief_labels import Label
 from ..runs.carried_over import EARLIER, Inherited, is_same_item
 from ..runs.digest import last_message, trail as trail_of
 from ..runs.model import Failure, RunDigest, SaidText, TrailStep, UserMessage
@@ -96,6 +98,7 @@ class BriefFacts(msgspec.Struct):
     first: str = ""  # the first request, if it is another one
     wanted: Requests = Requests()
     inherited: Inherited = Inherited()
+    sources: dict[str, tuple[int, ...]] = {}  # for each label, the steps that it rests on
     leaves: Inherited = (
         Inherited()
     )  # what holds for the run after the newest; not what a session knows itself
@@ -187,6 +190,7 @@ def _of_run(digest: RunDigest) -> BriefFacts:
     facts.summary = digest.summary
     _wants(facts, digest)
     _plans(facts, digest)
+    facts.sources = _sources(digest)
     facts.failing = _failing(digest)
     if digest.refused is not None and _tells_of_now(digest, digest.refused):
         facts.refused = digest.refused
@@ -333,9 +337,35 @@ def _ending(digest: RunDigest) -> str:
     newest = max((step.at for step in digest.trail if step.id or step.kind == "say"), default=0)
     if digest.interrupted and digest.interrupted.at > max(after, newest, digest.steps - 4):
         return STOPPED_BY_USER
-    if digest.ended and digest.ended.at > max(after, newest):
+    if digest.ended and digest.ended.at > max(after, newest) and not _announces(digest):
         return FINISHED
     return ""
+
+
+_ANNOUNCES = regex(
+    r"^(?:(?:now|next|first|then|so)\b,? *)*"
+    r"(?:i(?:['’]ll| will|['’]m going to| am going to| need to)|let me|let['’]s)\b",
+    re.I,
+)
+
+
+def _sources(digest: RunDigest) -> dict[str, tuple[int, ...]]:
+    """The steps in which the plan, rules, decisions and what was inherited stand."""
+    given = (digest.given,) if digest.given else ()
+    plan = digest.planned if digest.plan and not _prefers_written(digest) else digest.sketched
+    return {
+        Label.OPEN: ((plan,) if plan else ()) + given,
+        Label.RULES: (*(one.at for one in digest.standing), *given),
+        Label.DECIDED: (*(one.at for one in digest.decided), *given),
+        Label.REQUEST: given,
+    }
+
+
+def _announces(digest: RunDigest) -> bool:
+    """Whether the last words announce a step, so that a turn that seems over was cut off."""
+    last = digest.trail[-1] if digest.trail else None
+    said = sentences.sentences(last.text) if last is not None and last.kind == "say" else []
+    return bool(said) and (said[-1].endswith(":") or _ANNOUNCES.match(said[-1]) is not None)
 
 
 def _wants(facts: BriefFacts, digest: RunDigest) -> None:

@@ -15,7 +15,7 @@ from ..base.lazy import regex
 from ..runs.brief_labels import Label
 from ..runs.carried_over import BETWEEN, EARLIER, FROM_BEFORE, as_item
 from ..runs.model import Failure, TrailStep, UserMessage
-from ..runs.sentences import flat, sentences
+from ..runs.sentences import ASKED, flat, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS
 from ..runs.tree import CheckRun
@@ -76,7 +76,8 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
     if facts.declared_goal or (facts.goal and not rows):
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, most // 3 if rows else most - 8)}"))
     elif facts.inherited.goal and facts.goal == facts.inherited.goal:
-        lines.append(Line(f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"))
+        text = f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"
+        lines.append(Line(text, facts.sources.get(Label.REQUEST, ())))
     rows, wants = _fitted(rows, most - cost(lines))
     for row, bytes in zip(rows, wants, strict=True):
         text = folder.within(told(row.message, max(20, bytes)))
@@ -352,7 +353,8 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
         about = ", ".join(filter(None, (count, facts.plan_note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
         label = label if size(label) < most // 2 else str(Label.OPEN)
-        lines.append(Line(f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"))
+        text = f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"
+        lines.append(Line(text, facts.sources.get(Label.OPEN, ())))
     blocked = [item for item in facts.plan if item.state == "blocked"]
     if blocked:
         reasons = [
@@ -381,7 +383,8 @@ def _whole(texts: Sequence[str], most: int, between: str) -> str:
             break
         kept.append(text)
     left = len(texts) - len(kept)
-    return between.join([*kept, f"and {left} more"] if left and kept else kept) or cut(texts[0], most)
+    shortest = texts[0].partition(ASKED)[0]
+    return between.join([*kept, f"and {left} more"] if left and kept else kept) or cut(shortest, most)
 
 
 def _joined(texts: Sequence[str], most: int, between: str) -> str:
@@ -419,7 +422,7 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
         subject = cut(f"{last.hash} {last.subject}".strip(), 100)
         lines.append(Line(f"Last commit: {subject} ({where}{many}{pushed}).", (last.at,)))
     if tree.pull:
-        lines.append(Line(f"Pull request: #{tree.pull}."))
+        lines.append(Line(f"Pull request: #{tree.pull}.", (tree.pull_told,)))
     lines += _checks(facts)
     if facts.probe is not None and facts.probe.commits:
         lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
@@ -468,7 +471,8 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
                 head = f"{head}, {len(names)} tests: {_whole(names, max(60, most - size(head) - 14), ', ')}"
             room = min(262, most - size(head) - size(earlier) - 2)
             text = f"{head}: {quote(why, room)}".removesuffix(": ") + earlier
-        lines.append(Line(text, (failure.at,) if failure.at else ()))
+        done = facts.tree.checks[failure.what].done if failure.what in facts.tree.checks else 0
+        lines.append(Line(text, tuple(at for at in (failure.at, done) if at)))
         most //= 2
     return lines
 
@@ -499,7 +503,7 @@ def _checks(facts: BriefFacts) -> list[Line]:
         text = f"Not checked since the last edit; before it: {told_before}."
         lines.append(Line(text, tuple(run.at for _, run in before)))
     elif not ended:
-        lines.append(Line("No test, check or build was run after the edits."))
+        lines.append(Line("No test, check or build was run after the edits.", (tree.edited,)))
     return lines
 
 
@@ -559,7 +563,8 @@ def rules_part(facts: BriefFacts, most: int) -> list[Line]:
     """Rules and corrections of the user that stand."""
     said = facts.wanted.last.text if facts.wanted.last is not None else ""
     rules = [rule for rule in facts.rules if rule not in flat(said)]
-    return [Line(f"{Label.RULES}: {_whole(rules[:6], most - 8, BETWEEN)}")] if rules and most > 60 else []
+    at = facts.sources.get(Label.RULES, ())
+    return [Line(f"{Label.RULES}: {_whole(rules[:6], most - 8, BETWEEN)}", at)] if rules and most > 60 else []
 
 
 def declared_part(facts: BriefFacts, most: int) -> list[Line]:
@@ -583,7 +588,7 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
         share = left - sum(min(want, DECLARED_BYTES) for want in wants[at + 1 :])
         room = min(left, max(DECLARED_BYTES, min(share, max(most // 3, ROW_BYTES)))) - size(label) - 3
         if room > 30:
-            lines.append(Line(f"{label}: {_whole(texts, room, between)}"))
+            lines.append(Line(f"{label}: {_whole(texts, room, between)}", facts.sources.get(label, ())))
     return lines
 
 
@@ -603,12 +608,18 @@ def facts_part(facts: BriefFacts, most: int, shown: str) -> list[Line]:
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
     if facts.recap is not None and facts.recap.at > since:
         found.append(Line(f"the agent's recap: {quote(cut(flat(facts.recap.text), 280))}", (facts.recap.at,)))
-    found += [
-        Line(f"{Label.INFERRED} (by a model, {_basis(claim)}): {cut(claim.text, 160)}")
-        for claim in facts.claims[:3]
-    ]
     kept: list[Line] = []
     for line in found:
         if cost(kept) + size(line.text) + 12 <= most:
             kept.append(line)
     return [Line(f"{Label.FACTS}:"), *(Line(f"- {line.text}", line.at) for line in kept)] if kept else []
+
+
+def claims_part(facts: BriefFacts, most: int) -> list[Line]:
+    """What a model concluded, as many claims as fit; nothing that was observed makes room for them."""
+    kept: list[Line] = []
+    for claim in facts.claims[:3]:
+        line = Line(f"{Label.INFERRED} (by a model, {_basis(claim)}): {cut(claim.text, 160)}")
+        if cost([*kept, line]) <= most:
+            kept.append(line)
+    return kept

@@ -155,6 +155,8 @@ def answered(message: UserMessage) -> str:
         _ALL.search(text) or (is_weak(text) and _ASSENT.match(text) and not told[-1].endswith("?"))
     ):
         return offers
+    if section := _section(said, text):
+        return section
     mine = {word[:5] for word in content_words(text)}
     if mine and not _ASSENT.match(text) and not told[-1].endswith("?"):
         shared = [len(mine & {word[:5] for word in content_words(sentence)}) for sentence in told]
@@ -169,6 +171,25 @@ def answered(message: UserMessage) -> str:
         if size(answer) < 130 and (_POINTS.search(answer) or size(answer) < 60):
             answer = f"{before} {answer}"
     return answer
+
+
+def _section(said: str, text: str) -> str:
+    """The list under the heading that a message names: of "do the quick wins" the quick wins."""
+    wanted = {word[:5] for word in content_words(text)}
+    lines = [line.strip() for line in said.split("\n") if line.strip()]
+    for at, line in enumerate(lines[:-1]):
+        heading = re.match(r"#{1,6} .+|\*\*.+\*\*:?$|.{3,80}:$", line)
+        named = {word[:5] for word in content_words(line)}
+        if heading is None or len(wanted & named) < min(2, len(named)) or not named:
+            continue
+        items = []
+        for entry in lines[at + 1 :]:
+            if not _ITEM.match(entry):
+                break
+            items.append(flat(_BULLET.sub("", entry)))
+        if len(items) > 1:
+            return f"{flat(_BULLET.sub('', line))} {'; '.join(cut(item, 85) for item in items[:8])}"
+    return ""
 
 
 def picked(text: str) -> list[str]:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from ..base.definitions import definitions
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import command_lines
-from ..runs.definitions import definitions
 from ..runs.model import TrailStep
 from ..runs.outcomes import Outcome, outcome, telling as telling_lines, told_lines
 from ..runs.sentences import flat, replies, sentences

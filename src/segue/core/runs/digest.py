@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
+from ..base.definitions import definition
 from ..base.lazy import msgpack_decoder
 from . import sentences
 from .command_lines import shown
-from .definitions import definition
 from .inherited import MANIFEST, inherited_facts, split_brief
 from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, TrailStep, UserMessage
 from .rewinds import keep_plan, take_back
@@ -145,7 +145,7 @@ def _start(digest: RunDigest, step: Start) -> None:
 def _given(digest: RunDigest, step: Given) -> None:
     facts = inherited_facts(split_brief(step.text)[0])
     if facts:
-        digest.inherited = facts
+        digest.inherited, digest.given = facts, digest.steps
 
 
 def _prompt(digest: RunDigest, step: Prompt) -> None:

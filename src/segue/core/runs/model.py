@@ -117,6 +117,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     title: str = ""
     stretches: int = 0  # how often it was started, resumed or forked
     inherited: Inherited = Inherited()
+    given: int = 0  # when the brief came that it was read from
     first_prompt: UserMessage | None = None
     prompts: list[UserMessage] = []
     standing: list[SaidText] = []

@@ -29,7 +29,7 @@ _ORDER = regex(
     r"|(?:make sure|ensure)\b.{0,40}\b(?:never|always|not|don't|dont|every|each|whenever|all|stays?"
     r"|remains?)\b"
     r"|only (?:use|do|change|touch|edit|run)\b|(?:always )?use\b.{1,40}\b(?:not|instead of|rather than)\b)"
-    r"|\b(?:you|we) (?:must|should (?:not|never|always|only))\b|\bfrom now on\b",
+    r"|\b(?:you|we) (?:must|should) (?:not|never|always|only|keep|leave|preserve)\b|\bfrom now on\b",
     re.I,
 )
 _OURS = regex(r"\bwe (?:do not|don't|dont) (?:need|want|use|have to|support|ship)\b", re.I)

@@ -94,6 +94,7 @@ class TreeState(msgspec.Struct, omit_defaults=True):
     stashed: int = 0
     branch: str = ""  # the branch that a command switched to
     pull: str = ""  # the pull request that a command made or asked for
+    pull_told: int = 0  # when
     staged: list[str] = []
     unstaged: list[str] = []  # taken out again of what was staged
     running: dict[str, Running] = {}
@@ -165,7 +166,7 @@ def take_command(
     for part in parts(line):
         text = bare(part.text)
         if text.startswith(("gh pr ", "glab mr ")):
-            _pull_request(tree, text, whole, output)
+            _pull_request(tree, text, whole, output, at)
         elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
         elif whole != "failed" and text.startswith(("rm ", "mv ", "git mv ")):
@@ -207,7 +208,7 @@ def written_files(line: str) -> list[str]:
     return [path for path in dict.fromkeys(found) if "$" not in path and "*" not in path]
 
 
-def _pull_request(tree: TreeState, text: str, whole: Outcome, output: str) -> None:
+def _pull_request(tree: TreeState, text: str, whole: Outcome, output: str, at: int) -> None:
     """The pull request that a command makes or asks for, until it is merged or closed."""
     verb = text.split()[2] if text.count(" ") >= 2 else ""
     if verb in ("merge", "close"):
@@ -216,7 +217,8 @@ def _pull_request(tree: TreeState, text: str, whole: Outcome, output: str) -> No
         told = _PULL_REQUEST.search(output)
         named = re.match(r"gh pr \w+ #?(\d+)\b", text)
         number = told or named
-        tree.pull = number[1] if number is not None else tree.pull
+        if number is not None:
+            tree.pull, tree.pull_told = number[1], at
 
 
 def _moved(tree: TreeState, words: list[str], at: int) -> None:
@@ -314,9 +316,6 @@ def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, 
         tree.doubt, tree.others = at, []
     if everything:
         tree.others, tree.doubt = [], 0
-    tree.others = [
-        name for name in tree.others if not any(_same(name, one) or _inside(name, one) for one in named)
-    ]
     tree.staged, tree.unstaged = [], []
 
 
@@ -327,6 +326,7 @@ def _told_commit(branch: str, hash: str, subject: str, at: int) -> Commit:
 def _add_commit(tree: TreeState, commit: Commit) -> None:
     tree.commits.append(commit)
     tree.commit_count += 1
+    tree.others = []  # what git said before is out of date
     del tree.commits[:-COMMITS_MAX]
     if commit.branch:
         tree.branch = commit.branch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..base.lazy import regex
+from .lazy import regex
 
 _LINES_ABOVE = 600
 _DEFINED = regex(
