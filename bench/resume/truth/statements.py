@@ -1,0 +1,187 @@
+"""The statements of a brief, taken from its text as a reader would take them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["outcome", "commit", "uncommitted", "open item", "running", "check", "user", "ending", "place"]
+KINDS: tuple[Kind, ...] = (
+    "outcome", "commit", "uncommitted", "open item", "running", "check", "user", "ending", "place",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Statement:
+    """Something that a brief says is so."""
+
+    kind: Kind
+    form: str  # which of the forms that the judge knows
+    line: str
+    parts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ReadBrief:
+    """A brief taken apart; the trail in its order, because its lines bear on each other."""
+
+    statements: list[Statement] = field(default_factory=list)
+    trail: list[Statement] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)  # lines that no form fits
+
+
+_HEAD = re.compile(r"^\[segue\] (?P<what>[^(;]+?)(?: \((?P<about>.*)\))?(?:; (?P<ending>[^;()]*))?\.$")
+_LABELLED = re.compile(r"^ *(?P<label>[A-Z][A-Z ]+?)(?: \((?P<about>[^)]*)\))?: ?(?P<rest>.*)$", re.S)
+_NOT_JUDGED = frozenset({"GOAL", "BLOCKED", "DECIDED", "QUESTIONS", "THREADS", "FOCUS", "LEARNT", "REMEMBERED", "NOTICE"})
+_ARROW = " → "
+
+_TREE_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
+    ("check", "failing", re.compile(r"^FAILING: `(?P<name>.*?)`(?:: \"(?P<quote>.*)\"?)?$")),
+    ("check", "checked", re.compile(r"^Checked since the last edit: (?P<checks>.*?)\.?$")),
+    ("check", "before", re.compile(r"^Not checked since the last edit; before it: (?P<checks>.*?)\.?$")),
+    ("check", "unchecked", re.compile(r"^No test, check or build was run after the edits\.$")),
+    ("uncommitted", "changed", re.compile(r"^Changed and not committed: (?P<files>.*?)(?P<doubt>; sub-agents.*)?\.?$")),
+    ("uncommitted", "unchanged", re.compile(r"^Nothing changed since the last commit, as far as is known\.$")),
+    ("uncommitted", "doubt", re.compile(r"^What sub-agents changed is not known\.$")),
+    ("uncommitted", "stashed", re.compile(r"^Changes were put into git's stash and not taken out again\.$")),
+    ("commit", "last commit", re.compile(
+        r"^Last commit: (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*) "
+        r"\((?:(?P<count>\d+) in this run, )?(?P<pushed>pushed|no push seen since)\)\.$")),
+    ("running", "running", re.compile(r"^Was running in the background: (?P<jobs>.*?)\.?$")),
+)  # fmt: skip
+
+_TRAIL_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
+    ("user", "said", re.compile(r"^said: \"(?P<quote>.*)\"$")),
+    ("ending", "interrupted", re.compile(r"^the user interrupted the agent$")),
+    ("outcome", "notice", re.compile(r"^(?P<name>.*?) (?:ended|failed|reported|was stopped|was killed)(?:: \"(?P<quote>.*)\")?$")),
+    ("commit", "committed", re.compile(
+        r"^committed(?P<pushed> and pushed)? (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*)$")),
+    ("commit", "commit open", re.compile(r"^commit (?P<subject>.*) → NO RESULT YET$")),
+    ("commit", "commit failed", re.compile(r"^(?:commit FAILED|tried to commit) (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
+    ("commit", "commit refused", re.compile(r"^the user REFUSED the commit (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
+    ("outcome", "command", re.compile(r"^\$ (?P<command>.*) → (?P<became>.*?)$", re.S)),
+    ("outcome", "edit failed", re.compile(r"^edit FAILED on (?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
+    ("outcome", "edit refused", re.compile(r"^the user refused the edit of (?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
+    ("outcome", "edit open", re.compile(r"^(?P<verb>edit|write|delete) (?P<rest>.*) → NO RESULT YET$")),
+    ("outcome", "edited", re.compile(r"^(?P<verb>edited|wrote|deleted) (?P<rest>.*)$")),
+    ("outcome", "agent", re.compile(r"^sub-agent \"(?P<task>.*?)\" → (?P<became>.*)$")),
+    ("user", "asked", re.compile(r"^asked the user \"(?P<task>.*?)\" → (?P<became>.*)$")),
+    ("outcome", "looked", re.compile(r"^(?:looked at )(?P<items>.*)$")),
+    ("outcome", "tool", re.compile(r"^(?P<tool>[\w.:-]+)(?: (?P<given>.*))? → (?P<became>.*?)$")),
+    ("outcome", "looked", re.compile(r"^(?P<items>(?:grep|git|ls|find|[A-Z]\w+ in) .*|ls|find|pwd|git\b.*)$")),
+)  # fmt: skip
+
+
+def read_brief(text: str) -> ReadBrief:
+    """The statements of a brief."""
+    brief = ReadBrief()
+    section = ""
+    for line in text.split("\n"):
+        if not line.strip():
+            continue
+        if line.startswith("[segue]"):
+            _head(brief, line)
+        elif line.startswith("[/segue]"):
+            break
+        elif line.startswith("—"):
+            _mark(brief, line)
+        elif line.startswith("- "):
+            _entry(brief, section, line)
+        elif section == "TREE" and line.startswith("  "):
+            _tree(brief, line, line.strip())
+        elif match := _LABELLED.match(line):
+            section = match["label"]
+            _labelled(brief, line, match["label"], match["about"] or "", match["rest"])
+        else:
+            brief.unknown.append(line)
+    return brief
+
+
+def _head(brief: ReadBrief, line: str) -> None:
+    match = _HEAD.match(line)
+    if match is None:
+        brief.unknown.append(line)
+        return
+    for part in (match["about"] or "").split(", "):
+        if found := re.match(r"in (.+)$", part):
+            brief.statements.append(Statement("place", "folder", line, {"folder": found[1]}))
+        elif found := re.match(r"branch (.+)$", part):
+            brief.statements.append(Statement("place", "branch", line, {"branch": found[1]}))
+        elif found := re.match(r"after (\d+) calls?$", part):
+            brief.statements.append(Statement("place", "calls", line, {"calls": found[1]}))
+        elif found := re.match(r"(\d{4}-\d\d-\d\d \d\d:\d\d) UTC$", part):
+            brief.statements.append(Statement("place", "when", line, {"when": found[1]}))
+    if match["ending"]:
+        brief.statements.append(Statement("ending", match["ending"], line))
+
+
+def _labelled(brief: ReadBrief, line: str, label: str, about: str, rest: str) -> None:
+    quote = rest.strip().removeprefix('"').removesuffix('"')
+    add = brief.statements.append
+    if label == "USER":
+        age = re.search(r"(\d+) calls? before the end", about)
+        none = "nothing was done since" in about
+        add(Statement("user", "last message", line, {"quote": quote, "how": about}))
+        if age or none:
+            parts = {"quote": quote, "calls": age[1] if age else "0"}
+            add(Statement("user", "age", line, parts))
+    elif label in ("REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO"):
+        add(Statement("user", label.lower(), line, {"quote": quote}))
+    elif label == "RULES":
+        add(Statement("user", "rules", line, {"quote": rest}))
+    elif label == "TRAIL":
+        if found := re.search(r"the last of (\d+) calls since", about):
+            add(Statement("user", "calls since", line, {"calls": found[1]}))
+    elif label in ("LAST WORDS", "LAST THOUGHT"):
+        add(Statement("ending", label.lower(), line, {"quote": quote}))
+        if "turn was over" in about:
+            add(Statement("ending", "its turn was over", line))
+    elif label == "OPEN":
+        add(Statement("open item", "open", line, {"items": rest, "about": about}))
+    elif label == "TREE":
+        _tree(brief, line, rest)
+    elif label not in _NOT_JUDGED and label != "FACTS":
+        brief.unknown.append(line)
+
+
+def _tree(brief: ReadBrief, line: str, text: str) -> None:
+    for kind, form, pattern in _TREE_FORMS:
+        if match := pattern.match(text):
+            parts = {key: value or "" for key, value in match.groupdict().items()}
+            brief.statements.append(Statement(kind, form, line, parts))
+            return
+    if not text.endswith("…"):
+        brief.unknown.append(line)
+
+
+def _mark(brief: ReadBrief, line: str) -> None:
+    if "the user wrote the last message" in line:
+        brief.trail.append(Statement("user", "mark last", line))
+    elif match := re.match(r"— user: \"(.*)\" —$", line):
+        brief.trail.append(Statement("user", "mark", line, {"quote": match[1]}))
+    else:
+        brief.unknown.append(line)
+
+
+def _entry(brief: ReadBrief, section: str, line: str) -> None:
+    text = line[2:]
+    if section == "FACTS":
+        if match := re.match(r"the user refused `(.*?)`(?:: \"(.*)\")?$", text):
+            parts = {"what": match[1], "quote": match[2] or ""}
+            brief.statements.append(Statement("outcome", "refused", line, parts))
+        elif match := re.match(r"the agent's recap: \"(.*)\"$", text):
+            brief.statements.append(Statement("user", "recap", line, {"quote": match[1]}))
+        elif match := re.match(r"the model failed at the end: \"(.*)\"$", text):
+            brief.statements.append(Statement("ending", "fault", line, {"quote": match[1]}))
+        else:
+            brief.unknown.append(line)
+        return
+    for kind, form, pattern in _TRAIL_FORMS:
+        if match := pattern.match(text):
+            if form == "notice" and (text.startswith(("$", "sub-agent \"")) or _ARROW in text):
+                continue
+            parts = {key: value or "" for key, value in match.groupdict().items()}
+            brief.trail.append(Statement(kind, form, line, parts))
+            return
+    brief.unknown.append(line)
