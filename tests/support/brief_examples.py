@@ -1,15 +1,16 @@
-"""Examples of briefs in a form that a person can read and extend: steps of a run, and lines that its brief
-has.
+"""Examples of briefs in a form that a person can read and extend: steps of a run, and lines of its brief.
 
 A case begins with ``## `` and a sentence. Then one step a line, a word and its text:
 
-user, queued, command, refusal   what the user typed, and how say, think                       what the agent
-said, or thought run, read, search, agent, ask    a call; ``edit PATH | old | new``, ``create PATH | text``,
-``delete PATH`` tool NAME ARGUMENTS              a call of any other tool ok, failed, exit N, unknown      the
-result of the last call, with its output; without one it has none refused                          the user
-rejected the last call, with these words process ID, settled ID           the last call goes on in the
-background; it has ended plan                             items: ``[x] done; [>] now; [ ] open`` folder,
-branch, end, interrupt, recap, given
+- ``user``, ``queued``, ``command``, ``refusal``: what the user typed, and how;
+- ``say``, ``think``: what the agent said, or thought;
+- ``run``, ``read``, ``search``, ``agent``, ``ask``: a call; also ``edit PATH | old | new``,
+  ``create PATH | text``, ``delete PATH`` and ``tool NAME ARGUMENTS``;
+- ``ok``, ``failed``, ``exit N``, ``unknown``: the result of the last call, with its output;
+- ``refused``: the user rejected the last call, with these words;
+- ``process ID``, ``settled ID``: the last call goes on in the background; it has ended;
+- ``plan``: items, as in ``[x] done; [>] now; [ ] open``;
+- ``folder``, ``branch``, ``end``, ``interrupt``, ``recap``, ``given``.
 
 ``\\n`` in a text is a line end. Then what is expected: ``=> `` a line of the brief, from its beginning or
 anywhere in it; ``!> `` words that are nowhere in it.

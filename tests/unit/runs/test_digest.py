@@ -103,7 +103,7 @@ def test_an_answer_of_the_user_is_a_decision() -> None:
         Call(1, "q", "Ask", "ask", note="Which store?"),
         Result(2, "q", ok=True, text="Postgres"),
     ]
-    assert facts([fold(steps)]).decided == ["Which store? Postgres"]
+    assert facts([fold(steps)]).decided == ["Postgres (asked: Which store?)"]
 
 
 def test_usage_of_one_response_counts_once() -> None:

@@ -48,12 +48,18 @@ def test_sentences_lose_bullets_markup_and_code() -> None:
 
 
 def test_an_answer_of_the_user_is_told_with_its_question() -> None:
-    assert sentences.answered("", '"Which store?"="Postgres"') == "Which store? Postgres"
-    assert sentences.answered("Which store?\nmore", "Postgres") == "Which store? Postgres"
+    assert sentences.answered("", '"Which store?"="Postgres"') == "Postgres (asked: Which store?)"
+    assert sentences.answered("Which store?\nmore", "Postgres") == "Postgres (asked: Which store?)"
     form = '{"answers":{"shape":{"answers":["Add \\"rows\\""]},"when":{"answers":["Now"]}}}'
-    assert sentences.answered("Which shape?\nWhen?", form) == 'Which shape? Add "rows"; When? Now'
+    assert (
+        sentences.answered("Which shape?\nWhen?", form)
+        == 'Add "rows" (asked: Which shape?); Now (asked: When?)'
+    )
     long = "Given that it only happens within a single conversation, which of the fixes makes sense?"
-    assert sentences.answered(long, "The second") == "Given that it only happens within a single…? The second"
+    assert (
+        sentences.answered(long, "The second")
+        == "The second (asked: Given that it only happens within a single…?)"
+    )
 
 
 def test_a_prompt_is_told_on_one_line_without_markup() -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
+from ...core.base.lazy import json_decoder
+from ...core.runs.definitions import enclosing
 from ...core.runs.steps import Act, Call, Change, Plan, PlanItem, Planning, Step
+from ..base import DECODE_ERRORS
 from ..common import plain_text, question_texts, todo_items
 from .background import process_asked
 from .wire import Block
@@ -25,6 +30,7 @@ STATES: dict[str, Planning] = {
     "cancelled": "dropped",
 }
 _PATHS = ("file_path", "notebook_path", "path")
+_EDIT_BYTES_MAX = 400_000
 _CHANGING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
@@ -44,6 +50,25 @@ def call_steps(block: Block, at: float) -> list[Step]:
         process_asked(block.name, arguments, paths),
     )  # fmt: skip
     return [call, *_plan(block.name, arguments, at)] if act == "plan" else [call]
+
+
+class _Edit(msgspec.Struct, rename="camel", gc=False):
+    original_file: str | None = None
+    old_string: str | None = None
+
+
+_edit = json_decoder(_Edit)
+
+
+def edited_place(result: msgspec.Raw) -> str:
+    """The line that defines what an edit changed, from the copy of the file that the agent keeps."""
+    if memoryview(result).nbytes > _EDIT_BYTES_MAX:
+        return ""
+    try:
+        edit = _edit.decode(result)
+    except DECODE_ERRORS:
+        return ""
+    return enclosing(edit.original_file or "", edit.old_string or "")
 
 
 def _changes(tool: str, arguments: dict[str, Any], paths: tuple[str, ...]) -> tuple[Change, ...]:

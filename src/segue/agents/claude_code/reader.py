@@ -40,7 +40,7 @@ from ...core.runs.steps import (
 from ..base import DECODE_ERRORS, decode_any, decode_line, decode_part
 from ..common import blocks_text, brief_steps, prompt_steps, seconds
 from .background import ASKED, launch_in, notice_in, notice_steps, poll_steps
-from .calls import call_steps
+from .calls import call_steps, edited_place
 from .wire import (
     ABORTED,
     ATTACHED,
@@ -271,6 +271,8 @@ class Reader:
             return steps
         if not failed and (launch := launch_in(text, record.tool_use_result)):
             return [Result(at, id, True, None, launch[1], process=launch[0])]
+        if not failed and text.startswith("The file ") and record.tool_use_result:
+            return [Result(at, id, True, None, text, place=edited_place(record.tool_use_result))]
         return _plain_result(text, id, failed, at)
 
     def _compact(self, at: float, summary: str) -> Compact:

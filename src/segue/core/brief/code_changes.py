@@ -4,30 +4,13 @@ line."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from ..base.lazy import regex
 from ..base.values import Value
+from ..runs.definitions import definition, definitions
 from ..runs.steps import Change
 
 LINES_MAX = 400
-_DEFINED = regex(
-    r"^\s*(?:(?:export|default|public|private|protected|internal|static|async|pub(?:\([a-z]+\))?"
-    r"|abstract|final"
-    r"|override|unsafe|inline|virtual)\s+)*"
-    r"(?:def|class|func|function\*?|fn|interface|type|struct|enum|impl|trait|module|namespace|record"
-    r"|protocol)\s+"
-    r"(?:\([^)]*\)\s*)?([A-Za-z_$][\w$]*)"
-    r"|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:\("
-    r"|function|use|React)"
-    r"|^\s{0,8}(?:(?:async|static|private|public"
-    r"|protected)\s+)*([a-z_$][\w$]*)\([^;]*\)\s*(?::\s*[^;{]+)?\{\s*$"
-    r"|^\s*(?:test|it|describe)\(\s*[\"'`](.{3,60}?)[\"'`]"
-    r"|^(#{1,4} .{2,60})"
-)
-_NO_NAMES = frozenset(
-    {"if", "for", "while", "switch", "catch", "return", "else", "function", "with", "match"}
-)
 _LITTLE = regex(r"^(?:import|from|use|using|#include|package|require|//|#\s|\*|/\*|<!--|[\])}{(;,]+$|\"\"\")")
 _WORD = regex(r"[A-Za-z_]\w{3,}")
 
@@ -40,18 +23,6 @@ class ChangeWords(Value):
     added: str = ""  # the new line that says most
     removed: str = ""
     lines: int = 0  # of a new file
-
-
-def definition(line: str) -> str:
-    """The name that a line of code defines, or a heading of prose; empty if it is neither."""
-    match = _DEFINED.match(line)
-    name = next((group for group in match.groups() if group), "") if match else ""
-    return "" if name in _NO_NAMES else name.strip()
-
-
-def definitions(lines: Iterable[str]) -> list[str]:
-    """The names that lines define, each once."""
-    return [name for name in dict.fromkeys(map(definition, lines)) if name]
 
 
 def change_words(change: Change) -> ChangeWords:

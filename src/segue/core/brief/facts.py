@@ -163,7 +163,7 @@ def _run(facts: BriefFacts, digest: RunDigest) -> None:
         for name, run in still_failing(digest.tree)
         if run.lines and not _is_history(digest, run.at)
     ]
-    if digest.refused is not None and _is_late(digest, digest.refused.at):
+    if digest.refused is not None and _tells_of_now(digest, digest.refused):
         facts.refused = digest.refused
     facts.ending = _ending(digest)
     if digest.fault is not None and digest.fault.at >= digest.steps - 3:
@@ -180,10 +180,10 @@ def _is_history(digest: RunDigest, at: int) -> bool:
     )
 
 
-def _is_late(digest: RunDigest, at: int) -> bool:
-    """Whether something happened since the last message of the user, or shortly before."""
+def _tells_of_now(digest: RunDigest, refused: Failure) -> bool:
+    """Whether the user has written nothing since they refused a call, or gave their reason just before."""
     last = digest.prompts[-1].at if digest.prompts else 0
-    return at >= last - 4
+    return refused.at >= last or (bool(refused.why) and refused.at >= last - 4)
 
 
 def _ending(digest: RunDigest) -> str:

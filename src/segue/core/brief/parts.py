@@ -27,11 +27,13 @@ from .trail_words import (
     edited_paths,
     folder_of,
     is_look,
+    message_words,
     same_thing,
     step_line,
 )
 
 NEWEST_BYTES = (330, 230, 180, 150)
+FEW_WORDS = 10  # what says less does not tell what the work is about
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
 
@@ -89,7 +91,8 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
             lines.append(
                 Line(f"  {Label.IN_REPLY_TO}: {quote(folder.within(row.answers))}", (row.message.at,))
             )
-    if facts.first and not any(facts.first[:40] in line.text for line in lines):
+    few = len(content_words(" ".join(line.text for line in lines))) < FEW_WORDS * 2
+    if facts.first and few and not any(facts.first[:40] in line.text for line in lines):
         left = most - cost(lines) - size(Label.FIRST_REQUEST) - 6
         if left >= 60:
             lines.append(Line(f"  {Label.FIRST_REQUEST}: {quote(cut(facts.first, min(left, 140)))}"))
@@ -100,8 +103,11 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     wanted = facts.wanted
     if wanted.last is None:
         return []
-    calls = sum(step.id != "" and step.at > wanted.last.at for step in facts.trail)
-    ago = f"{calls} call{'s' * (calls != 1)} before the end" if calls else "nothing was done since"
+    later = [step for step in facts.trail if step.at > wanted.last.at]
+    calls = sum(step.id != "" for step in later)
+    ago = f"{calls} call{'s' * (calls != 1)} before the end" if calls else "nothing came after it"
+    if not calls and any(step.kind == "say" for step in later):
+        ago = "answered below, no call since"
     how = {"queued": "put in while the agent worked, ", "refusal": "refusing a call, "}.get(
         wanted.last.how, ""
     )
@@ -112,8 +118,10 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 520, cut(answers, 300 if weak else 180))]
     if wanted.request is not None:
         label = Label.ADDS_TO if wanted.mends else Label.REQUEST
-        rows.append(_Row(f"  {label}" if label == Label.ADDS_TO else label, wanted.request, 340))
-    if wanted.before is not None:
+        said = cut(wanted.request_answers, 200)
+        rows.append(_Row(f"  {label}" if label == Label.ADDS_TO else label, wanted.request, 340, said))
+    known = content_words(" ".join(row.message.text for row in rows))
+    if wanted.before is not None and len(known) < FEW_WORDS:
         rows.append(_Row(f"  {Label.BEFORE}", wanted.before, 150))
     return rows
 
@@ -282,41 +290,15 @@ def _closing(
     if last is not None and last.kind == "say":
         over = facts.ending == FINISHED
         label = f"{Label.LAST_WORDS} (its turn was over: it waits for the user)" if over else Label.LAST_WORDS
-        room = min(max(most * 55 // 100, 260), 620)
-        return [Line(f"{label}: {quote(folder.within(_message(last.text, room)))}", (last.at,))], groups[:-1]
+        room = min(max(most * (75 if over else 55) // 100, 260), 900 if over else 620)
+        words = folder.within(message_words(last.text, room))
+        return [Line(f"{label}: {quote(words)}", (last.at,))], groups[:-1]
     thought = facts.thought
     newest = max([step.done or step.at for step in facts.trail], default=0)
     if thought is not None and thought.at > newest:
         text = " ".join(sentences(thought.text)[-3:])
         return [Line(f"{Label.LAST_THOUGHT}: {quote(folder.within(cut(text, 320)))}", (thought.at,))], groups
     return [], groups
-
-
-def _message(text: str, most: int) -> str:
-    """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and
-    its beginning."""
-    said = [_stopped(one) for one in sentences(_DIRECTIVE.sub("", text))]
-    whole = " ".join(said).removesuffix(";") or flat(text)
-    if size(whole) <= most:
-        return whole
-    end: list[str] = []
-    for sentence in reversed(said[1:]):
-        if size(" ".join([sentence, *end])) > most * 2 // 3:
-            break
-        end.insert(0, sentence)
-    if not end:
-        return cut(whole, most)
-    first = cut(said[0], most - size(" ".join(end)) - 5)
-    gap = " " if len(end) + 1 == len(said) and not first.endswith("…") else " … "
-    return f"{first.rstrip('…')}{gap}{' '.join(end)}".removesuffix(";")
-
-
-_DIRECTIVE = regex(r"::[a-z-]+\{[^}\n]*\}")  # for a program that shows the message
-
-
-def _stopped(sentence: str) -> str:
-    """A sentence as it is; an entry of a list with a semicolon behind it."""
-    return sentence if sentence[-1] in ".!?:;…。！？" else f"{sentence};"
 
 
 # -- the list that is being worked through
@@ -391,12 +373,12 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
         last = tree.commits[-1]
         pushed = "pushed" if tree.pushed >= last.at else "no push seen since"
         many = f"{len(tree.commits)} in this run, " if len(tree.commits) > 1 else ""
-        lines.append(
-            Line(
-                f"Last commit: {cut(f'{last.hash} {last.subject}'.strip(), 100)} ({many}{pushed}).",
-                (last.at,),
-            )
-        )
+        other = last.branch and facts.branch not in ("", last.branch)
+        where = f"on branch {cut(last.branch, 40)}, " if other else ""
+        subject = cut(f"{last.hash} {last.subject}".strip(), 100)
+        lines.append(Line(f"Last commit: {subject} ({where}{many}{pushed}).", (last.at,)))
+    if tree.pull:
+        lines.append(Line(f"Pull request: #{tree.pull}."))
     if facts.probe is not None and facts.probe.commits:
         lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
     if tree.running:
@@ -424,14 +406,23 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
+    """What fails, with its first lines unless the trail has them, and the names of the failed tests."""
     lines = []
+    recent = {step.at for step in [one for one in facts.trail if one.id and not is_look(one)][-3:]}
     for failure in facts.failing[:2]:
         why = folder.within(failure.why.replace("\n", " / "))
         if failure.what == failure.why:
             text = f"{Label.FAILING}: {cut(why, most - 9)}"
         else:
-            head = f"{Label.FAILING}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
-            text = f"{head}: {quote(why, min(262, most - size(head) - 2))}".removesuffix(": ")
+            run = facts.tree.checks.get(failure.what)
+            since = ", not run since the last edit" if run and facts.tree.edited > run.at else ""
+            head = f"{Label.FAILING}{since}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
+            names = [folder.within(name) for name in run.tests] if run and len(run.tests) > 1 else []
+            if names:
+                head = f"{head}, {len(names)} tests: {_whole(names, max(60, most - size(head) - 14), ', ')}"
+            known = failure.at in recent and bool(failure.at)
+            text = head if known else f"{head}: {quote(why, min(262, most - size(head) - 2))}"
+            text = f"{text} (above)" if known and not names else text.removesuffix(": ")
         lines.append(Line(text, (failure.at,) if failure.at else ()))
         most //= 2
     return lines
@@ -440,23 +431,21 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
 def _checks(facts: BriefFacts) -> list[Line]:
     """The checks since the last edit, and those that were not run since."""
     tree = facts.tree
+    failing = {failure.what for failure in facts.failing[:2]}
     since = [(name, run) for name, run in tree.checks.items() if run.at > tree.edited]
-    failing = {failure.what for failure in facts.failing}
     words = [_check(name, run) for name, run in since if name not in failing and run.outcome != "failed"][-4:]
     at = tuple(run.at for _, run in since)
     lines = [Line(f"Checked since the last edit: {', '.join(words)}.", at)] if words else []
-    if tree.edited and not since:
-        before = [(name, run) for name, run in tree.checks.items() if run.outcome in ("ok", "failed")][-2:]
+    if not tree.edited or since:
+        return lines
+    ended = [(name, run) for name, run in tree.checks.items() if run.outcome in ("ok", "failed")]
+    before = [(name, run) for name, run in ended if name not in failing][-2:]
+    if before:
         told_before = ", ".join(_check(name, run) for name, run in before)
-        if before:
-            lines.append(
-                Line(
-                    f"Not checked since the last edit; before it: {told_before}.",
-                    tuple(run.at for _, run in before),
-                )
-            )
-        else:
-            lines.append(Line("No test, check or build was run after the edits."))
+        text = f"Not checked since the last edit; before it: {told_before}."
+        lines.append(Line(text, tuple(run.at for _, run in before)))
+    elif not ended:
+        lines.append(Line("No test, check or build was run after the edits."))
     return lines
 
 
@@ -492,14 +481,17 @@ def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     ]
     names = [name for name in names if not name.startswith(("/tmp/", "/private/", "~/.claude", "~/.codex"))]
     at = tuple(one.at for _, one in files[:8])
-    doubt = "; sub-agents may have changed more" if tree.doubt else ""
+    others = [name for name in tree.others if tree.asked and tree.asked >= tree.doubt]
     lines = []
     if names:
-        lines.append(Line(f"Changed and not committed: {_whole(names, most, ', ')}{doubt}.", at))
+        also = f"; git status had also {_whole(others, most // 3, ', ')}" if others else ""
+        lines.append(Line(f"Changed and not committed: {_whole(names, most - size(also), ', ')}{also}.", at))
+    elif others:
+        lines.append(Line(f"Not committed, by git status: {_whole(others, most, ', ')}.", (tree.asked,)))
     elif tree.commits and not tree.doubt:
         lines.append(Line("Nothing changed since the last commit, as far as is known."))
-    elif doubt:
-        lines.append(Line("What sub-agents changed is not known."))
+    elif tree.doubt and any(step.kind == "agent" and step.at <= tree.doubt for step in facts.trail):
+        lines.append(Line("Edited by sub-agents: not known."))
     if tree.stashed:
         lines.append(Line("Changes were put into git's stash and not taken out again.", (tree.stashed,)))
     return lines

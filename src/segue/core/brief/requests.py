@@ -32,6 +32,7 @@ _POINTS = regex(
     re.I,
 )
 PICKS = regex(r"^\W*(?:option |number |no\.? |#)?([A-Ha-h]|\d{1,2})\b(?!['%])", re.I)
+_MORE_PICKS = regex(r"(?:\s*(?:,|&|\+|-|–|and|to|then)\s*(?:[A-Ha-h]|\d{1,2})\b)+", re.I)
 _ALL = regex(r"\b(?:all|both|everything|each|them|these|those)\b", re.I)
 _COMMON = frozenset(
     "a an the and or of to in for on with by from at is are was be it this that as if then but not no "
@@ -51,7 +52,9 @@ _NOT_PROSE = regex(
     r"|\w+(?:Error|Exception): )"
 )
 _TROUBLE = regex(
-    r"\w*(?:Error|Exception)\b|\berror\b|\bfail(?:ed|ure)?\b|\bfatal\b|\bpanic\b|not found|denied", re.I
+    r"\w*(?:Error|Exception)\b|\berrors?\b|\bfail(?:ed|ure|ing)?\b|\bfatal\b|\bpanic\b|not found|denied"
+    r"|\bwarn(?:ing)?\b|\bcannot\b|\bunable\b|\binvalid\b|\brefused\b|\bmissing\b|\bunknown\b",
+    re.I,
 )
 _BULLET = regex(r"^\s*(?:[-*•]|\d+[.)])\s+|^\s*#+\s*|^\s*>\s*")
 _ITEM = regex(r"^\s{0,3}(?:[-*•]|\d+[.)])\s")
@@ -69,6 +72,7 @@ class Requests(Value):
     last: UserMessage | None = None
     answers: str = ""  # of the agent's message before it, what the last message takes up
     request: UserMessage | None = None  # what the last message belongs to, if it is not a request itself
+    request_answers: str = ""  # what that request takes up in its turn
     mends: bool = False  # the last message adds to that request
     before: UserMessage | None = None  # the request before
     first: UserMessage | None = None
@@ -83,7 +87,8 @@ def is_weak(text: str) -> bool:
     """Whether a message says little without what it answers."""
     rest = _ASSENT.sub("", text, count=1)
     wide = sum(ord(char) > 0x2E7F for char in text[:200])
-    return len(content_words(rest)) < (3 if rest != text else 4) and wide < 8 and len(text) < 300
+    enough = 3 if rest != text or text.rstrip().endswith("?") else 4
+    return len(content_words(rest)) < enough and wide < 8 and len(text) < 300
 
 
 def requests_of(digest: RunDigest) -> Requests:
@@ -109,6 +114,7 @@ def requests_of(digest: RunDigest) -> Requests:
         last,
         answers=answered(last) if refers(last) else "",
         request=request,
+        request_answers=answered(request) if request is not None and refers(request) else "",
         mends=mends and request is not None,
         before=earlier[0] if earlier else None,
         first=first if first is not None and not is_weak(first.text) else None,
@@ -135,12 +141,8 @@ def answered(message: UserMessage) -> str:
     told = sentences(said)
     if not told:
         return ""
-    if (
-        (pick := PICKS.match(text))
-        and pick[1].lower() not in ("i", "y", "n")
-        and (item := _item(said, pick[1]))
-    ):
-        return item
+    if items := [item for mark in picked(text) if (item := _item(said, mark))]:
+        return "; ".join(items)
     offers = _offered(said)
     if offers and (
         _ALL.search(text) or (is_weak(text) and _ASSENT.match(text) and not told[-1].endswith("?"))
@@ -160,6 +162,24 @@ def answered(message: UserMessage) -> str:
         if size(answer) < 130 and (_POINTS.search(answer) or size(answer) < 60):
             answer = f"{before} {answer}"
     return answer
+
+
+def picked(text: str) -> list[str]:
+    """The numbers or letters with which a message chooses from a list: of "1, 3 and 5" all three."""
+    pick = PICKS.match(text)
+    if pick is None or pick[1].lower() in ("i", "y", "n"):
+        return []
+    more = _MORE_PICKS.match(text, pick.end())
+    marks = [pick[1], *re.findall(r"\b(?:[A-Ha-h]|\d{1,2})\b", more[0] if more else "")]
+    if (
+        more
+        and len(marks) == 2
+        and re.search(r"[-–]|\bto\b", more[0])
+        and marks[0].isdigit()
+        and marks[1].isdigit()
+    ):
+        return [str(number) for number in range(int(marks[0]), min(int(marks[1]), int(marks[0]) + 9) + 1)]
+    return marks
 
 
 def _item(said: str, mark: str) -> str:
@@ -257,10 +277,21 @@ _FILE = regex(
 )
 
 
+_TYPED = regex(r"^(?:[$%❯➜#] |[\w.@:~/\\ ()-]{0,60}[$%#❯] ?|PS [^>\n]{1,80}> ?)(?=[\w./])(\S.{2,})$")
+"""A command at the prompt of a shell."""
+
+
 def _folded(block: Sequence[str]) -> str:
-    tells = next((line for line in block if _TROUBLE.search(line) and not line.startswith("at ")), block[0])
-    named = [name for line in block if _TROUBLE.search(line) for name in _FILE.findall(line)]
-    named += [name for line in block for name in _FILE.findall(line)]
-    names = [name for name in dict.fromkeys(named) if "node_modules" not in name and name not in tells]
+    """A pasted block by what it says: the command that was typed, its complaints, the files in them."""
+    typed = [match[1] for line in block if (match := _TYPED.match(line))]
+    printed = [line for line in block if not _TYPED.match(line)]
+    complaints = [line for line in printed if _TROUBLE.search(line) and not line.startswith("at ")]
+    worded = [line for line in printed if len(_WORD.findall(line)) >= 3]
+    tells = [*complaints[:1], *(complaints[-1:] if len(complaints) > 1 else [])] or worded[:1] or block[:1]
+    named = [name for line in complaints for name in _FILE.findall(line)]
+    named = named or [name for line in block for name in _FILE.findall(line)]
+    said = " / ".join(cut(line, 110) for line in dict.fromkeys(tells))
+    names = [name for name in dict.fromkeys(named) if "node_modules" not in name and name not in said]
     files = f"; naming {', '.join(names[:5])}" if names else ""
-    return f"[{len(block)} pasted lines: {cut(tells, 110)}{files}]"
+    ran = f" of `{cut(typed[0], 80)}`" if typed and typed[0] not in said else ""
+    return f"[{len(block)} pasted lines{ran}: {said}{files}]"

@@ -14,17 +14,29 @@ from functools import lru_cache
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import command_lines
+from ..runs.definitions import definitions
 from ..runs.model import TrailStep
 from ..runs.outcomes import Outcome, outcome, telling as telling_lines, told_lines
+from ..runs.sentences import flat, replies, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Change
 from ..runs.tree import check_names, subject_of, written_files
-from .code_changes import ChangeWords, change_words, definitions
+from .code_changes import ChangeWords, change_words
 from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
-_WHOLE_BYTES = 300
+_WHOLE_BYTES, _FEW_LINES = 300, 8
+_SAID_BYTES_MIN, _OPENING_CHARS = 24, 12
+_USAGE = regex(r"<usage>.*|^agentId: .*$", re.S | re.M)
+"""What a harness adds to the report of a sub-agent."""
 _TASK_OUTPUT = regex(r"/tmp/.*/tasks/(\w+)\.output$")
+_LEAD_IN = regex(
+    r"^(?:(?:(?:perfect|great|excellent|good|now|okay|ok|alright|based on|i (?:now )?have|let me"
+    r"|here(?:'s| is| are)"
+    r"|this is|below is)\b[^.!:\n]*|(?:comprehensive|detailed|complete)\b[^.!:\n]*)(?:[.!:]|\n)\s*)+",
+    re.I,
+)
+"""The sentences with which a report announces itself."""
 _NUMBERED = regex(r"^\s*\d+[→\t:|]")
 _SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
 _PAGER = regex(r"^(?:cat|nl|head|tail|less|bat)\b(?:\s+-\S+(?:\s+\d+)?)*\s+([^\s|<>;-][^\s|<>;]*)$")
@@ -242,22 +254,23 @@ def _rich(step: TrailStep, folder: Folder) -> str:
 # -- edits
 
 
-def edit_words(change: Change, words: ChangeWords) -> str:
-    """What a change does, behind the path."""
+def edit_words(change: Change, words: ChangeWords) -> tuple[str, str]:
+    """Where a change is, behind the path, and what it does."""
     if change.how == "delete":
-        return ""
+        return "", ""
     if change.how == "create":
         names = f": {', '.join(words.new[:3])}" if words.new else ""
-        return f" ({words.lines} lines{names})" if words.lines > 1 else ""
-    where = f" in {words.where}" if words.where and not words.where.startswith("#") else ""
-    where = f" under {words.where}" if words.where.startswith("#") else where
+        return (f" ({words.lines} lines{names})" if words.lines > 1 else ""), ""
+    where = f" {_PLACED.get(words.where[:1], 'in')} {words.where}" if words.where else ""
+    where = where.replace(" in line ", " at line ")
     if len(words.new) > 1:
-        return f"{where}: adds {', '.join(words.new)}"
+        return where, f"adds {', '.join(words.new)}"
     if words.added:
-        return f"{where}: + {words.added}"
-    return f"{where}: − {words.removed}" if words.removed else where
+        return where, f"+ {words.added}"
+    return where, f"− {words.removed}" if words.removed else ""
 
 
+_PLACED = {"#": "under"}
 _VERBS = {"edit": "edited", "create": "wrote", "delete": "deleted"}
 
 
@@ -277,24 +290,31 @@ def edits_line(steps: Sequence[TrailStep], folder: Folder, most: int) -> str:
         head = cut(f"the user refused the edit of {', '.join(paths[:3])}", most - 40)
         return f"{head}: {quote(steps[-1].output, most - size(head) - 2)}".removesuffix(": ")
     open_mark = f" → {NO_RESULT}" if state == "open" else ""
-    verb = (
-        _VERBS[change.how]
-        if not open_mark
-        else {"edit": "edit", "create": "write", "delete": "delete"}[change.how]
-    )
+    room = most - size(open_mark)
+    kinds = {one.how for one, _ in pairs}
+    verb = ("patch" if open_mark else "patched") if len(kinds) > 1 else _verb(change.how, bool(open_mark))
     if len(paths) > 1:
-        first, *rest = paths
-        same = first.rpartition("/")[0]
-        rest = [path.removeprefix(f"{same}/") if same else path for path in rest]
-        return (
-            cut(f"{verb} {len(paths)} files: {', '.join([first, *rest])}", most - size(open_mark)) + open_mark
-        )
+        gone = {folder.short(one.path) for one, _ in pairs if one.how == "delete" and len(kinds) > 1}
+        same = paths[0].rpartition("/")[0]
+        names = [paths[0], *(path.removeprefix(f"{same}/") if same else path for path in paths[1:])]
+        told_names = [
+            f"{name} (deleted)" if path in gone else name for path, name in zip(paths, names, strict=True)
+        ]
+        return cut(f"{verb} {len(paths)} files: {', '.join(told_names)}", room) + open_mark
     places = list(dict.fromkeys(one.where for _, one in pairs if one.where and not one.where.startswith("#")))
-    times = f" ×{len(pairs)}" if len(pairs) > 1 else ""
-    told = edit_words(change, words)
+    head = f"{verb} {paths[0]}" + (f" ×{len(pairs)}" if len(pairs) > 1 else "")
+    where, said = edit_words(change, words)
     if len(places) > 1:
-        told = f" in {', '.join(places[-5:])}" + (f": + {words.added}" if words.added else "")
-    return cut(folder.within(f"{verb} {paths[0]}{times}{told}"), most - size(open_mark)) + open_mark
+        where = f" in {', '.join(places[-5:])}"
+        said = f"+ {words.added}" if words.added else ""
+    head = cut(folder.within(f"{head}{where}"), room)
+    left = room - size(head) - 2
+    told = cut(said, left) if left >= _SAID_BYTES_MIN else ""
+    return f"{head}: {told}{open_mark}" if told else f"{head}{open_mark}"
+
+
+def _verb(how: str, is_open: bool) -> str:
+    return {"edit": "edit", "create": "write", "delete": "delete"}[how] if is_open else _VERBS[how]
 
 
 def _changes(step: TrailStep) -> tuple[Change, ...]:
@@ -304,6 +324,34 @@ def _changes(step: TrailStep) -> tuple[Change, ...]:
 def edited_paths(step: TrailStep) -> list[str]:
     """The files that a call edits."""
     return [change.path for change in step.changes] or (list(step.paths[:1]) if step.kind in EDITS else [])
+
+
+def message_words(text: str, most: int) -> str:
+    """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and
+    its beginning."""
+    said = [_stopped(one) for one in sentences(_DIRECTIVE.sub("", text))]
+    whole = " ".join(said).removesuffix(";") or flat(text)
+    if size(whole) <= most:
+        return whole
+    end: list[str] = []
+    for sentence in reversed(said[1:]):
+        if size(" ".join([sentence, *end])) > most * 2 // 3:
+            break
+        end.insert(0, sentence)
+    if not end:
+        return cut(whole, most)
+    opening = next((one for one in said if len(one) >= _OPENING_CHARS), said[0])
+    first = cut(opening, most - size(" ".join(end)) - 5)
+    gap = " " if len(end) + 1 == len(said) and not first.endswith("…") else " … "
+    return f"{first.rstrip('…')}{gap}{' '.join(end)}".removesuffix(";")
+
+
+_DIRECTIVE = regex(r"::[a-z-]+\{[^}\n]*\}")  # for a program that shows the message
+
+
+def _stopped(sentence: str) -> str:
+    """A sentence as it is; an entry of a list with a semicolon behind it."""
+    return sentence if sentence[-1] in ".!?:;…。！？" else f"{sentence};"
 
 
 # -- commands, commits, agents, questions, other tools
@@ -316,18 +364,22 @@ def result_words(step: TrailStep, most: int, folder: Folder) -> str:
         return NO_RESULT
     if state == "refused":
         return f"REFUSED by the user: {quote(step.output, min(200, most - 21))}".removesuffix(": ")
-    if step.process and not step.output.strip():
+    if step.runs_on and not step.output.strip():
         return f"runs on in the background as {step.process}"
     mark = {"ok": "ok", "failed": "FAILED", "stopped": "was stopped", "unknown": "ended"}[state]
     told = telling_lines(step.output, state == "failed")
     lines = told_lines(step.output)
-    if step.process:
+    if step.runs_on:
         mark = f"runs on as {step.process}"
+    if step.kind == "agent":
+        report = _LEAD_IN.sub("", _USAGE.sub("", step.output).lstrip("#* \n"))
+        text = message_words(report or step.output, max(40, most - size(mark) - 4))
+        return f"{mark}: {quote(folder.within(text), most - size(mark) - 2)}".removesuffix(": ")
     text = folder.within(" / ".join(told or lines))
-    if not told and most >= _WHOLE_BYTES:
+    if not told and (most >= _WHOLE_BYTES or len(lines) <= _FEW_LINES):
         text = middle(text, most - size(mark) - 4)
     elif not told and lines:
-        mark, text = f"{mark}, {len(lines)} lines, the last", lines[-1]
+        return f"{mark}, {len(lines)} lines"
     return f"{mark}: {quote(text, most - size(mark) - 2)}".removesuffix(": ")
 
 
@@ -339,8 +391,8 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     given = command_lines.folder_of(step.command)
     where = folder.short(given) if given else ""
     place = f" (in {where})" if where not in ("", ".") else ""
-    became_words = result_words(step, max(80, most - 120), folder)
-    room = max(60, most - size(became_words) - size(place) - 6)
+    became_words = result_words(step, max(30, most * 3 // 5 if most < 300 else most - 120), folder)
+    room = max(20, most - size(became_words) - size(place) - 6)
     long = size(text) > room or "<<" in text
     if step.note and long:
         note = cut(step.note, room // 2)
@@ -375,7 +427,8 @@ def other_line(step: TrailStep, folder: Folder, most: int) -> str:
     elif step.kind == "ask":
         head = f"asked the user {quote(step.note or step.text, most // 2)}"
         if became(step) == "ok":
-            return f"{head} → answer: {quote(step.output, most - size(head) - 14)}"
+            answer = "; ".join(replies(step.output))
+            return f"{head} → answer: {quote(answer, most - size(head) - 14)}"
         if became(step) == "open":
             return f"{head} → no answer yet"
     else:

@@ -16,6 +16,7 @@ import msgspec
 
 from ..base.lazy import msgpack_decoder
 from . import sentences
+from .command_lines import shown
 from .inherited import MANIFEST, inherited_facts, split_brief
 from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, TrailStep, UserMessage
 from .rewinds import keep_plan, take_back
@@ -307,10 +308,12 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
         return
     call.done, call.ok, call.exit = digest.steps, step.ok, step.exit
     call.output = _ends(step.text)
-    call.process = step.process or call.process
+    call.process, call.runs_on = step.process or call.process, bool(step.process)
+    if step.place and len(call.changes) == 1 and not call.changes[0].place:
+        call.changes = (msgspec.structs.replace(call.changes[0], place=step.place),)
     tree, now = digest.tree, digest.steps
     if step.process:
-        what = call.note or call.command or call.text
+        what = shown(call.command) if call.command else call.note or call.text
         begin_process(tree, step.process, what, call.at, "agent" if call.kind == "agent" else "process")
     if call.command:
         take_command(tree, call.command, step.ok, step.exit, step.text, call.at, now)

@@ -94,6 +94,7 @@ class TrailStep(msgspec.Struct, array_like=True, gc=False):
     output: str = ""
     process: str = ""  # what it started in the background, or what it asked for output
     refused: bool = False  # by the user, whose words are the output
+    runs_on: bool = False  # whether ``process`` was started by it
 
 
 class RunDigest(msgspec.Struct, omit_defaults=True):

@@ -144,3 +144,19 @@ def telling(output: str, failed: bool) -> list[str]:
 def _in_order(lines: list[str], chosen: Iterable[str]) -> list[str]:
     wanted = dict.fromkeys(chosen)
     return sorted(wanted, key=lines.index)
+
+
+TESTS_MAX = 8
+_FAILED_TEST = regex(
+    r"^(?:FAILED|ERROR) (\S+::\S+)|^\s*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^\s*● (.+ › .+)$"
+    r"|^\s*(?:FAIL|[×✗✕]) {1,3}(\S+ > .+?)(?: \d+ms)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\))",
+    re.M,
+)
+"""Names of failed tests as pytest, Go, Cargo, Jest, Vitest and unittest print them."""
+
+
+def failing_tests(output: str) -> tuple[str, ...]:
+    """The names of the tests that an output reports as failed, each once, at most ``TESTS_MAX``."""
+    found = (next(filter(None, match.groups())) for match in _FAILED_TEST.finditer(plain(output)))
+    names = dict.fromkeys(" ".join(name.split())[:160] for name in found)
+    return tuple(names)[:TESTS_MAX]

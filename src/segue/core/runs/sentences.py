@@ -15,6 +15,8 @@ from ..base.text import ESCAPE_SEQUENCES
 MARK = "[segue]"  # the beginning of our own briefs
 
 QUESTION_CHARS = 48
+_ANSWERED = regex(r'"([^"]+)"="([^"]+)"')
+_LISTED_ANSWER = regex(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"')
 _HEADER = regex(
     r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
     r"={3,}|-{3,}|\s*$)"
@@ -185,13 +187,19 @@ def gives_orders(line: str) -> bool:
 
 def answered(question: str, answer: str) -> str:
     """Questions to the user with their answers, on one line. Long questions are shortened."""
-    pairs = re.findall(r'"([^"]+)"="([^"]+)"', answer)
+    pairs = _ANSWERED.findall(answer)
     if not pairs:
-        answers = re.findall(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"', answer) if answer[:1] == "{" else []
         questions = question.splitlines() or [""]
-        plain = (text.replace("\\", "") for text in answers)
-        pairs = list(zip(questions, plain, strict=False)) or [(questions[0], answer)]
-    return "; ".join(f"{_shortened(one)} {reply}".strip() for one, reply in pairs)
+        pairs = list(zip(questions, replies(answer), strict=False))
+    return "; ".join(f"{reply} (asked: {_shortened(one)})" if one else reply for one, reply in pairs)
+
+
+def replies(answer: str) -> list[str]:
+    """The user's answers in the result of a question, without the questions."""
+    found = [reply for _, reply in _ANSWERED.findall(answer)]
+    if not found and answer[:1] == "{":
+        found = [text.replace("\\", "") for text in _LISTED_ANSWER.findall(answer)]
+    return found or [answer]
 
 
 def _shortened(question: str) -> str:

@@ -88,7 +88,8 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         "check",
         _any_of(
             r"lint(?::\w+)?", "eslint", "ruff", "mypy", "pyright", "ty", "tsc", "clippy", "flake8", "black",
-            "prettier", "typecheck", "type-check", "check", "vet", "fmt", "format", "biome", "golangci-lint",
+            "prettier", "typecheck", "type-check", "check-types", "check", "vet", "fmt", "format", "biome",
+            "golangci-lint",
         ),
     ),
     ("build", _any_of(r"build(?::\w+)?", "make", "compile", "webpack", "gradle", "mvn", "cmake")),

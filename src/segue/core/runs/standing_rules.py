@@ -23,7 +23,9 @@ _STARTS = r"(?:^|[,;:(.!?*-]\s*|\b(?:and|but|please|also|then)\s+)"
 _ORDER = regex(
     rf"{_STARTS}(?:(?:never|always)\b(?!\s+(?:be|been|has|have|had|is|was|just|\w+ed)\b)"
     r"|(?:do not|don't|dont)\b(?!\s+(?:like|see|know|think|worry|care|mind)\b)"
-    r"|(?:prefer|make sure|avoid|remember (?:to|that|not)|ensure|stop \w+ing|no need to|keep in mind)\b"
+    r"|(?:prefer|avoid|remember (?:to|that|not)|stop \w+ing|no need to|keep in mind)\b"
+    r"|(?:make sure|ensure)\b.{0,40}\b(?:never|always|not|don't|dont|every|each|whenever|all|stays?"
+    r"|remains?)\b"
     r"|only (?:use|do|change|touch|edit|run)\b|(?:always )?use\b.{1,40}\b(?:not|instead of|rather than)\b)"
     r"|\b(?:you|we) (?:must|should (?:not|never|always|only))\b|\bfrom now on\b",
     re.I,
@@ -37,6 +39,13 @@ _ASKS = regex(
     r"(?:is|are|was|were|can|could|would|does|did|do (?:you|we|i)|should (?:we|i)|shouldn't|"
     r"how|what|whats|what's|why|which|who)\b"
 )
+_PRINTED = regex(
+    r"^\s*(?:at\s|[\[{<|>$]|\d{4}-\d\d-\d\d|(?:error|warning|warn|info|debug|fatal|hint|note|npm)\b\S*[:!]"
+    r"|\S+:\d+|[\w.]*(?:Error|Exception|Warning):)|\b\w+(?:Error|Exception):|::",
+    re.I,
+)
+"""Lines that a program printed and the user pasted."""
+_FENCED = regex(r"^ {0,3}(```|~~~).*?^ {0,3}\1", re.S | re.M)
 _FRENCH = regex(r"(?i)[à-ÿ]|\b(?:les|une|est|sont|nous|vous|des|du|au)\b")
 """In French "dont" is not a negation."""
 _WAITS = regex(
@@ -54,7 +63,8 @@ def standing_rules(prompt: str) -> list[str]:
     """The rules and corrections in a prompt, at most ``RULES_MAX``."""
     if len(prompt) > PROMPT_CHARS_MAX or not _may_have_rule(prompt):
         return []
-    return [sentence for sentence in sentences(prompt) if _is_rule(sentence)][:RULES_MAX]
+    prose = _FENCED.sub("\n", prompt) if "```" in prompt or "~~~" in prompt else prompt
+    return [sentence for sentence in sentences(prose) if _is_rule(sentence)][:RULES_MAX]
 
 
 def _may_have_rule(text: str) -> bool:
@@ -67,7 +77,7 @@ def _is_rule(sentence: str) -> bool:
         return False
     if sentence[-1] in "?:" or sentence.startswith("//") or len(sentence.split()) < _WORDS_MIN:
         return False
-    if _ASKS.search(sentence) or _WAITS.search(sentence):
+    if _PRINTED.search(sentence) or _ASKS.search(sentence) or _WAITS.search(sentence):
         return False
     if "dont" in sentence.lower() and _FRENCH.search(sentence):
         return False

@@ -106,6 +106,7 @@ class Result(Value, gc=False, tag="result"):
     text: str = ""  # without the harness's header lines
     paths: tuple[str, ...] = ()  # files that the call did not name
     process: str = ""  # the id of a process or agent that the call started and that goes on without it
+    place: str = ""  # of an edit, the line that defines what was changed
 
 
 class Settled(Value, gc=False, tag="settled"):

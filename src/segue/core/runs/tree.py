@@ -16,7 +16,7 @@ import msgspec
 
 from ..base.lazy import regex
 from .command_lines import bare, folder_of, here_documents, parts, writes_file
-from .outcomes import Outcome, outcome, telling
+from .outcomes import Outcome, failing_tests, outcome, telling
 from .shell_commands import parse_shell
 from .steps import Change
 
@@ -29,6 +29,10 @@ _CLEAN = regex(r"nothing to commit, working tree clean|working tree clean")
 _SHORT_STATUS = regex(r"^(?:[ MADRCU?!][MADRCU?!]|[MADRCU] ) (\S.*)$", re.M)
 _LONG_STATUS = regex(r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:]*)$", re.M)
 _PUSHED = regex(r"^\s*[*+ =-]?\s*(?:\[new branch\]|[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,})\s.*->", re.M)
+_COMMITTING = frozenset({"cherry-pick", "merge", "revert", "rebase", "am"})
+"""Commands of git that commit on their own; they say so with the line of a commit."""
+_COMMITS_ALL = regex(r"\bcommit\s+(?:-\S+\s+)*-(?!-)\w*a|\bcommit\b[^\"']*\s--all\b")
+_PULL_REQUEST = regex(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/(\d+)")
 _MESSAGE = regex(r"(?:-[a-z]*m|--message)(?:\s+|=)(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.S)
 
 
@@ -57,6 +61,7 @@ class CheckRun(msgspec.Struct, array_like=True, gc=False):
     lines: tuple[str, ...] = ()  # of a failure, the lines that say why
     passes: int = 0  # how often it passed in this run
     done: int = 0
+    tests: tuple[str, ...] = ()  # the tests that failed, by name
 
 
 class Running(msgspec.Struct, array_like=True, gc=False):
@@ -80,6 +85,7 @@ class TreeState(msgspec.Struct, omit_defaults=True):
     doubt: int = 0  # when something may have changed files out of sight
     stashed: int = 0
     branch: str = ""  # the branch that a command switched to
+    pull: str = ""  # the pull request that a command made or asked for
     staged: list[str] = []
     running: dict[str, Running] = {}
 
@@ -132,14 +138,19 @@ def take_command(
     for name in check_names(line):
         became = outcome(line, ok, exit, output, name)
         before = tree.checks.pop(name, None)
-        lines = tuple(text[:240] for text in telling(output, failed=True)[:4]) if became == "failed" else ()
         passes = (before.passes if before else 0) + (became == "ok")
-        tree.checks[name] = CheckRun(called, became, lines, passes, at)
+        run = CheckRun(called, became, (), passes, at)
+        if became == "failed":
+            run.lines = tuple(text[:240] for text in telling(output, failed=True)[:4])
+            run.tests = failing_tests(output)
+        tree.checks[name] = run
     whole = outcome(line, ok, exit, output)
     _written(tree, line, whole, at)
     for part in parts(line):
         text = bare(part.text)
-        if text.startswith(("git ", "git\t")):
+        if text.startswith(("gh pr create", "gh pr view", "gh pr edit", "gh pr checkout", "glab mr create")):
+            _pull_request(tree, text, output)
+        elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
         elif whole == "ok" and text.startswith(("rm ", "mv ", "git mv ")):
             _moved(tree, text.split(), at)
@@ -174,6 +185,13 @@ def written_files(line: str) -> list[str]:
             found += [word for word in words[-1:] if re.fullmatch(r"[\w@~./+-]+\.[\w]+", word)]
     found += [target for document in here_documents(line) if (target := writes_file(document.rest))]
     return [path for path in dict.fromkeys(found) if "$" not in path and "*" not in path]
+
+
+def _pull_request(tree: TreeState, text: str, output: str) -> None:
+    told = _PULL_REQUEST.search(output)
+    named = re.match(r"gh pr (?:view|edit|checkout) #?(\d+)\b", text)
+    if told is not None or named is not None:
+        tree.pull = told[1] if told is not None else named[1] if named is not None else ""
 
 
 def _moved(tree: TreeState, words: list[str], at: int) -> None:
@@ -221,6 +239,9 @@ def _git(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at:
         tree.staged = ["*"] if everything else [*tree.staged, *names]
     elif verb == "commit":
         _commit(tree, text, line, whole, output, at)
+    elif verb in _COMMITTING and (told := _COMMITTED.findall(output)):
+        for branch, hash, subject in told:
+            _add_commit(tree, _told_commit(branch, hash, subject, at))
     elif verb == "push" and (whole == "ok" or _PUSHED.search(output)):
         tree.pushed = at
     elif verb == "status":
@@ -244,23 +265,43 @@ def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, 
     told = _COMMITTED.search(output)
     if told is None and (whole != "ok" or _NOTHING.search(output) or "--dry-run" in text):
         return
-    if told is not None:
-        made = Commit(told[3].strip()[:160], at, told[2][:7], "" if told[1] == "HEAD" else told[1])
-    else:
-        made = Commit(subject_of(text, line)[:160], at)
     if "--amend" in text and tree.commits:
         tree.commits.pop()
-    tree.commits.append(made)
-    del tree.commits[:-COMMITS_MAX]
-    everything = "*" in tree.staged or re.search(r"commit\s+(?:\S+\s+)*-\w*a", text)
+    made = (
+        Commit(subject_of(text, line)[:160], at)
+        if told is None
+        else _told_commit(told[1], told[2], told[3], at)
+    )
+    _add_commit(tree, made)
+    everything = "*" in tree.staged or bool(_COMMITS_ALL.search(text))
+    named = [*tree.staged, *_committed_names(text)]
+    in_sight = everything or bool(named)
     for path in list(tree.changed):
-        if everything or any(_same(path, name) or _inside(path, name) for name in tree.staged):
-            del tree.changed[path]
-    if not tree.staged and not everything and told is not None:
-        tree.doubt = at  # staged before this run, or out of sight
+        if not in_sight or everything or any(_same(path, name) or _inside(path, name) for name in named):
+            del tree.changed[path]  # what was staged out of sight may be any of them
+    if not in_sight:
+        tree.doubt = at
     if everything:
         tree.others, tree.doubt = [], 0
     tree.staged = []
+
+
+def _told_commit(branch: str, hash: str, subject: str, at: int) -> Commit:
+    return Commit(subject.strip()[:160], at, hash[:7], "" if branch == "HEAD" else branch)
+
+
+def _add_commit(tree: TreeState, commit: Commit) -> None:
+    tree.commits.append(commit)
+    del tree.commits[:-COMMITS_MAX]
+    if commit.branch:
+        tree.branch = commit.branch
+
+
+def _committed_names(command: str) -> list[str]:
+    """The files that a commit names itself, behind ``--`` or after its options."""
+    words = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'", "_", command).split()
+    names = words[words.index("--") + 1 :] if "--" in words else []
+    return [name for name in names if not name.startswith(("-", "$", "<"))]
 
 
 def subject_of(command: str, line: str) -> str:
