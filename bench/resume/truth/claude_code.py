@@ -114,7 +114,7 @@ class _Reader:
             taken = self.queue.pop(0)
             for one in reversed(told.users):
                 if one.how == "queued" and one.text == taken:
-                    one.sure = True  # typed then, and given to the agent now
+                    one.sure = operation == "remove"  # else it comes again, as a message
                     break
 
     def _noticed(self, number: int, text: str) -> bool:
@@ -163,8 +163,10 @@ class _Reader:
             )
             told.users.append(Message(number, bare, sure=False, how="tagged" if sure else "notice"))
             return
-        waited = any(one.how == "queued" and one.text.strip() == bare for one in told.users[-8:])
-        told.users.append(Message(number, bare, sure=not waited))
+        recent = told.users[-8:]
+        waited = [at for at, one in enumerate(recent) if one.how == "queued" and one.text.strip() == bare]
+        overtaken = bool(waited) and any(one.sure for one in recent[waited[-1] + 1 :])
+        told.users.append(Message(number, bare, sure=not overtaken))
 
     def _result(self, number: int, record: dict[str, Any], block: dict[str, Any]) -> None:
         told = self.transcript

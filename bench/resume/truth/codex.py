@@ -110,7 +110,7 @@ class _Reader:
                     good = payload.get("success") is not False
                     call.result = Result(number, str(payload.get("stdout") or ""), failed=not good)
                     self.early.add(call.id)
-            elif isinstance(changes, dict) and payload.get("success") is not False:
+            elif isinstance(changes, dict):
                 hows = {"add": "create", "delete": "delete"}
                 edits = [
                     Edit(path, hows.get(str(_object(one).get("type")), "edit"), str(one))  # type: ignore[arg-type]
@@ -119,7 +119,8 @@ class _Reader:
                 owner = call or Call(number, str(payload.get("call_id")), "apply_patch")
                 owner.edits = edits
                 if call is None:
-                    owner.result = Result(number, str(payload.get("stdout") or ""), failed=False)
+                    text = f"{payload.get('stdout') or ''}{payload.get('stderr') or ''}"
+                    owner.result = Result(number, text, failed=payload.get("success") is False)
                     self.calls[owner.id] = owner
                     told.calls.append(owner)
 

@@ -85,7 +85,7 @@ class _Judge:
             "open": self._open, "failing": self._failing, "checked": self._checked,
             "unchecked": self._unchecked, "changed": self._changed, "unchanged": self._unchanged,
             "doubt": self._doubt, "stashed": self._stashed, "last commit": self._last_commit,
-            "running": self._running, "refused": self._refused, "recap": self._recap,
+            "running": self._running, "pull request": self._pull_request, "refused": self._refused, "recap": self._recap,
         }  # fmt: skip
 
     def _stands(self, quote: str, source: str) -> bool:
@@ -143,7 +143,16 @@ class _Judge:
 
     @staticmethod
     def _unfolded(quote: str) -> str:
-        return re.sub(r"\[\d+ pasted(?:.*\]|[^\]]*$)", "…", re.sub(r"\[Image[^\]]*\]", "…", quote))
+        """A quotation without what a brief folded: pasted lines, pictures."""
+        while match := re.search(r"\[(?:\d+ pasted|Image)", quote):
+            depth, end = 0, len(quote)
+            for at in range(match.start(), len(quote)):
+                depth += {"[": 1, "]": -1}.get(quote[at], 0)
+                if depth == 0:
+                    end = at + 1
+                    break
+            quote = f"{quote[: match.start()]}…{quote[end:]}"
+        return quote
 
     def _refusals(self) -> list[Message]:
         return [
@@ -180,6 +189,11 @@ class _Judge:
         # a message that waited in a queue stands in several records
         good = age in ages or (len(found) > 1 and least <= age <= most)
         self._say(good, f"{age} calls before the end", f"it is {sorted(ages)}")
+        said = [one.record for one in self.told.said if one.record > max(found)]
+        if "nothing came after it" in parts["how"]:
+            self._say(not said, "nothing came after it", f"the agent spoke in record {said[:1]}")
+        elif "answered below" in parts["how"]:
+            self._say(bool(said), "answered below", "the agent said nothing since")
 
     def _calls_since(self, parts: dict[str, str]) -> None:
         last = [one.record for one in [*self.told.users, *self._refusals()] if one.how != "notice"]
@@ -206,7 +220,9 @@ class _Judge:
             self._say(not earlier, "the first request", f"earlier: {earlier[0].text[:80]!r}" if earlier else "")
 
     def _in_reply_to(self, parts: dict[str, str]) -> None:
-        end = self.asked
+        answering = [one.record for one in self._users(parts["message"])]
+        answering += [one.record for one in self._refusals() if stands(parts["message"], one.text)]
+        end = max(answering, default=self.asked)
         texts = [one.text for one in self.told.said if one.record < end]
         asked = [
             values_of(call.arguments)
@@ -369,6 +385,9 @@ class _Judge:
     def _failing(self, parts: dict[str, str]) -> None:
         runs = self._runs(parts["name"])
         claim = f"failing: {parts['name'][:50]}"
+        if runs and parts["since"]:
+            edited = self._last_change()
+            self._say(edited > runs[-1][0].record, f"not run since: {parts['name'][:50]}", f"the last edit is in record {edited}")
         if not runs:
             self._say(False, claim, "it was never run")
             return
@@ -378,8 +397,11 @@ class _Judge:
             call, verdict = earlier[-1] if earlier else (call, verdict)
         if verdict in ("failed", "failed?"):
             text = self._output(call)
-            if parts["quote"] and not stands(parts["quote"], text):
+            tests = [one for one in parts["tests"].split(", ") if one and not re.fullmatch(r"and \d+ more", one)]
+            if not self._stands(parts["quote"], text):
                 self._say(False, claim, f"record {call.record} did not say that")
+            elif not all(self._stands(test, text) for test in tests):
+                self._say(False, claim, f"record {call.record} does not name these tests")
             else:
                 self._say(True, claim)
         else:
@@ -396,6 +418,15 @@ class _Judge:
             if call.edits and call.result is not None and not failed(call)
             and any(not edit.path.lower().endswith(_PROSE) for edit in call.edits)
         ]  # fmt: skip
+        return max(done, default=-1)
+
+    def _last_change(self) -> int:
+        """When a file was last changed by an edit or by a command."""
+        done = [
+            call.record
+            for call in self.told.calls
+            if call.result is not None and not failed(call) and any(True for _ in self._edits(call))
+        ]
         return max(done, default=-1)
 
     def _checks(self, text: str, since: int | None) -> None:
@@ -444,7 +475,7 @@ class _Judge:
             self._say(not later, "no check since the last edit", f"record {later[0][0].record}: {later[0][1][:60]}" if later else "")
 
     def _changed(self, parts: dict[str, str]) -> None:
-        for shown in parts["files"].split(", "):
+        for shown in [*parts["files"].split(", "), *parts["others"].split(", ")]:
             if re.fullmatch(r"and \d+ more", shown) or not shown.strip():
                 continue
             mark = re.search(r" \((new|deleted)\)$", shown)
@@ -499,6 +530,8 @@ class _Judge:
         else:
             good = stands(subject, last.subject or last.call.command)
             self._say(good, claim, f"the last one is {last.hash} {last.subject} in record {last.call.record}")
+        if parts["branch"]:
+            self._say(parts["branch"].rstrip("…") in last.branch, f"on branch {parts['branch']}", f"it is on {last.branch}")
         if parts["count"]:
             count = int(parts["count"])
             least = len({one.hash for one in sure if not one.amends})
@@ -506,6 +539,13 @@ class _Judge:
         pushed = [call for call, _ in pushes(self.told) if call.record >= last.call.record]
         said = parts["pushed"] == "pushed"
         self._say(said == bool(pushed), parts["pushed"], f"push in record {pushed[-1].record}" if pushed else "no push succeeded since")
+
+    def _pull_request(self, parts: dict[str, str]) -> None:
+        number = parts["number"]
+        texts = [f"{call.command}\n{call.result.text if call.result else ''}" for call in self.told.calls]
+        texts += [one.text for one in [*self.told.said, *self.told.users, *self.told.notices]]
+        good = any(re.search(rf"(?:pull/|pulls/|#|pr \w+ ){number}\b", text) for text in texts)
+        self._say(good, f"pull request {number}", "it is named nowhere")
 
     def _running(self, parts: dict[str, str]) -> None:
         for name in re.findall(r"(?:^|; )([\w@./-]+): ", parts["jobs"]):
@@ -621,7 +661,8 @@ class _Judge:
         return best[-1]
 
     def _is_command(self, shown: str, call: Call) -> bool:
-        raws = (words(self.folders.short(call.command)), words(call.command))
+        note = str(call.arguments.get("description") or "")
+        raws = [words(f"{text} {note}") for text in (self.folders.short(call.command), call.command)]
         for text in dict.fromkeys((shown, re.sub(r"(?: \([^()]*\))$", "", shown), re.sub(r"(?: \(.*\)){1,2}$", "", shown))):
             pieces = [words(piece).strip() for piece in re.split(r"…|&&|\|\||;|\||<<|\)|\[redacted[^\]]*\]", text)]
             if any(_in_order(pieces, raw) for raw in raws):
@@ -632,7 +673,7 @@ class _Judge:
         """Why a call did not become what is said; nothing if it did."""
         match = re.match(
             r"(NO RESULT YET|no answer yet|answer|REFUSED by the user|runs on in the background as \S+|runs on as [^\s:]+|ok|FAILED"
-            r"|was stopped|ended)(, \d+ lines, the last)?(?:: \"(.*?)\"?)?$",
+            r"|was stopped|ended)(, \d+ lines(?:, the last)?)?(?:: \"(.*?)\"?)?$",
             outcome,
         )
         if match is None:
@@ -658,9 +699,9 @@ class _Judge:
     def _told_end(self, name: str, later: list[Call]) -> bool:
         """Whether a later line of the trail tells that it ended."""
         started = next((call for call in self.told.calls if call.result and call.result.record == self.told.started.get(name)), None)
-        about = str(started.arguments.get("description") or "") if started is not None else ""
+        about = [started.command, str(started.arguments.get("description") or "")] if started is not None else []
         ends = [line for line in self.told_after.split("\n") if re.search(r"ended|failed|stopped|killed|reported", line)]
-        return any(name in line or (about and stands(about, line)) for line in ends) or any(
+        return any(name in line or any(one and stands(one, line) for one in about) for line in ends) or any(
             name in values_of(call.arguments) and call.tool in _STOPPERS for call in later
         )
 
@@ -706,10 +747,10 @@ class _Judge:
         rest = parts.get("paths") or parts.get("rest") or ""
         several = re.match(r"(\d+) files: (.*)$", rest)
         if several:
-            names = several[2].rstrip("…").split(", ")
+            names = several[2].rstrip("…").replace(" (deleted)", "").split(", ")
             return self._several(form, names, calls)
         times = re.search(r" ×(\d+)", rest)
-        path = re.split(r" ×\d+| in |: [+−]|: adds | \(\d+ lines| under |, |→", rest)[0].strip()
+        path = re.split(r" ×\d+| in | at line |: [+−]|: adds | \(\d+ lines| under |, |→", rest)[0].strip()
         path = path.removesuffix("…") if path.endswith("…") else path
         told = rest[len(path) :] if rest.startswith(path) else ""
         candidates = [
@@ -726,8 +767,9 @@ class _Judge:
             return None
         why = ""
         for call, edit in reversed(candidates):
-            why = self._edit_became(form, call, edit, told, parts.get("quote", ""))
-            if not why:
+            reason = self._edit_became(form, call, edit, told, parts.get("quote", ""))
+            why = why or reason
+            if not reason:
                 enough = not times or sum(not failed(one) for one, _ in candidates) >= int(times[1])
                 self._say(enough, claim, f"it was edited {len(candidates)} times")
                 return call
@@ -829,9 +871,10 @@ class _Judge:
 
     def _is_look(self, item: str, call: Call) -> bool:
         given = words(self.folders.short(f"{call.tool} {values_of(call.arguments)}"))
-        name = re.sub(r"(?: \(.*|: \".*)$", "", item)
-        spans = re.search(r":([\d,-]+)$", name)
-        name = re.sub(r":[\d,-]+$", "", name)
+        name = re.sub(r"(?: \(.*|: \".*|…)$", "", item)
+        spans = re.search(r":([\d,:-]+)$", name)
+        name = re.sub(r":[\d,:-]+$", "", name)
+        name = re.sub(r" in$", "", name)
         name = re.sub(r"^(?:grep|looked at) ", "", name).replace('" in ', "… ").strip('"')
         what, _, where = name.partition("… ") if "… " in name else (name, "", "")
         pieces = [words(one).strip() for one in [*re.split(r"…| in ", what), *where.split()]]

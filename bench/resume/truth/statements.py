@@ -29,25 +29,32 @@ class ReadBrief:
     statements: list[Statement] = field(default_factory=list)
     trail: list[Statement] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)  # lines that no form fits
+    message: str = ""  # the message that an answer belongs to
 
 
 _HEAD = re.compile(r"^\[segue\] (?P<what>[^(;]+?)(?: \((?P<about>.*)\))?(?:; (?P<ending>[^;()]*))?\.$")
 _LABELLED = re.compile(r"^ *(?P<label>[A-Z][A-Z ]+?)(?: \((?P<about>[^)]*)\))?: ?(?P<rest>.*)$", re.S)
 _NOT_JUDGED = frozenset({"GOAL", "BLOCKED", "DECIDED", "QUESTIONS", "THREADS", "FOCUS", "LEARNT", "REMEMBERED", "NOTICE"})
+_OF_THE_USER = ("USER", "REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO")
 _ARROW = " → "
 
 _TREE_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
-    ("check", "failing", re.compile(r"^FAILING: `(?P<name>.*?)`(?:: \"(?P<quote>.*)\"?)?$")),
+    ("check", "failing", re.compile(
+        r"^FAILING(?P<since>, not run since the last edit)?: `(?P<name>.*?)`(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?"
+        r"(?:: \"(?P<quote>.*?)\"?)?(?: \(above\))?$")),
     ("check", "checked", re.compile(r"^Checked since the last edit: (?P<checks>.*?)\.?$")),
     ("check", "before", re.compile(r"^Not checked since the last edit; before it: (?P<checks>.*?)\.?$")),
     ("check", "unchecked", re.compile(r"^No test, check or build was run after the edits\.$")),
-    ("uncommitted", "changed", re.compile(r"^Changed and not committed: (?P<files>.*?)(?P<doubt>; sub-agents.*)?\.?$")),
+    ("uncommitted", "changed", re.compile(
+        r"^(?:Changed and not committed|Not committed, by git status): (?P<files>.*?)"
+        r"(?:; git status had also (?P<others>.*?))?(?P<doubt>; sub-agents.*)?\.?$")),
     ("uncommitted", "unchanged", re.compile(r"^Nothing changed since the last commit, as far as is known\.$")),
-    ("uncommitted", "doubt", re.compile(r"^What sub-agents changed is not known\.$")),
+    ("uncommitted", "doubt", re.compile(r"^(?:What sub-agents changed is not known|Edited by sub-agents: not known)\.$")),
     ("uncommitted", "stashed", re.compile(r"^Changes were put into git's stash and not taken out again\.$")),
     ("commit", "last commit", re.compile(
         r"^Last commit: (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*) "
-        r"\((?:(?P<count>\d+) in this run, )?(?P<pushed>pushed|no push seen since)\)\.$")),
+        r"\((?:on branch (?P<branch>[^,]+), )?(?:(?P<count>\d+) in this run, )?(?P<pushed>pushed|no push seen since)\)\.$")),
+    ("place", "pull request", re.compile(r"^Pull request: #(?P<number>\d+)\.$")),
     ("running", "running", re.compile(r"^Was running in the background: (?P<jobs>.*?)\.?$")),
 )  # fmt: skip
 
@@ -62,9 +69,9 @@ _TRAIL_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
     ("commit", "commit refused", re.compile(r"^the user REFUSED the commit (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
     ("outcome", "command", re.compile(r"^\$ (?P<command>.*) → (?P<became>.*?)$", re.S)),
     ("outcome", "edit failed", re.compile(r"^edit FAILED on (?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
-    ("outcome", "edit refused", re.compile(r"^the user refused the edit of (?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
-    ("outcome", "edit open", re.compile(r"^(?P<verb>edit|write|delete) (?P<rest>.*) → NO RESULT YET$")),
-    ("outcome", "edited", re.compile(r"^(?P<verb>edited|wrote|deleted) (?P<rest>.*)$")),
+    ("outcome", "edit refused", re.compile(r"^the user refused the edit of ?(?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
+    ("outcome", "edit open", re.compile(r"^(?P<verb>edit|write|delete|patch) (?P<rest>.*) → NO RESULT YET$")),
+    ("outcome", "edited", re.compile(r"^(?P<verb>edited|wrote|deleted|patched) (?P<rest>.*)$")),
     ("outcome", "agent", re.compile(r"^sub-agent \"(?P<task>.*?)\" → (?P<became>.*)$")),
     ("user", "asked", re.compile(r"^asked the user \"(?P<task>.*?)\" → (?P<became>.*)$")),
     ("outcome", "looked", re.compile(r"^(?:looked at )(?P<items>.*)$")),
@@ -121,14 +128,16 @@ def _labelled(brief: ReadBrief, line: str, label: str, about: str, rest: str) ->
     add = brief.statements.append
     if label == "USER":
         age = re.search(r"(\d+) calls? before the end", about)
-        none = "nothing was done since" in about
+        none = re.search(r"nothing (?:was done since|came after it)|no call since", about)
         add(Statement("user", "last message", line, {"quote": quote, "how": about}))
         if age or none:
-            parts = {"quote": quote, "calls": age[1] if age else "0"}
+            parts = {"quote": quote, "calls": age[1] if age else "0", "how": about}
             add(Statement("user", "age", line, parts))
     elif label in ("REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO"):
-        add(Statement("user", label.lower(), line, {"quote": quote}))
-    elif label == "RULES":
+        add(Statement("user", label.lower(), line, {"quote": quote, "message": brief.message}))
+    if label in ("USER", "REQUEST", "ADDS TO"):
+        brief.message = quote
+    if label == "RULES":
         add(Statement("user", "rules", line, {"quote": rest}))
     elif label == "TRAIL":
         if found := re.search(r"the last of (\d+) calls since", about):
@@ -141,7 +150,7 @@ def _labelled(brief: ReadBrief, line: str, label: str, about: str, rest: str) ->
         add(Statement("open item", "open", line, {"items": rest, "about": about}))
     elif label == "TREE":
         _tree(brief, line, rest)
-    elif label not in _NOT_JUDGED and label != "FACTS":
+    elif label not in (*_NOT_JUDGED, *_OF_THE_USER, "FACTS"):
         brief.unknown.append(line)
 
 

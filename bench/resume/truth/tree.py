@@ -29,6 +29,7 @@ class Committed:
     subject: str
     sure: bool = True
     amends: bool = False
+    branch: str = ""
 
 
 def git_words(simple: Simple) -> str:
@@ -55,7 +56,7 @@ def commits(transcript: Transcript) -> list[Committed]:
         told = _COMMITTED.findall(call.result.text)
         if told and (making or script):
             amends = any("--amend" in verb for verb in making)
-            found += [Committed(call, one[1], one[2], amends=amends) for one in told]
+            found += [Committed(call, one[1], one[2], amends=amends, branch=one[0]) for one in told]
         elif any(verb.startswith("commit") and "--dry-run" not in verb for verb in making) and not failed(call):
             if not re.search(r"nothing (?:added )?to commit|no changes added", call.result.text):
                 found.append(Committed(call, "", "", sure=False))
