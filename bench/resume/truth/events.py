@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+STEP = 100
+"""Between records that hold several things: a message with its calls."""
+
 Plan = list[tuple[str, str]]  # (item, "open", "now", "done" or "dropped")
 
 
@@ -80,6 +83,7 @@ class Transcript:
     branches: list[tuple[int, str]] = field(default_factory=list)
     times: list[tuple[int, str]] = field(default_factory=list)
     compactions: list[int] = field(default_factory=list)
+    counts_calls: bool = True  # whether all calls are still in it
 
     def finish(self) -> Transcript:
         """Number the calls."""

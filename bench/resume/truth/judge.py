@@ -122,6 +122,9 @@ class _Judge:
         self._say(any(one.startswith(shown) for one in possible), f"branch {shown}", f"branches are {possible}")
 
     def _calls(self, parts: dict[str, str]) -> None:
+        if not self.told.counts_calls:
+            self._say("not checkable", f"after {parts['calls']} calls", "calls cannot be counted")
+            return
         self._say(int(parts["calls"]) == len(self.told.calls), f"after {parts['calls']} calls", f"there are {len(self.told.calls)}")
 
     def _when(self, parts: dict[str, str]) -> None:
@@ -187,7 +190,8 @@ class _Judge:
         least, most = min(ages), max(ages)
         age = int(parts["calls"])
         # a message that waited in a queue stands in several records
-        good = age in ages or (len(found) > 1 and least <= age <= most)
+        good: Verdict | bool = age in ages or (len(found) > 1 and least <= age <= most)
+        good = good if self.told.counts_calls else "not checkable"
         self._say(good, f"{age} calls before the end", f"it is {sorted(ages)}")
         said = [one.record for one in self.told.said if one.record > max(found)]
         if "nothing came after it" in parts["how"]:
@@ -198,7 +202,8 @@ class _Judge:
     def _calls_since(self, parts: dict[str, str]) -> None:
         last = [one.record for one in [*self.told.users, *self._refusals()] if one.how != "notice"]
         ages = {sum(call.record > record for call in self.told.calls) for record in [*last, -1]}
-        self._say(int(parts["calls"]) in ages, f"{parts['calls']} calls since", f"it is {sorted(ages)[:4]}")
+        good: Verdict | bool = int(parts["calls"]) in ages if self.told.counts_calls else "not checkable"
+        self._say(good, f"{parts['calls']} calls since", f"it is {sorted(ages)[:4]}")
 
     def _request(self, parts: dict[str, str]) -> None:
         self._say(bool(self._users(parts["quote"])), "a message of the user", "no message of the user has these words")
@@ -295,8 +300,7 @@ class _Judge:
 
     def _pending(self, parts: dict[str, str]) -> None:
         last = self.told.calls[-1] if self.told.calls else None
-        said = max((one.record for one in self.told.said), default=-1)
-        batch = [call for call in self.told.calls if last and call.record > said and call.record >= last.record - 8]
+        batch = [call for call in self.told.calls if last and call.record >= last.record - 8]
         good = any(call.result is None for call in batch)
         self._say(good, "the last call has no result", f"it has one, in record {last.result.record}" if last and last.result else "")
 
@@ -598,8 +602,9 @@ class _Judge:
                 before, since = min(before, since), 0
             else:
                 call = self._trail_line(statement, self.told.calls[since:before], shown_after)
-                if call is not None:
+                if call is not None and all(one.verdict == "true" for one in self.done):
                     before = min(before, call.at + (1 if statement.form == "looked" else 0))
+                if call is not None:
                     shown_after.append(call)
             self.told_after += f"\n{statement.line}"
             verdicts.append(self.done)
@@ -766,12 +771,17 @@ class _Judge:
             self._say(False, claim, "no call edits this file")
             return None
         why = ""
+        if form == "edited":  # the last one that succeeded: a newer one would be told
+            newest = max((call.at for call, _ in candidates if call.result is not None and not failed(call)), default=-1)
+            candidates = [one for one in candidates if one[0].at == newest] or candidates
         for call, edit in reversed(candidates):
             reason = self._edit_became(form, call, edit, told, parts.get("quote", ""))
             why = why or reason
             if not reason:
-                enough = not times or sum(not failed(one) for one, _ in candidates) >= int(times[1])
-                self._say(enough, claim, f"it was edited {len(candidates)} times")
+                count = sum(
+                    matches(path, self.folders.path(one.path)) for other in calls if not failed(other) for one in self._edits(other)
+                )
+                self._say(not times or count >= int(times[1]), claim, f"it was edited {count} times")
                 return call
         self._say(False, claim, f"record {candidates[-1][0].record}: {why}")
         return candidates[-1][0]
@@ -870,6 +880,8 @@ class _Judge:
         return found
 
     def _is_look(self, item: str, call: Call) -> bool:
+        if call.edits or any(is_check(one.text) for one in simple_commands(call.command)):
+            return False
         given = words(self.folders.short(f"{call.tool} {values_of(call.arguments)}"))
         name = re.sub(r"(?: \(.*|: \".*|…)$", "", item)
         spans = re.search(r":([\d,:-]+)$", name)
@@ -907,7 +919,7 @@ class _Judge:
             name = call.tool.replace("mcp__", "").replace("__", ".")
             if form == "tool" and name != parts["tool"]:
                 continue
-            if form == "tool" or call.tool in ("Task", "Agent", "AskUserQuestion", "spawn_agent", "task", "ask_user", "request_user_input"):
+            if form == "tool" or call.tool in ("Task", "Agent", "AskUserQuestion", "spawn_agent", "task", "ask_user", "request_user_input", "new_task", "ask_followup_question"):
                 known = f"{values_of(call.arguments)}\n{self.folders.short(values_of(call.arguments))}"
                 if stands(given, known) or share(given, known) > 0.9:
                     found.append(call)

@@ -75,7 +75,7 @@ _TRAIL_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
     ("outcome", "agent", re.compile(r"^sub-agent \"(?P<task>.*?)\" → (?P<became>.*)$")),
     ("user", "asked", re.compile(r"^asked the user \"(?P<task>.*?)\" → (?P<became>.*)$")),
     ("outcome", "looked", re.compile(r"^(?:looked at )(?P<items>.*)$")),
-    ("outcome", "tool", re.compile(r"^(?P<tool>[\w.:-]+)(?: (?P<given>.*))? → (?P<became>.*?)$")),
+    ("outcome", "tool", re.compile(r"^(?P<tool>[\w.:/-]+)(?: (?P<given>.*))? → (?P<became>.*?)$")),
     ("outcome", "looked", re.compile(r"^(?P<items>(?:grep|git|ls|find|[A-Z]\w+ in) .*|ls|find|pwd|git\b.*)$")),
 )  # fmt: skip
 

@@ -140,7 +140,9 @@ class FileStory:
                 self._set("changed", call, "deleted")
             return
         self.deleted = False
-        if how == "create" and not re.search(r"has been updated|overwrit", call.result.text):
+        if how == "create" and not re.search(
+            r"has been (?:updated|overwritten)|overwr[io]te|Successfully modified", call.result.text
+        ):
             if self.state in ("", "gone"):
                 self.created = self.untracked = True
         elif self.state == "":
@@ -255,6 +257,9 @@ class FileStory:
             if matches(self.shown, path.rstrip("/")) or folder:
                 if self.state != "changed":
                     self._set("changed", call, "in git status")
+                if mark.strip() in ("M", "MM", "AM") or mark == "modified":
+                    self.edited_tracked = mark.strip() != "AM"
+                    self.untracked = False
                 if mark.strip() in ("??",) or (mark == "" and not short):
                     self.untracked = True
                 if mark.strip() == "A" or mark == "new file":

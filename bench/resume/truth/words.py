@@ -55,7 +55,23 @@ def _stands(piece: str, there: str, torn: bool) -> bool:
     if not wanted.strip() or wanted in there or (torn and wanted.strip() in there):
         return True
     parts = [words(part).rstrip() for part in _STOP.split(piece)]
-    return len(parts) > 1 and all(part in there or (torn and part.strip() in there) for part in parts if part.strip())
+    if len(parts) > 1 and all(part in there or (torn and part.strip() in there) for part in parts if part.strip()):
+        return True
+    return _is_composed(wanted.split(), there)
+
+
+def _is_composed(wanted: list[str], there: str) -> bool:
+    """Whether the words are sentences and headings of the source, put one behind the other."""
+    at, breaks = 0, 0
+    while at < len(wanted):
+        end = at + 1
+        while end <= len(wanted) and f" {' '.join(wanted[at:end])}" in there:
+            end += 1
+        taken = end - 1 - at
+        if taken < min(3, len(wanted) - at):
+            return False
+        at, breaks = at + taken, breaks + 1
+    return breaks - 1 <= len(wanted) // 6
 
 
 def share(quoted: str, source: str) -> float:
