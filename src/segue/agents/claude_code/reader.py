@@ -120,6 +120,9 @@ class Reader:
         self._polls: dict[str, str] = dict(kept.get("polls") or {})  # open call -> the process that it asks
         self._reported: list[str] = list(kept.get("reported") or ())  # sub-agents whose reports are known
         self._outside: list[str] = list(kept.get("outside") or ())  # the last calls of servers' tools
+        self._first: float = kept.get("first", 0.0)  # times of the first and the newest record
+        self._newest: float = kept.get("newest", 0.0)
+        self._copies: bool = kept.get("copies", False)  # records are being repeated
 
     def keep(self) -> dict[str, Any]:
         return {
@@ -127,6 +130,7 @@ class Reader:
             "begun": self._begun, "trigger": self._trigger, "queued": self._queued,
             "given": self._given, "turns": self._turns, "over": self._over, "busy": self._busy,
             "polls": self._polls, "reported": self._reported, "outside": self._outside,
+            "first": self._first, "newest": self._newest, "copies": self._copies,
         }  # fmt: skip
 
     def read(self, record: bytes) -> Iterable[Step]:
@@ -151,7 +155,17 @@ class Reader:
                 return ()
             self._side = True
         self._begun = True
-        return handle(self, record, seconds(record.timestamp))
+        at = seconds(record.timestamp)
+        return () if at and self._is_copied(at) else handle(self, record, at)
+
+    def _is_copied(self, at: float) -> bool:
+        """Whether a record was written before: an editor that resumes a conversation may write all of it
+        once more, from the first record on."""
+        if not self._first:
+            self._first = at
+        self._copies = at <= self._newest and (self._copies or (at == self._first and at + 1 < self._newest))
+        self._newest = max(self._newest, at)
+        return self._copies
 
     def _start_if_moved(self, record: Record, at: float) -> list[Step]:
         """A ``Start`` if the conversation, folder, branch or version changed."""
@@ -272,7 +286,8 @@ class Reader:
         if not failed and (launch := launch_in(text, record.tool_use_result)):
             return [Result(at, id, True, None, launch[1], process=launch[0])]
         if not failed and text.startswith("The file ") and record.tool_use_result:
-            return [Result(at, id, True, None, text, place=edited_place(record.tool_use_result))]
+            place = edited_place(record.tool_use_result)
+            return [Result(at, id, True, None, text, place=place, overwrote=True)]
         return _plain_result(text, id, failed, at)
 
     def _compact(self, at: float, summary: str) -> Compact:

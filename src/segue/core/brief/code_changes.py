@@ -21,6 +21,7 @@ class ChangeWords(Value):
     where: str = ""  # the definition or heading that it stands in
     new: tuple[str, ...] = ()  # definitions that it adds
     added: str = ""  # the new line that says most
+    more: tuple[str, ...] = ()  # other new lines that say something
     removed: str = ""
     lines: int = 0  # of a new file
 
@@ -29,7 +30,9 @@ def change_words(change: Change) -> ChangeWords:
     """What a change is about."""
     new = change.new.split("\n")[:LINES_MAX]
     if change.how == "create":
-        return ChangeWords(new=tuple(definitions(new)[:4]), added=_telling(new, set()), lines=len(new))
+        return ChangeWords(
+            new=tuple(definitions(new)[:4]), added=_telling(new, set()), lines=change.lines or len(new)
+        )
     old = change.old.split("\n")[:LINES_MAX]
     before, after = {_key(line) for line in old}, {_key(line) for line in new}
     added = [line for line in new if line.strip() and _key(line) not in before]
@@ -38,7 +41,14 @@ def change_words(change: Change) -> ChangeWords:
     where = definition(place) or " ".join(place.split())[:50] or _above(new, added[:1])
     fresh = [name for name in definitions(added) if name != where]
     known = set(_WORD.findall(change.old))
-    return ChangeWords(where, tuple(fresh[:5]), _telling(added, known), _telling(removed, set()))
+    best = _telling(added, known)
+    more = tuple(" ".join(line.split()) for line in added if _says_something(line) and best not in line)[:3]
+    return ChangeWords(where, tuple(fresh[:5]), best, more, _telling(removed, set()))
+
+
+def _says_something(line: str) -> bool:
+    text = line.strip()
+    return len(_WORD.findall(text)) >= 2 and not _LITTLE.match(text)
 
 
 def _key(line: str) -> str:

@@ -90,6 +90,7 @@ class BriefFacts(msgspec.Struct):
     plan: list[PlanLine] = []
     plan_done: list[str] = []
     plan_total: int = 0
+    plan_age: int = 0  # how many calls there were since it was last touched
     plan_note: str = ""  # why some of its open items may be done
     tree: TreeState = msgspec.field(default_factory=TreeState)
     probe: Probe | None = None
@@ -116,8 +117,16 @@ class BriefFacts(msgspec.Struct):
 
     @property
     def pending(self) -> list[TrailStep]:
-        """The calls that have no result yet and came last."""
-        return [step for step in self.trail[-12:] if step.id and not step.done]
+        """The last calls, if they have no result yet. An open call after which the agent was answered and
+        called again was lost, and is not waited for."""
+        calls = [step for step in self.trail if step.id]
+        open_calls = [step for step in calls[-12:] if not step.done]
+        return [step for step in open_calls if not _is_lost(step, calls)]
+
+
+def _is_lost(call: TrailStep, calls: Sequence[TrailStep]) -> bool:
+    answered = min((one.done for one in calls if one.done > call.at), default=0)
+    return answered > 0 and any(one.at > answered for one in calls)
 
 
 def facts(
@@ -190,9 +199,10 @@ def _ending(digest: RunDigest) -> str:
     after = digest.prompts[-1].at if digest.prompts else 0
     if digest.fault and digest.fault.at >= digest.steps - 2:
         return UNREACHED
-    if digest.interrupted and digest.interrupted.at > max(after, digest.steps - 4):
+    newest = max((step.at for step in digest.trail if step.id or step.kind == "say"), default=0)
+    if digest.interrupted and digest.interrupted.at > max(after, newest, digest.steps - 4):
         return STOPPED_BY_USER
-    if digest.ended and digest.ended.at >= digest.steps - 2:
+    if digest.ended and digest.ended.at > max(after, newest):
         return FINISHED
     return ""
 
@@ -222,6 +232,7 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
         facts.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         facts.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
+        facts.plan_age = sum(step.id != "" and step.at > digest.planned for step in digest.trail)
         if _is_untouched(digest):
             facts.plan, facts.plan_done, facts.plan_total = [], [], 0
     elif is_current(digest):

@@ -27,12 +27,15 @@ from .trail_words import (
     edited_paths,
     folder_of,
     is_look,
+    is_plan_shown,
     message_words,
     same_thing,
     step_line,
 )
 
 NEWEST_BYTES = (330, 230, 180, 150)
+OLD_CALLS = 12  # a plan that was not touched for so long may be behind the work
+LARGE_LINES = 6  # of an edit that may have been made in part
 FEW_WORDS = 10  # what says less does not tell what the work is about
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
@@ -104,7 +107,7 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     if wanted.last is None:
         return []
     later = [step for step in facts.trail if step.at > wanted.last.at]
-    calls = sum(step.id != "" for step in later)
+    calls = facts.calls - wanted.last.calls
     ago = f"{calls} call{'s' * (calls != 1)} before the end" if calls else "nothing came after it"
     if not calls and any(step.kind == "say" for step in later):
         ago = "answered below, no call since"
@@ -115,11 +118,12 @@ def _rows(facts: BriefFacts) -> list[_Row]:
         wanted.answers if len(content_words(wanted.answers)) > 2 or PICKS.match(wanted.last.text) else ""
     )
     weak = wanted.request is not None and not wanted.mends
+    tells = len(content_words(answers)) >= FEW_WORDS  # what is answered says what it is about
     rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 520, cut(answers, 300 if weak else 180))]
     if wanted.request is not None:
-        label = Label.ADDS_TO if wanted.mends else Label.REQUEST
-        said = cut(wanted.request_answers, 200)
-        rows.append(_Row(f"  {label}" if label == Label.ADDS_TO else label, wanted.request, 340, said))
+        label = f"  {Label.ADDS_TO}" if wanted.mends else Label.REQUEST if not tells else f"  {Label.BEFORE}"
+        said = "" if tells else cut(wanted.request_answers, 200)
+        rows.append(_Row(label, wanted.request, 150 if tells else 340, said))
     known = content_words(" ".join(row.message.text for row in rows))
     if wanted.before is not None and len(known) < FEW_WORDS:
         rows.append(_Row(f"  {Label.BEFORE}", wanted.before, 150))
@@ -141,11 +145,8 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
     folder = folder_of(facts.folder)
     groups = _groups(_recent(facts))
     closing, groups = _closing(facts, groups, folder, most)
-    shown_calls = sum(step.id != "" for step in facts.trail)
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
-    in_turn = sum(step.id != "" and step.at > since for step in facts.trail)
-    last_of = f"; the last of {in_turn} calls since" if 8 < in_turn < shown_calls else ""
-    head = f"{Label.TRAIL} (oldest first{last_of})"
+    head = f"{Label.TRAIL} (oldest first)"
     room = most - cost(closing) - size(head) - 2
     lines: list[Line] = []
     rank, told_before = 0, set()
@@ -163,6 +164,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
             continue
         want = NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES
         want = 300 if last.kind == "say" else max(want, 260) if became_failed(last) and rank < 4 else want
+        want = 420 if rank == 0 and is_look(last) else want
         want = min(want, room - 3)
         if (
             want < (50 if rank < 2 else 85)
@@ -173,7 +175,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
         if last.kind == "say":
             text = f"said: {quote(folder.within(cut(group.text, want - 8)))}"
         else:
-            text = step_line(group.steps, folder, want, rich=rank == 0)
+            text = step_line(group.steps, folder, want, rich=rank < 2)
         if not text or text[:90] in told_before:
             continue
         told_before.add(text[:90])
@@ -229,17 +231,25 @@ def _recent(facts: BriefFacts) -> list[TrailStep]:
 def _is_dropped(step: TrailStep, later: Sequence[TrailStep]) -> bool:
     """Whether a call is not worth telling: the plan's tool, a poll that said nothing new, a failure mended
     since."""
-    if step.kind == "plan" or (
-        not step.command and _BOILERPLATE.match(step.tool) and not step.output.strip()
-    ):
+    if step.kind == "plan" and not is_plan_shown(step):
+        return True
+    if step.done and not step.command and _BOILERPLATE.match(step.tool) and not step.output.strip():
         return True
     if step.process and any(one.process == step.process for one in later) and not step.command:
         return True
     if became(step) == "failed":
-        return any(one.id and same_thing(step, one) and became(one) == "ok" for one in later)
+        mends = [one for one in later if one.id and same_thing(step, one) and became(one) == "ok"]
+        return bool(mends) and not _has_left_over(step, mends)
     if step.kind != "run" or not step.done or is_look(step):
         return False
     return any(one.id and same_thing(step, one) for one in later)
+
+
+def _has_left_over(failed: TrailStep, mends: Sequence[TrailStep]) -> bool:
+    """Whether a good part of an edit that failed was not made by the edits after it."""
+    wanted = {line.strip() for change in failed.changes for line in change.new.split("\n") if line.strip()}
+    made = {line.strip() for one in mends for change in one.changes for line in change.new.split("\n")}
+    return len(wanted) >= LARGE_LINES and len(wanted - made) > len(wanted) // 2
 
 
 def _told_together(before: TrailStep, step: TrailStep) -> bool:
@@ -290,8 +300,9 @@ def _closing(
     if last is not None and last.kind == "say":
         over = facts.ending == FINISHED
         label = f"{Label.LAST_WORDS} (its turn was over: it waits for the user)" if over else Label.LAST_WORDS
-        room = min(max(most * (75 if over else 55) // 100, 260), 900 if over else 620)
-        words = folder.within(message_words(last.text, room))
+        room = min(max(most * (85 if over else 60) // 100, 260), 1_000 if over else 660)
+        asked = facts.wanted.last.text if facts.wanted.last is not None else ""
+        words = folder.within(message_words(last.text, room, set(content_words(asked))))
         return [Line(f"{label}: {quote(words)}", (last.at,))], groups[:-1]
     thought = facts.thought
     newest = max([step.done or step.at for step in facts.trail], default=0)
@@ -310,7 +321,8 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
     open_items = [item for item in facts.plan if item.state != "blocked"]
     if open_items:
         count = f"{len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
-        about = ", ".join(filter(None, (count, facts.plan_note)))
+        old = f"as of {facts.plan_age} calls before the end" if facts.plan_age >= OLD_CALLS else ""
+        about = ", ".join(filter(None, (count, facts.plan_note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
         lines.append(Line(f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"))
     blocked = [item for item in facts.plan if item.state == "blocked"]
@@ -368,11 +380,11 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     """What is changed, committed, checked, failing and running."""
     folder, tree = folder_of(facts.folder), facts.tree
     lines = [*_failing(facts, folder, most // 2), *_checks(facts)]
-    lines += _changed(facts, folder, max(100, most // 3))
+    lines += _changed(facts, folder, max(130, most // 3))
     if tree.commits:
         last = tree.commits[-1]
         pushed = "pushed" if tree.pushed >= last.at else "no push seen since"
-        many = f"{len(tree.commits)} in this run, " if len(tree.commits) > 1 else ""
+        many = f"{tree.commit_count} in this run, " if tree.commit_count > 1 else ""
         other = last.branch and facts.branch not in ("", last.branch)
         where = f"on branch {cut(last.branch, 40)}, " if other else ""
         subject = cut(f"{last.hash} {last.subject}".strip(), 100)
@@ -417,7 +429,7 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
             run = facts.tree.checks.get(failure.what)
             since = ", not run since the last edit" if run and facts.tree.edited > run.at else ""
             head = f"{Label.FAILING}{since}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
-            names = [folder.within(name) for name in run.tests] if run and len(run.tests) > 1 else []
+            names = [_TEST_NAME.split(name)[-1] for name in run.tests] if run and len(run.tests) > 1 else []
             if names:
                 head = f"{head}, {len(names)} tests: {_whole(names, max(60, most - size(head) - 14), ', ')}"
             known = failure.at in recent and bool(failure.at)
@@ -449,6 +461,7 @@ def _checks(facts: BriefFacts) -> list[Line]:
     return lines
 
 
+_TEST_NAME = regex(r"::| › | > |\n\s*")
 _OUTCOMES = {
     "ok": "passed",
     "failed": "FAILED",
@@ -492,7 +505,7 @@ def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
         lines.append(Line("Nothing changed since the last commit, as far as is known."))
     elif tree.doubt and any(step.kind == "agent" and step.at <= tree.doubt for step in facts.trail):
         lines.append(Line("Edited by sub-agents: not known."))
-    if tree.stashed:
+    if tree.stashed and facts.trail and tree.stashed >= facts.trail[0].at:
         lines.append(Line("Changes were put into git's stash and not taken out again.", (tree.stashed,)))
     return lines
 

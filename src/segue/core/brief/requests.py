@@ -57,6 +57,7 @@ _TROUBLE = regex(
     re.I,
 )
 _BULLET = regex(r"^\s*(?:[-*•]|\d+[.)])\s+|^\s*#+\s*|^\s*>\s*")
+_HEADING = regex(r"^#{1,4} [A-Z0-9].{2,80}$", re.M)
 _ITEM = regex(r"^\s{0,3}(?:[-*•]|\d+[.)])\s")
 _ASKING = regex(
     r"\?|\b(?:next|want|would you|should i|shall i|i can|options?|proceed|suggest|optional|could)\b", re.I
@@ -128,7 +129,8 @@ def refers(message: UserMessage) -> bool:
         return False
     words = len(content_words(text))
     return (
-        is_weak(text)
+        any(_item(message.reply_to, mark) for mark in picked(text))
+        or is_weak(text)
         or bool(_ASSENT.match(text) and words < 6)
         or bool(_POINTS.search(text[:70]) and words < 12)
     )
@@ -213,7 +215,7 @@ def told(message: UserMessage, most: int) -> str:
     """A message in at most ``most`` bytes: pasted logs folded, a long plan by its title, else its two
     ends."""
     text = message.text
-    if len(text) > 700 and (text.count("\n#") >= 2 or text.startswith("#")):
+    if len(text) > 700 and (text.startswith("#") or len(_HEADING.findall(text)) >= 2):
         return cut(_title(text), most)
     text = unpasted(text)
     if size(text) <= most:

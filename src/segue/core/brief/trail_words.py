@@ -8,7 +8,7 @@ always quoted behind an arrow, and a call without a result says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from ..base.lazy import regex
@@ -26,10 +26,11 @@ from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
 _WHOLE_BYTES, _FEW_LINES = 300, 8
-_SAID_BYTES_MIN, _OPENING_CHARS = 24, 12
+_SAID_BYTES_MIN, _OPENING_CHARS, _COMMAND_BYTES_MIN = 24, 12, 44
 _USAGE = regex(r"<usage>.*|^agentId: .*$", re.S | re.M)
 """What a harness adds to the report of a sub-agent."""
 _TASK_OUTPUT = regex(r"/tmp/.*/tasks/(\w+)\.output$")
+_PLAN_SHOWN = regex(r"(?i)exit_?plan|plan_?exit|present_?plan")
 _LEAD_IN = regex(
     r"^(?:(?:(?:perfect|great|excellent|good|now|okay|ok|alright|based on|i (?:now )?have|let me"
     r"|here(?:'s| is| are)"
@@ -95,7 +96,10 @@ def became(step: TrailStep) -> Outcome | str:
     if not step.done:
         return "open"
     if step.command:
-        return _outcome(step.command, step.ok, step.exit, step.output)
+        whole = _outcome(step.command, step.ok, step.exit, step.output)
+        names = check_names(step.command) if whole == "ok" else ()
+        own = {_outcome(step.command, step.ok, step.exit, step.output, name) for name in names}
+        return "failed" if "failed" in own else "unknown" if "unknown" in own else whole
     return "failed" if step.ok is False or step.exit else "ok"
 
 
@@ -112,6 +116,11 @@ def is_look(step: TrailStep) -> bool:
         or (part.joint == "|" and _GREP.match(part.bare))
         for part in parts
     )
+
+
+def is_plan_shown(step: TrailStep) -> bool:
+    """Whether a call shows the user a plan and asks whether to go on with it."""
+    return step.kind in ("plan", "other") and _PLAN_SHOWN.search(step.tool) is not None
 
 
 def is_commit(step: TrailStep) -> bool:
@@ -266,7 +275,7 @@ def edit_words(change: Change, words: ChangeWords) -> tuple[str, str]:
     if len(words.new) > 1:
         return where, f"adds {', '.join(words.new)}"
     if words.added:
-        return where, f"+ {words.added}"
+        return where, f"+ {' / '.join([words.added, *words.more])}"
     return where, f"− {words.removed}" if words.removed else ""
 
 
@@ -310,6 +319,7 @@ def edits_line(steps: Sequence[TrailStep], folder: Folder, most: int) -> str:
     head = cut(folder.within(f"{head}{where}"), room)
     left = room - size(head) - 2
     told = cut(said, left) if left >= _SAID_BYTES_MIN else ""
+    told = told if size(told) >= min(_SAID_BYTES_MIN, size(said)) else ""
     return f"{head}: {told}{open_mark}" if told else f"{head}{open_mark}"
 
 
@@ -326,26 +336,34 @@ def edited_paths(step: TrailStep) -> list[str]:
     return [change.path for change in step.changes] or (list(step.paths[:1]) if step.kind in EDITS else [])
 
 
-def message_words(text: str, most: int) -> str:
-    """A message of the agent in at most ``most`` bytes: whole, else its end, which says what comes next, and
-    its beginning."""
-    said = [_stopped(one) for one in sentences(_DIRECTIVE.sub("", text))]
+def message_words(text: str, most: int, about: Collection[str] = ()) -> str:
+    """A message in at most ``most`` bytes: whole, else its end, which says what comes next, the sentences
+    with the words ``about`` which it was asked, and its beginning."""
+    said = [_stopped(one) for one in sentences(_DIRECTIVE.sub("", text)) if re.search(r"\w", one)]
     whole = " ".join(said).removesuffix(";") or flat(text)
-    if size(whole) <= most:
-        return whole
-    end: list[str] = []
-    for sentence in reversed(said[1:]):
-        if size(" ".join([sentence, *end])) > most * 2 // 3:
-            break
-        end.insert(0, sentence)
-    if not end:
+    if size(whole) <= most or len(said) < 2:
         return cut(whole, most)
-    opening = next((one for one in said if len(one) >= _OPENING_CHARS), said[0])
-    first = cut(opening, most - size(" ".join(end)) - 5)
-    gap = " " if len(end) + 1 == len(said) and not first.endswith("…") else " … "
-    return f"{first.rstrip('…')}{gap}{' '.join(end)}".removesuffix(";")
+    stems = {word[:6] for word in about}
+    shared = [len(stems & {word[:6] for word in _WORDS.findall(one.lower())}) for one in said]
+    last = len(said) - 1
+    opening = next((at for at, one in enumerate(said) if len(one) >= _OPENING_CHARS), 0)
+    answers = sorted((at for at in range(last) if shared[at] >= 2), key=lambda at: -shared[at])[:3]
+    kept: set[int] = set()
+    for at in [last, *answers, last - 1, opening, *range(last - 2, -1, -1)]:
+        if size(" … ".join(said[one] for one in sorted({*kept, at}))) <= most:
+            kept.add(at)
+        elif at not in answers:
+            break
+    if not kept:
+        return cut(said[last], most)
+    words, before = "", -1
+    for at in sorted(kept):
+        gap = "" if at == 0 else "… " if not words else " " if at == before + 1 else " … "
+        words, before = f"{words}{gap}{said[at]}", at
+    return words.removesuffix(";")
 
 
+_WORDS = regex(r"[^\W\d_][\w'-]{2,}")
 _DIRECTIVE = regex(r"::[a-z-]+\{[^}\n]*\}")  # for a program that shows the message
 
 
@@ -395,8 +413,9 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     room = max(20, most - size(became_words) - size(place) - 6)
     long = size(text) > room or "<<" in text
     if step.note and long:
-        note = cut(step.note, room // 2)
-        text = f"{middle(text, max(24, room - size(note) - 3))} ({note})"
+        note = cut(step.note, max(40, room // 2))
+        left = room - size(note) - 3
+        text = f"{middle(text, left)} ({note})" if left >= _COMMAND_BYTES_MIN else f"({note})"
     return f"$ {middle(text, room)}{place} → {became_words}"
 
 
@@ -431,6 +450,13 @@ def other_line(step: TrailStep, folder: Folder, most: int) -> str:
             return f"{head} → answer: {quote(answer, most - size(head) - 14)}"
         if became(step) == "open":
             return f"{head} → no answer yet"
+    elif is_plan_shown(step):
+        plan = step.text[max(step.text.find("# "), 0) :]
+        head = f"showed the user a plan {quote(flat(plan), max(60, most // 2))}"
+        if became(step) == "open":
+            return f"{head} → waits for approval"
+        if became(step) == "ok":
+            return f"{head} → approved"
     else:
         name = step.tool.replace("mcp__", "").replace("__", ".")
         head = f"{name} {cut(folder.within(step.text), max(40, most // 2))}".strip()

@@ -16,6 +16,7 @@ Joint = Literal["", "&&", "||", ";", "|"]
 """How a command follows the one before it; a line end counts as ``;``."""
 
 _LINE_CHARS = 20_000
+_JOINTS = regex(r"[&|;\n]")
 _HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(.*?)(?:\n[ \t]*\2[ \t]*(?=\n|\Z|\))|\Z)", re.S)
 _ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s+)+(?=\S)")
 _ONLY_ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s*)+$")
@@ -31,7 +32,7 @@ _TRIMMING = regex(
 )
 """What only shortens the output of the command before it."""
 _LONG_QUOTE = regex(r"(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.S)
-_QUOTE_CHARS = 60
+_QUOTE_CHARS, _VARIABLES_CHARS = 60, 200
 
 
 class Part(Value, gc=False):
@@ -57,7 +58,14 @@ class HereDocument(Value, gc=False):
 @lru_cache(maxsize=256)
 def parts(line: str) -> tuple[Part, ...]:
     """The commands of a line, split outside of quotes, without the bodies of here-documents."""
-    line = _HEREDOC.sub(r"<<\2\3", line[:_LINE_CHARS]).replace("\\\n", " ")
+    line = line[:_LINE_CHARS]
+    if "<<" in line:
+        line = _HEREDOC.sub(r"<<\2\3", line)
+    if "\\\n" in line:
+        line = line.replace("\\\n", " ")
+    if _JOINTS.search(line) is None:
+        text = line.strip()
+        return (Part("", text),) if text else ()
     result: list[Part] = []
     joint: Joint = ""
     start = at = 0
@@ -110,9 +118,11 @@ def here_documents(line: str) -> list[HereDocument]:
     return found
 
 
+@lru_cache(maxsize=512)
 def bare(command: str) -> str:
     """A command without variables before it, wrappers around it and redirections to nowhere."""
-    text = _REDIRECTED.sub("", command).strip().lstrip("({ ").strip()
+    text = _REDIRECTED.sub("", command) if ">" in command or "<" in command else command
+    text = text.strip().lstrip("({ ").strip()
     if text.count(")") > text.count("("):
         text = text.rstrip(") ")
     before = ""
@@ -161,10 +171,16 @@ def shown(line: str) -> str:
         text = bare(part.text)
         if is_trimming(part) or (part.joint != "|" and is_silent(text)):
             continue
-        text = _LONG_QUOTE.sub(_shortened, text)
+        text = _LONG_QUOTE.sub(_shortened, f"{_variables(part.text)}{text}")
         between = f" {part.joint} " if part.joint in ("&&", "||", "|") else "; "
         kept += (between if kept else "") + " ".join(text.split())
     return kept or " ".join(line.split())
+
+
+def _variables(command: str) -> str:
+    """The variables that are set for a command, which may be what it depends on."""
+    given = _ASSIGNED.match(command)
+    return given[0] if given is not None and len(given[0]) <= _VARIABLES_CHARS else ""
 
 
 def _shortened(quotation: re.Match[str]) -> str:

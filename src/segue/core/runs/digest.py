@@ -17,6 +17,7 @@ import msgspec
 from ..base.lazy import msgpack_decoder
 from . import sentences
 from .command_lines import shown
+from .definitions import definition
 from .inherited import MANIFEST, inherited_facts, split_brief
 from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, TrailStep, UserMessage
 from .rewinds import keep_plan, take_back
@@ -58,6 +59,7 @@ PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
 TRAIL_MAX, WORDS_CHARS, ARGUMENT_CHARS, COMMAND_CHARS = 100, 6_000, 1_200, 3_000
 OUTPUT_START_CHARS, OUTPUT_END_CHARS = 1_000, 2_200
+LINES_MAX = 400  # of a change
 CHANGES_MAX, CHANGE_CHARS, REPLY_CHARS, THOUGHT_CHARS = 12, 1_500, 2_400, 1_600
 FILES_MAX, COMMANDS_MAX, PLAN_MAX, OPEN_MAX = 240, 120, 120, 32
 FAILURES_MAX, SOLVED_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 6
@@ -130,6 +132,8 @@ def trail(digest: RunDigest) -> list[TrailStep]:
 def _start(digest: RunDigest, step: Start) -> None:
     if step.how:
         digest.stretches += 1
+    if step.branch and digest.branch and step.branch != digest.branch:
+        digest.tree.branch = ""  # the agent says a newer one
     for name in ("native", "cwd", "branch", "head", "version", "parent"):
         value = getattr(step, name)
         if value and (name not in ("native", "cwd") or not getattr(digest, name)):
@@ -152,7 +156,8 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
         return
     keep_plan(digest)
     reply_to = _last_message(digest)
-    words = UserMessage(clip(sentences.task_first(text), PROMPT_CHARS), digest.steps, step.how, reply_to)
+    text_kept = clip(sentences.task_first(text), PROMPT_CHARS)
+    words = UserMessage(text_kept, digest.steps, step.how, reply_to, digest.calls)
     if digest.first_prompt is None:
         digest.first_prompt = words
     digest.prompts.append(words)
@@ -234,10 +239,17 @@ def _call(digest: RunDigest, step: Call) -> None:
 
 
 def _kept_change(change: Change) -> Change:
+    """The change in bounded space: of long texts the lines in which they differ, and the definitions."""
     if len(change.old) <= CHANGE_CHARS and len(change.new) <= CHANGE_CHARS:
         return change
-    old, new = clip(change.old, CHANGE_CHARS), clip(change.new, CHANGE_CHARS)
-    return msgspec.structs.replace(change, old=old, new=new)
+    if change.how == "create":
+        lines = change.new.count("\n") + 1
+        return msgspec.structs.replace(change, new=clip(change.new, CHANGE_CHARS), lines=lines)
+    old, new = change.old.split("\n"), change.new.split("\n")
+    before, after = {line.strip() for line in old}, {line.strip() for line in new}
+    kept_old = "\n".join(line for line in old[:LINES_MAX] if line.strip() not in after or definition(line))
+    kept_new = "\n".join(line for line in new[:LINES_MAX] if line.strip() not in before or definition(line))
+    return msgspec.structs.replace(change, old=kept_old[:CHANGE_CHARS], new=kept_new[:CHANGE_CHARS])
 
 
 def _ran(digest: RunDigest, step: Call, short: str, kind: str) -> None:
@@ -294,6 +306,8 @@ def _result(digest: RunDigest, step: Result) -> None:
         return
     if step.ok is not False:
         _solve(digest, key)
+        if digest.refused is not None and digest.refused.what == _name_of(call):
+            digest.refused = None  # it was done since
     if call.act == "agent" and not step.process:
         _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
@@ -318,9 +332,16 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
     if call.command:
         take_command(tree, call.command, step.ok, step.exit, step.text, call.at, now)
     elif not failed:
-        take_changes(tree, call.changes, now)
+        known = step.overwrote or any(_was_there(digest, change.path, call.at) for change in call.changes)
+        take_changes(tree, call.changes, now, known=known)
         if call.kind == "agent":
             tree.doubt = now
+
+
+def _was_there(digest: RunDigest, path: str, at: int) -> bool:
+    """Whether a file was there before a call: it had been read, or an earlier call had changed it."""
+    use = digest.files.get(path)
+    return use is not None and (use.reads > 0 or use.first < at)
 
 
 def _ends(output: str) -> str:

@@ -28,6 +28,7 @@ class UserMessage(msgspec.Struct, array_like=True, gc=False):
     at: int
     how: str = ""  # queued, command or refusal: see ``steps.Prompt``
     reply_to: str = ""  # the end of the agent's message before it; empty if there is none since the last one
+    calls: int = 0  # how many calls there were before it
 
 
 class FileUse(msgspec.Struct, array_like=True, gc=False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Literal
 
 from ..base.lazy import regex
@@ -18,14 +19,15 @@ from .sentences import gives_orders, was_stopped
 
 Outcome = Literal["ok", "failed", "stopped", "unknown"]
 
-_TOLD_CHARS = 12_000
+_TOLD_CHARS, _BEGINNING_CHARS = 12_000, 6_000
+_WORDED = regex(r"\w")
 _BAD = regex(
     r"\b(?!0\b)\d+ (?:failed|failing|fail|failures?|errors?|problems?)\b|^\s*(?:FAILED?|FAILURES?"
     r"|ERROR)\b|error TS\d"
     r"|test result: FAILED|--- FAIL|^npm ERR!|ELIFECYCLE|^error(?:\[E\d+\])?:|^Traceback \(most recent"
     r"|^panic:"
     r"|\bBUILD FAILED\b|^E   |^\S+\.\w+:\d+(?::\d+)?: (?:error|undefined|cannot|syntax error)|✘|^\s*[✖✗×] "
-    r"|^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
+    r"|^\s*ERR_PNPM\w*FAIL|^\s*● |^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
     re.M,
 )
 _GOOD = regex(
@@ -40,7 +42,8 @@ _TESTS = regex(r"\b(?:py\.?test|jest|vitest|mocha|tests?|cargo test|go test|rspe
 _COUNTED = regex(r"\b(?!0\b)\d+ (passed|passing|failed|failing)\b|\btest result: (?:ok|FAILED)")
 _VERDICT = regex(
     r"\b\d+ (?:passed|passing|pass|failed|failing|fail|failures?|errors?|problems?|warnings?|tests?)\b"
-    r"|^(?:ok|FAIL(?:ED)?|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks|Checked \d+)\b"
+    r"|^(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks"
+    r"|Checked \d+)\b"
     r"|^\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]|test result:|error TS\d+|Compiled|✓ built",
     re.I,
 )
@@ -54,7 +57,8 @@ _TROUBLE = regex(
 _HARNESS = regex(
     r"^(?:Exit code \d+|Wall time|Chunk ID|Process exited|Original token|Total output|Output:|\$ |> \S+@"
     r"|hint: |\(Use "
-    r"|npm notice|remote:\s*$|Shell cwd was reset|warning: LF will|-{3,}$|={3,}$)"
+    r"|npm notice|[+-] (?:actual|expected) [+-] (?:actual|expected)|remote:\s*$|Shell cwd was reset"
+    r"|warning: LF will|-{3,}$|={3,}$)"
 )
 _TAGS = regex(r"</?(?:tool_use_error|stdout|stderr|output|status|exit_code|system)>")
 _PASSING = regex(r"^\s*(?:[✔✓]|ok\b|PASS\b)")
@@ -119,26 +123,36 @@ def plain(output: str) -> str:
 def told_lines(output: str) -> list[str]:
     """The lines of an output that may be quoted, each on one line; those that give orders to an agent are
     not."""
-    lines = (" ".join(line.split()).strip("=- ") for line in plain(output)[-4 * _TOLD_CHARS :].split("\n"))
-    return [
-        line
-        for line in lines
-        if len(line) > 1 and re.search(r"\w", line) and not _HARNESS.match(line) and not gives_orders(line)
-    ]
+    return [line for line in _worded_lines(output) if not gives_orders(line)]
+
+
+def _worded_lines(output: str) -> list[str]:
+    """The lines with words, of a long output those at its beginning and at its end."""
+    text = plain(output)
+    if len(text) > _TOLD_CHARS + _BEGINNING_CHARS:
+        text = f"{text[:_BEGINNING_CHARS]}\n{text[-_TOLD_CHARS:]}"
+    lines = (" ".join(line.split()).strip("=- ") for line in text.split("\n"))
+    return [line for line in lines if len(line) > 1 and _WORDED.search(line) and not _HARNESS.match(line)]
 
 
 def telling(output: str, failed: bool) -> list[str]:
     """The few lines of an output that say what became of a command, in their order."""
-    lines = told_lines(output)
+    lines = _worded_lines(output)
     verdicts = [line for line in lines if _VERDICT.search(line)]
     if failed:
-        bad = [
+        bad = (
             line
             for line in lines
-            if _TROUBLE.search(line) and line not in verdicts and not _PASSING.match(line)
-        ]
-        return _in_order(lines, [*bad[:3], *verdicts[-1:]]) or lines[-2:]
-    return verdicts[-1:] or (lines if len(lines) <= 3 else [])
+            if _TROUBLE.search(line) and not _VERDICT.search(line) and not _PASSING.match(line)
+        )
+        chosen = [*_quotable(bad, 3), *_quotable(reversed(verdicts), 1)]
+        return _in_order(lines, chosen) or _quotable(reversed(lines), 2)[::-1]
+    return _quotable(reversed(verdicts), 1) or (_quotable(lines, 3) if len(lines) <= 3 else [])
+
+
+def _quotable(lines: Iterable[str], most: int) -> list[str]:
+    """The first lines that give no orders to an agent."""
+    return list(islice((line for line in lines if not gives_orders(line)), most))
 
 
 def _in_order(lines: list[str], chosen: Iterable[str]) -> list[str]:
@@ -149,14 +163,15 @@ def _in_order(lines: list[str], chosen: Iterable[str]) -> list[str]:
 TESTS_MAX = 8
 _FAILED_TEST = regex(
     r"^(?:FAILED|ERROR) (\S+::\S+)|^\s*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^\s*● (.+ › .+)$"
-    r"|^\s*(?:FAIL|[×✗✕]) {1,3}(\S+ > .+?)(?: \d+ms)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\))",
+    r"|^\s*(?:FAIL|[×✗✕]) {1,3}(\S+ > .+?)(?: \d+ms)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\))"
+    r"|^\s+\d+\) ([^\n]{3,120}\n\s+[^\n]{3,120}):$",
     re.M,
 )
-"""Names of failed tests as pytest, Go, Cargo, Jest, Vitest and unittest print them."""
+"""Names of failed tests as pytest, Go, Cargo, Jest, Vitest, unittest and Mocha print them."""
 
 
 def failing_tests(output: str) -> tuple[str, ...]:
     """The names of the tests that an output reports as failed, each once, at most ``TESTS_MAX``."""
     found = (next(filter(None, match.groups())) for match in _FAILED_TEST.finditer(plain(output)))
-    names = dict.fromkeys(" ".join(name.split())[:160] for name in found)
+    names = dict.fromkeys(name.strip()[:160] for name in found)
     return tuple(names)[:TESTS_MAX]

@@ -23,7 +23,7 @@ _STARTS = r"(?:^|[,;:(.!?*-]\s*|\b(?:and|but|please|also|then)\s+)"
 _ORDER = regex(
     rf"{_STARTS}(?:(?:never|always)\b(?!\s+(?:be|been|has|have|had|is|was|just|\w+ed)\b)"
     r"|(?:do not|don't|dont)\b(?!\s+(?:like|see|know|think|worry|care|mind)\b)"
-    r"|(?:prefer|avoid|remember (?:to|that|not)|stop \w+ing|no need to|keep in mind)\b"
+    r"|(?:prefer|avoid|remember (?:to|that|not)|stop \w+ing|keep in mind)\b"
     r"|(?:make sure|ensure)\b.{0,40}\b(?:never|always|not|don't|dont|every|each|whenever|all|stays?"
     r"|remains?)\b"
     r"|only (?:use|do|change|touch|edit|run)\b|(?:always )?use\b.{1,40}\b(?:not|instead of|rather than)\b)"

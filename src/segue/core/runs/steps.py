@@ -79,6 +79,7 @@ class Change(Value, gc=False, array_like=True):
     old: str = ""  # the text that is replaced; several replacements are joined by line ends
     new: str = ""  # the text in its place, or the whole new file
     place: str = ""  # the heading of a hunk: the function or class that it stands in
+    lines: int = 0  # of a new file of which only a part is kept here, how many lines it has
 
 
 class Call(Value, gc=False, tag="call"):
@@ -107,6 +108,7 @@ class Result(Value, gc=False, tag="result"):
     paths: tuple[str, ...] = ()  # files that the call did not name
     process: str = ""  # the id of a process or agent that the call started and that goes on without it
     place: str = ""  # of an edit, the line that defines what was changed
+    overwrote: bool = False  # whether a file that the call wrote was there before
 
 
 class Settled(Value, gc=False, tag="settled"):

@@ -22,6 +22,7 @@ from .steps import Change
 
 CHANGED_MAX, COMMITS_MAX, CHECKS_MAX, RUNNING_MAX = 120, 24, 40, 12
 _CHECK_KINDS = frozenset({"test", "check", "build"})
+_NO_CHECK = regex(r"\s--?(?:collect-only|co|help|version|list|listTests|dry-run|watch)\b")
 _PROSE = (".md", ".txt", ".rst", ".adoc")
 _COMMITTED = regex(r"^\[([\w/.#@+-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.+)$", re.M)
 _NOTHING = regex(r"nothing (?:added )?to commit|no changes added to commit|nothing to commit", re.I)
@@ -76,7 +77,8 @@ class TreeState(msgspec.Struct, omit_defaults=True):
     """See the module."""
 
     changed: dict[str, ChangedFile] = {}
-    commits: list[Commit] = []
+    commits: list[Commit] = []  # the last ones
+    commit_count: int = 0
     pushed: int = 0  # when the last push succeeded
     checks: dict[str, CheckRun] = {}
     edited: int = 0  # when a file other than prose was last changed
@@ -90,10 +92,10 @@ class TreeState(msgspec.Struct, omit_defaults=True):
     running: dict[str, Running] = {}
 
 
-def take_changes(tree: TreeState, changes: Sequence[Change], at: int) -> None:
-    """Files that a call changed, now that it has succeeded."""
+def take_changes(tree: TreeState, changes: Sequence[Change], at: int, *, known: bool = False) -> None:
+    """Files that a call changed, now that it has succeeded; ``known`` if they were there before."""
     for change in changes:
-        _change(tree, change.path, change.how, at)
+        _change(tree, change.path, "edit" if known and change.how == "create" else change.how, at)
 
 
 def _change(tree: TreeState, path: str, how: str, at: int, by: str = "") -> None:
@@ -103,7 +105,7 @@ def _change(tree: TreeState, path: str, how: str, at: int, by: str = "") -> None
     if how == "delete" and before is not None and before.how == "create":
         return  # it came and went
     if before is not None and before.how == "create" and how == "edit":
-        how = "create"
+        how = "create"  # git does not know it yet
     tree.changed[path] = ChangedFile(at, how, by)
     if len(tree.changed) > CHANGED_MAX:
         del tree.changed[next(iter(tree.changed))]
@@ -126,7 +128,9 @@ def check_names(line: str) -> tuple[str, ...]:
     named = []
     for part in parts(line):
         text = " ".join(bare(part.text).split())
-        if part.joint != "|" and len(text) <= 300 and parse_shell(text).kind in _CHECK_KINDS:
+        if part.joint == "|" or len(text) > 300 or _NO_CHECK.search(text):
+            continue
+        if parse_shell(text).kind in _CHECK_KINDS:
             named.append(text)
     return tuple(dict.fromkeys(named))
 
@@ -144,16 +148,22 @@ def take_command(
             run.lines = tuple(text[:240] for text in telling(output, failed=True)[:4])
             run.tests = failing_tests(output)
         tree.checks[name] = run
+    if _CHANGES.search(line) is None:
+        return
     whole = outcome(line, ok, exit, output)
     _written(tree, line, whole, at)
     for part in parts(line):
         text = bare(part.text)
-        if text.startswith(("gh pr create", "gh pr view", "gh pr edit", "gh pr checkout", "glab mr create")):
-            _pull_request(tree, text, output)
+        if text.startswith(("gh pr ", "glab mr ")):
+            _pull_request(tree, text, whole, output)
         elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
         elif whole == "ok" and text.startswith(("rm ", "mv ", "git mv ")):
             _moved(tree, text.split(), at)
+
+
+_CHANGES = regex(r">|\b(?:tee|sed|perl|git|gh|glab|rm|mv)\b")
+"""What every line has that may change the working tree."""
 
 
 def _written(tree: TreeState, line: str, whole: Outcome, at: int) -> None:
@@ -187,11 +197,16 @@ def written_files(line: str) -> list[str]:
     return [path for path in dict.fromkeys(found) if "$" not in path and "*" not in path]
 
 
-def _pull_request(tree: TreeState, text: str, output: str) -> None:
-    told = _PULL_REQUEST.search(output)
-    named = re.match(r"gh pr (?:view|edit|checkout) #?(\d+)\b", text)
-    if told is not None or named is not None:
-        tree.pull = told[1] if told is not None else named[1] if named is not None else ""
+def _pull_request(tree: TreeState, text: str, whole: Outcome, output: str) -> None:
+    """The pull request that a command makes or asks for, until it is merged or closed."""
+    verb = text.split()[2] if text.count(" ") >= 2 else ""
+    if verb in ("merge", "close"):
+        tree.pull = "" if whole == "ok" else tree.pull
+    elif verb in ("create", "view", "edit", "checkout"):
+        told = _PULL_REQUEST.search(output)
+        named = re.match(r"gh pr \w+ #?(\d+)\b", text)
+        number = told or named
+        tree.pull = number[1] if number is not None else tree.pull
 
 
 def _moved(tree: TreeState, words: list[str], at: int) -> None:
@@ -250,7 +265,7 @@ def _git(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at:
         if "--" in rest or names == ["."]:
             _restored(tree, names)
         elif names:
-            tree.branch = names[0]
+            tree.branch, tree.pull = names[0], ""
     elif verb == "restore" and whole == "ok" and "--staged" not in rest:
         _restored(tree, names)
     elif verb == "reset" and "--hard" in rest and whole == "ok":
@@ -267,6 +282,7 @@ def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, 
         return
     if "--amend" in text and tree.commits:
         tree.commits.pop()
+        tree.commit_count -= 1
     made = (
         Commit(subject_of(text, line)[:160], at)
         if told is None
@@ -280,9 +296,12 @@ def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, 
         if not in_sight or everything or any(_same(path, name) or _inside(path, name) for name in named):
             del tree.changed[path]  # what was staged out of sight may be any of them
     if not in_sight:
-        tree.doubt = at
+        tree.doubt, tree.others = at, []
     if everything:
         tree.others, tree.doubt = [], 0
+    tree.others = [
+        name for name in tree.others if not any(_same(name, one) or _inside(name, one) for one in named)
+    ]
     tree.staged = []
 
 
@@ -292,6 +311,7 @@ def _told_commit(branch: str, hash: str, subject: str, at: int) -> Commit:
 
 def _add_commit(tree: TreeState, commit: Commit) -> None:
     tree.commits.append(commit)
+    tree.commit_count += 1
     del tree.commits[:-COMMITS_MAX]
     if commit.branch:
         tree.branch = commit.branch
@@ -366,9 +386,11 @@ def end_process(tree: TreeState, process: str) -> Running | None:
 
 
 _MISCALLED = regex(
-    r"(?i)no such file or directory|file or directory not found|command not found|unrecognized (?:option"
+    r"(?i)no such file or directory|file or directory not found|command not found"
+    r"|Command \S{1,60} not found|unrecognized (?:option"
     r"|argument)"
-    r"|unknown (?:option|command|argument|flag)|missing script|no tests? (?:found|ran|files)|^usage:"
+    r"|unknown (?:option|command|argument|flag)|missing script|no tests? (?:found|ran|files)"
+    r"|\b\d+ deselected|collected 0 items|^usage:"
 )
 """Of a check that was called wrongly: it says nothing about the work."""
 
