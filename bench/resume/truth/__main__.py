@@ -103,10 +103,14 @@ def table(outcome: Outcome) -> str:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.resume.truth", description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, help="transcripts; else the variable SEGUE_CORPUS names them")
+    parser.add_argument(
+        "folders", nargs="*", type=Path, help="transcripts; else the variable SEGUE_CORPUS names them"
+    )
     parser.add_argument("--briefs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--show", action="store_true", help="list every false statement with transcript, cut and line")
+    parser.add_argument(
+        "--show", action="store_true", help="list every false statement with transcript, cut and line"
+    )
     parser.add_argument("--unclear", action="store_true", help="list what could not be checked")
     parser.add_argument("--unknown", action="store_true", help="list the lines that no form fits")
     return parser.parse_args()
@@ -122,7 +126,10 @@ def main() -> int:
     outcome = check(choose(sources(folders), options.briefs, options.seed))
     print(table(outcome))
     false = outcome.with_verdict("false")
-    for cut, one in [*(false if options.show else ()), *(outcome.with_verdict("not checkable") if options.unclear else ())]:
+    for cut, one in [
+        *(false if options.show else ()),
+        *(outcome.with_verdict("not checkable") if options.unclear else ()),
+    ]:
         print(f"\n{cut}\n  {one.kind}: {one.claim}\n  why: {one.why}\n  line: {one.line.strip()}")
     for cut, line in outcome.unknown if options.unknown else ():
         print(f"{cut}: {line}")

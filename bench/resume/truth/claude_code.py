@@ -7,7 +7,10 @@ from typing import Any
 
 from bench.resume.truth.events import Call, Edit, Message, Result, Transcript, decoded, text_of
 
-_REFUSED = re.compile(r"The user doesn't want to (?:proceed|take this action)|tool use was rejected|^User chose to stay in plan mode|^User rejected", re.I)
+_REFUSED = re.compile(
+    r"The user doesn't want to (?:proceed|take this action)|tool use was rejected|^User chose to stay in plan mode|^User rejected",
+    re.I,
+)
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d+)")
 _STARTED = re.compile(
     r"running in (?:the )?background with ID: ([\w-]+)|^agentId: ([\w-]+)|backgrounded.*?with ID: ([\w-]+)"
@@ -107,7 +110,9 @@ class _Reader:
         elif operation == "popAll":
             taken_back = {text} if text else set(self.queue)
             told.users = [
-                one for one in told.users if not (one.how == "queued" and not one.sure and one.text in taken_back)
+                one
+                for one in told.users
+                if not (one.how == "queued" and not one.sure and one.text in taken_back)
             ]
             self.queue = [one for one in self.queue if one not in taken_back]
         elif operation in ("dequeue", "remove") and self.queue:
@@ -159,7 +164,8 @@ class _Reader:
             return
         if _TAGGED.match(bare):
             sure = not re.match(
-                r"\s*<(?:bash-|local-command|command-|user-memory|teammate-message|task-|system-|new-diag)", bare
+                r"\s*<(?:bash-|local-command|command-|user-memory|teammate-message|task-|system-|new-diag)",
+                bare,
             )
             told.users.append(Message(number, bare, sure=False, how="tagged" if sure else "notice"))
             return
@@ -200,7 +206,9 @@ class _Reader:
             told.ended.setdefault(name, number)
         if call.tool in ("BashOutput", "TaskOutput", "AgentOutputTool"):
             name = str(
-                call.arguments.get("bash_id") or call.arguments.get("task_id") or call.arguments.get("agentId")
+                call.arguments.get("bash_id")
+                or call.arguments.get("task_id")
+                or call.arguments.get("agentId")
             )
             status = _STATUS.search(text)
             if status and status[1] in _OVER:

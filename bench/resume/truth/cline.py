@@ -18,6 +18,7 @@ _CALL = re.compile(
 )
 _RESULT = re.compile(r"^\[(\w+)\b.*?\]\s*Result:", re.S)
 _VALUE = re.compile(r"<(\w+)>\s*(.*?)\s*</\1>", re.S)
+_UNCLOSED = re.compile(r"<(\w+)>\s*([^<\n]*)")
 _WORDS = re.compile(r"<(task|feedback|user_message|answer)>\s*(.*?)\s*</\1>", re.S)
 _FOLDER = re.compile(r"Current (?:Workspace|Working) Directory \(([^)\n]+)\)")
 _EXIT = re.compile(r"Exit code: (\d+)|exit code (\d+)")
@@ -103,7 +104,10 @@ def _sent(told: Transcript, record: int, row: dict[str, Any], pending: list[Call
         identity = block.get("tool_use_id") if isinstance(block, dict) else None
         found = _RESULT.match(text)
         if (found or identity) and pending:
-            call = next((one for one in pending if one.id == identity or (found and one.id.startswith(found[1]))), None)
+            call = next(
+                (one for one in pending if one.id == identity or (found and one.id.startswith(found[1]))),
+                None,
+            )
             if call is not None:
                 pending.remove(call)
                 _end(call, record, "\n".join([text[found.end() :] if found else text, *texts[at + 1 :]]))
@@ -114,7 +118,12 @@ def _answer(told: Transcript, record: int, block: Any, pending: list[Call]) -> N
         return
     if block.get("type") == "tool_use":
         arguments = block.get("input")
-        call = Call(record, str(block.get("id")), str(block.get("name")), arguments if isinstance(arguments, dict) else {})
+        call = Call(
+            record,
+            str(block.get("id")),
+            str(block.get("name")),
+            arguments if isinstance(arguments, dict) else {},
+        )
         _add(told, call, pending)
         return
     text = text_of(block)
@@ -123,6 +132,8 @@ def _answer(told: Transcript, record: int, block: Any, pending: list[Call]) -> N
         told.said.append(Message(record, spoken))
     for name, body in _CALL.findall(text):
         values = dict(_VALUE.findall(body)) or {"": body}
+        for key, value in _UNCLOSED.findall(body):
+            values.setdefault(key, value)
         _add(told, Call(record, f"{name}{record}", name, {**values, "body": body}), pending)
     if "[Response interrupted by" in text:
         told.interrupts.append(record)
@@ -143,7 +154,10 @@ def _add(told: Transcript, call: Call, pending: list[Call]) -> None:
 
 
 def _end(call: Call, record: int, text: str) -> None:
-    result = Result(record, text, failed=bool(re.search(r"<error>|^Error|The tool execution failed", text[:400], re.M)))
+    text = re.sub(r"<environment_details>.*", "", text, flags=re.S)
+    result = Result(
+        record, text, failed=bool(re.search(r"<error>|^Error|The tool execution failed", text[:400], re.M))
+    )
     if match := _EXIT.search(text):
         result.exit = int(match[1] or match[2])
     result.refused = "The user denied this operation" in text

@@ -88,7 +88,9 @@ class _Reader:
         told, kind = self.transcript, payload.get("type")
         if kind == "user_message":
             text = _REQUEST.split(str(payload.get("message") or ""))[-1].strip()
-            if text and not text.startswith(("<turn_aborted", "<subagent_notification", "<environment_context")):
+            if text and not text.startswith(
+                ("<turn_aborted", "<subagent_notification", "<environment_context")
+            ):
                 told.users.append(Message(number, text))
         elif kind == "agent_message":
             self._said(number, str(payload.get("message") or ""))
@@ -138,7 +140,9 @@ class _Reader:
     def _said(self, number: int, text: str) -> None:
         """A message stands in two records; the first one counts."""
         said = self.transcript.said
-        if text.strip() and not (said and said[-1].text.strip() == text.strip() and number - said[-1].record < 4):
+        if text.strip() and not (
+            said and said[-1].text.strip() == text.strip() and number - said[-1].record < 4
+        ):
             said.append(Message(number, text))
 
     def _ended(self, number: int, payload: dict[str, Any]) -> None:
@@ -157,7 +161,9 @@ class _Reader:
         given = arguments.get("command") or arguments.get("cmd")
         if name in ("shell", "shell_command", "exec_command", "container.exec", "local_shell"):
             if isinstance(given, list):
-                given = given[-1] if len(given) >= 3 and given[1] in ("-lc", "-c") else " ".join(map(str, given))
+                given = (
+                    given[-1] if len(given) >= 3 and given[1] in ("-lc", "-c") else " ".join(map(str, given))
+                )
             call.command = str(given or "")
             call.folder = str(arguments.get("workdir") or "")
             if re.search(r"\bapply_patch\b", call.command) and "*** Begin Patch" in call.command:
@@ -194,8 +200,12 @@ class _Reader:
             body.strip(), re.I,
         ):  # fmt: skip
             result.failed = True
-        result.refused = bool(re.search(r"rejected by user|denied by (?:the )?user|exec command rejected", text[:300]))
-        result.stopped = bool(re.match(r"aborted by user|command timed out", body.strip())) or result.exit == 124
+        result.refused = bool(
+            re.search(r"rejected by user|denied by (?:the )?user|exec command rejected", text[:300])
+        )
+        result.stopped = (
+            bool(re.match(r"aborted by user|command timed out", body.strip())) or result.exit == 124
+        )
         call.result = result
         if match := _SESSION.search(head or text[:300]):
             self.transcript.started.setdefault(match[1], number)
@@ -216,7 +226,7 @@ class _Reader:
                 told.started.setdefault(name, number)
         elif call.tool in ("wait_agent", "wait", "close_agent"):
             status = given.get("status")
-            for name, state in (status.items() if isinstance(status, dict) else ()):
+            for name, state in status.items() if isinstance(status, dict) else ():
                 if state not in ("running", "pending_init"):
                     told.ended.setdefault(str(name), number)
             if call.tool == "close_agent":

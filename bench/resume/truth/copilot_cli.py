@@ -7,8 +7,12 @@ from typing import Any
 
 from bench.resume.truth.events import Call, Edit, Message, Result, Transcript, decoded, patch_edits, text_of
 
-_EXIT = re.compile(r"<(?:command with \S+ )?(?:shellId: \S+ )?exited with (?:exit code|code) (\d+)>|exit code (\d+)>")
-_RUNNING = re.compile(r"<command (?:with shellId: (\S+) )?is still running|started in (?:detached )?background with shellId: (\S+?)>")
+_EXIT = re.compile(
+    r"<(?:command with \S+ )?(?:shellId: \S+ )?exited with (?:exit code|code) (\d+)>|exit code (\d+)>"
+)
+_RUNNING = re.compile(
+    r"<command (?:with shellId: (\S+) )?is still running|started in (?:detached )?background with shellId: (\S+?)>"
+)
 _BOX = re.compile(r"^\s*[-*] \[([ xX>-])\] (.+?)\s*$", re.M)
 
 
@@ -73,7 +77,9 @@ def _called(told: Transcript, calls: dict[str, Call], number: int, data: dict[st
     if call.tool in ("bash", "powershell", "local_shell"):
         call.command = str(arguments.get("command") or "")
     elif call.tool in ("edit", "str_replace_editor") and path:
-        call.edits = [Edit(path, "edit", str(arguments.get("new_str") or ""), str(arguments.get("old_str") or ""))]
+        call.edits = [
+            Edit(path, "edit", str(arguments.get("new_str") or ""), str(arguments.get("old_str") or ""))
+        ]
     elif call.tool == "create" and path:
         call.edits = [Edit(path, "create", str(arguments.get("file_text") or ""))]
     elif call.tool == "apply_patch":
@@ -104,5 +110,7 @@ def _result(told: Transcript, calls: dict[str, Call], number: int, data: dict[st
     shell = str(call.arguments.get("shellId") or "")
     if match := _RUNNING.search(text):
         told.started.setdefault(match[1] or match[2] or shell, number)
-    elif call.tool in ("stop_bash",) or (call.tool in ("read_bash", "write_bash") and result.exit is not None):
+    elif call.tool in ("stop_bash",) or (
+        call.tool in ("read_bash", "write_bash") and result.exit is not None
+    ):
         told.ended.setdefault(shell, number)

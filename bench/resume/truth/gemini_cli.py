@@ -9,7 +9,13 @@ from bench.resume.truth.events import STEP, Call, Edit, Message, Result, Transcr
 
 _EXIT = re.compile(r"^Exit Code: (\d+)", re.M)
 _BACKGROUND = re.compile(r"(?:moved to|running in) (?:the )?background.{0,40}?PID: (\d+)", re.S | re.I)
-_STATES = {"completed": "done", "in_progress": "now", "pending": "open", "cancelled": "dropped", "blocked": "open"}
+_STATES = {
+    "completed": "done",
+    "in_progress": "now",
+    "pending": "open",
+    "cancelled": "dropped",
+    "blocked": "open",
+}
 _FRAME = re.compile(r"\n?--- Content from referenced files ---.*", re.S)
 
 
@@ -72,7 +78,9 @@ def _called(told: Transcript, record: int, given: dict[str, Any]) -> None:
         call.command = str(arguments.get("command") or "")
         call.folder = str(arguments.get("dir_path") or arguments.get("directory") or "")
     elif call.tool == "replace" and path:
-        call.edits = [Edit(path, "edit", str(arguments.get("new_string") or ""), str(arguments.get("old_string") or ""))]
+        call.edits = [
+            Edit(path, "edit", str(arguments.get("new_string") or ""), str(arguments.get("old_string") or ""))
+        ]
     elif call.tool == "write_file" and path:
         call.edits = [Edit(path, "create", str(arguments.get("content") or ""))]
     status = given.get("status")
@@ -95,6 +103,9 @@ def _called(told: Transcript, record: int, given: dict[str, Any]) -> None:
     if call.tool == "write_todos" and call.result is not None and not call.result.failed:
         todos = [one for one in arguments.get("todos") or [] if isinstance(one, dict)]
         told.plans.append(
-            (record, [(str(one.get("description")), _STATES.get(str(one.get("status")), "open")) for one in todos])
+            (
+                record,
+                [(str(one.get("description")), _STATES.get(str(one.get("status")), "open")) for one in todos],
+            )
         )
     told.calls.append(call)

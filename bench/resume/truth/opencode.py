@@ -76,7 +76,9 @@ def _called(told: Transcript, record: int, part: dict[str, Any]) -> None:
     if call.tool == "bash":
         call.command, call.folder = str(arguments.get("command") or ""), str(arguments.get("workdir") or "")
     elif call.tool == "edit" and path:
-        call.edits = [Edit(path, "edit", str(arguments.get("newString") or ""), str(arguments.get("oldString") or ""))]
+        call.edits = [
+            Edit(path, "edit", str(arguments.get("newString") or ""), str(arguments.get("oldString") or ""))
+        ]
     elif call.tool == "write" and path:
         metadata = state.get("metadata")
         existed = isinstance(metadata, dict) and metadata.get("exists") is True
@@ -85,7 +87,9 @@ def _called(told: Transcript, record: int, part: dict[str, Any]) -> None:
         call.edits = patch_edits(str(arguments.get("patchText") or ""))
     if state.get("status") in ("completed", "error"):
         metadata = state.get("metadata")
-        result = Result(record, text_of(state.get("output") or state.get("error")), failed=state["status"] == "error")
+        result = Result(
+            record, text_of(state.get("output") or state.get("error")), failed=state["status"] == "error"
+        )
         if isinstance(metadata, dict):
             if isinstance(metadata.get("exit"), int):
                 result.exit = metadata["exit"]
@@ -96,6 +100,9 @@ def _called(told: Transcript, record: int, part: dict[str, Any]) -> None:
     if call.tool == "todowrite":
         todos = [one for one in arguments.get("todos") or [] if isinstance(one, dict)]
         told.plans.append(
-            (record, [(str(one.get("content")), _STATES.get(str(one.get("status")), "open")) for one in todos])
+            (
+                record,
+                [(str(one.get("content")), _STATES.get(str(one.get("status")), "open")) for one in todos],
+            )
         )
     told.calls.append(call)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bench.resume.truth.words import words
+
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _REDIRECT = re.compile(r"\s*(?:\d|&)?>>?\s*(?:&\d|[^\s;|&()]+)|\s*<\s*[^\s<;|&()]+")
 _ENVIRONMENT = re.compile(
@@ -77,7 +79,12 @@ def simple_commands(command: str) -> list[Simple]:
             depth -= 1
         elif not depth:
             operator = next((one for one in ("&&", "||", ";", "|", "\n") if text.startswith(one, at)), "")
-            if not operator and char == "&" and text[at - 1 : at] not in (">", "<") and text[at + 1 : at + 2] != ">":
+            if (
+                not operator
+                and char == "&"
+                and text[at - 1 : at] not in (">", "<")
+                and text[at + 1 : at + 2] != ">"
+            ):
                 operator = "&"
             if operator:
                 end(at)
@@ -100,7 +107,7 @@ def is_hidden(commands: list[Simple], at: int) -> bool:
 
 def shown_form(text: str) -> str:
     """A command as a reader would compare it with another."""
-    return " ".join(re.findall(r"[^\W_]+", Simple("", text).bare.lower()))
+    return words(Simple("", text).bare).strip()
 
 
 _CHECKS = re.compile(

@@ -13,7 +13,13 @@ from bench.resume.truth import claude_code, cline, codex, copilot_cli, gemini_cl
 from bench.resume.truth.events import Transcript
 
 _RECORDS_MIN = 5
-_NOT_TRANSCRIPTS = ("checkpoints.jsonl", "history.jsonl", "logs.json", "task_metadata.json", "api_conversation_history.json")
+_NOT_TRANSCRIPTS = (
+    "checkpoints.jsonl",
+    "history.jsonl",
+    "logs.json",
+    "task_metadata.json",
+    "api_conversation_history.json",
+)
 
 
 @dataclass(slots=True)
@@ -147,6 +153,8 @@ def _lines(path: Path, text: str) -> Source | None:
         return Source(path, "gemini-cli", lines)
     if '"type":"session.start"' in head:
         return Source(path, "copilot-cli", lines)
-    if '"sessionId"' in head and any(mark in head for mark in ('"type":"user"', '"parentUuid"', '"type":"summary"')):
+    if '"sessionId"' in head and any(
+        mark in head for mark in ('"type":"user"', '"parentUuid"', '"type":"summary"')
+    ):
         return Source(path, "claude-code", lines)
     return None

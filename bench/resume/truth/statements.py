@@ -34,16 +34,17 @@ class ReadBrief:
 
 _HEAD = re.compile(r"^\[segue\] (?P<what>[^(;]+?)(?: \((?P<about>.*)\))?(?:; (?P<ending>[^;()]*))?\.$")
 _LABELLED = re.compile(r"^ *(?P<label>[A-Z][A-Z ]+?)(?: \((?P<about>[^)]*)\))?: ?(?P<rest>.*)$", re.S)
-_NOT_JUDGED = frozenset({"GOAL", "BLOCKED", "DECIDED", "QUESTIONS", "THREADS", "FOCUS", "LEARNT", "REMEMBERED", "NOTICE"})
+_NOT_JUDGED = frozenset(
+    {"GOAL", "BLOCKED", "DECIDED", "QUESTIONS", "THREADS", "FOCUS", "LEARNT", "REMEMBERED", "NOTICE"}
+)
 _OF_THE_USER = ("USER", "REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO")
-_ARROW = " → "
 
 _TREE_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
     ("check", "failing", re.compile(
         r"^FAILING(?P<since>, not run since the last edit)?: `(?P<name>.*?)`(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?"
         r"(?:: \"(?P<quote>.*?)\"?)?(?: \(above\))?$")),
     ("check", "checked", re.compile(r"^Checked since the last edit: (?P<checks>.*?)\.?$")),
-    ("check", "before", re.compile(r"^Not checked since the last edit; before it: (?P<checks>.*?)\.?$")),
+    ("check", "checked before", re.compile(r"^Not checked since the last edit; before it: (?P<checks>.*?)\.?$")),
     ("check", "unchecked", re.compile(r"^No test, check or build was run after the edits\.$")),
     ("uncommitted", "changed", re.compile(
         r"^(?:Changed and not committed|Not committed, by git status): (?P<files>.*?)"
@@ -61,11 +62,13 @@ _TREE_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
 _TRAIL_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
     ("user", "said", re.compile(r"^said: \"(?P<quote>.*)\"$")),
     ("ending", "interrupted", re.compile(r"^the user interrupted the agent$")),
-    ("outcome", "notice", re.compile(r"^(?P<name>.*?) (?:ended|failed|reported|was stopped|was killed)(?:: \"(?P<quote>.*)\")?$")),
+    ("outcome", "notice", re.compile(
+        r"^(?P<name>[^→]*?) (?:ended|failed|reported|was stopped|was killed)(?:: \"(?P<quote>.*)\")?$")),
     ("commit", "committed", re.compile(
         r"^committed(?P<pushed> and pushed)? (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*)$")),
     ("commit", "commit open", re.compile(r"^commit (?P<subject>.*) → NO RESULT YET$")),
-    ("commit", "commit failed", re.compile(r"^(?:commit FAILED|tried to commit) (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
+    ("commit", "commit failed", re.compile(r"^commit FAILED (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
+    ("commit", "commit tried", re.compile(r"^tried to commit (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
     ("commit", "commit refused", re.compile(r"^the user REFUSED the commit (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
     ("outcome", "command", re.compile(r"^\$ (?P<command>.*) → (?P<became>.*?)$", re.S)),
     ("outcome", "edit failed", re.compile(r"^edit FAILED on (?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
@@ -74,9 +77,11 @@ _TRAIL_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
     ("outcome", "edited", re.compile(r"^(?P<verb>edited|wrote|deleted|patched) (?P<rest>.*)$")),
     ("outcome", "agent", re.compile(r"^sub-agent \"(?P<task>.*?)\" → (?P<became>.*)$")),
     ("user", "asked", re.compile(r"^asked the user \"(?P<task>.*?)\" → (?P<became>.*)$")),
+    ("outcome", "plan shown", re.compile(r"^showed the user a plan \"(?P<task>.*?)\" → (?P<became>.*)$")),
     ("outcome", "looked", re.compile(r"^(?:looked at )(?P<items>.*)$")),
     ("outcome", "tool", re.compile(r"^(?P<tool>[\w.:/-]+)(?: (?P<given>.*))? → (?P<became>.*?)$")),
     ("outcome", "looked", re.compile(r"^(?P<items>(?:grep|git|ls|find|[A-Z]\w+ in) .*|ls|find|pwd|git\b.*)$")),
+    ("outcome", "notice", re.compile(r"^(?P<name>[^→]*)…: \"(?P<quote>.*)\"$")),
 )  # fmt: skip
 
 
@@ -188,7 +193,7 @@ def _entry(brief: ReadBrief, section: str, line: str) -> None:
         return
     for kind, form, pattern in _TRAIL_FORMS:
         if match := pattern.match(text):
-            if form == "notice" and (text.startswith(("$", "sub-agent \"")) or _ARROW in text):
+            if form == "notice" and text.startswith(("$", 'sub-agent "')):
                 continue
             parts = {key: value or "" for key, value in match.groupdict().items()}
             brief.trail.append(Statement(kind, form, line, parts))

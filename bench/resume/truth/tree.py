@@ -11,9 +11,13 @@ from bench.resume.truth.shell import Simple, simple_commands
 from bench.resume.truth.words import Folders
 
 _COMMITTED = re.compile(r"^\[([^\]\n]+?) ([0-9a-f]{7,40})\] (.*)$", re.M)
-_GIT = re.compile(r"^git(?:\s+(?:-C\s+(?:\"[^\"]+\"|\S+)|-c\s+\S+|--no-pager|--git-dir=\S+|--work-tree=\S+))*\s+")
+_GIT = re.compile(
+    r"^git(?:\s+(?:-C\s+(?:\"[^\"]+\"|\S+)|-c\s+\S+|--no-pager|--git-dir=\S+|--work-tree=\S+))*\s+"
+)
 _SHORT = re.compile(r"^([ MADRCUT?!]{2}|[MADRCUT]) +(\S.*)$", re.M)
-_LONG = re.compile(r"^(?:\t|\s{2,8})(?:(modified|new file|deleted|renamed|typechange|both \w+):\s+)?(\S.*)$", re.M)
+_LONG = re.compile(
+    r"^(?:\t|\s{2,8})(?:(modified|new file|deleted|renamed|typechange|both \w+):\s+)?(\S.*)$", re.M
+)
 _WRITERS = re.compile(
     r"^(?:sed\b.*\s-i|perl\b.*\s-\w*i|mv|cp|tee|touch|git mv|patch|git apply|python3?|node|ruby|npx|uv|ruff|black"
     r"|prettier|eslint|cargo fmt|gofmt|pnpm|npm|yarn|install|ln|awk|dd|truncate|jq|echo|cat|printf|curl|wget)\b"
@@ -51,30 +55,33 @@ def commits(transcript: Transcript) -> list[Committed]:
         if not call.command or call.result is None or call.result.refused:
             continue
         verbs = [git_words(simple) for simple in simple_commands(call.command)]
-        making = [verb for verb in verbs if re.match(r"(?:commit|merge|cherry-pick|revert|rebase|am)\b", verb)]
+        making = [
+            verb for verb in verbs if re.match(r"(?:commit|merge|cherry-pick|revert|rebase|am)\b", verb)
+        ]
         script = re.search(r"\bcommit\b", call.command) is not None
         told = _COMMITTED.findall(call.result.text)
         if told and (making or script):
             amends = any("--amend" in verb for verb in making)
             found += [Committed(call, one[1], one[2], amends=amends, branch=one[0]) for one in told]
-        elif any(verb.startswith("commit") and "--dry-run" not in verb for verb in making) and not failed(call):
+        elif any(verb.startswith("commit") and "--dry-run" not in verb for verb in making) and not failed(
+            call
+        ):
             if not re.search(r"nothing (?:added )?to commit|no changes added", call.result.text):
                 found.append(Committed(call, "", "", sure=False))
     return found
 
 
-def pushes(transcript: Transcript) -> list[tuple[Call, bool]]:
-    """The calls that pushed, each with whether the push certainly succeeded."""
+def pushes(transcript: Transcript) -> list[Call]:
+    """The calls that pushed."""
     found = []
     for call in transcript.calls:
         if not call.command or call.result is None or call.result.refused:
             continue
         if any(git_words(one).startswith("push") for one in simple_commands(call.command)):
-            text = call.result.text
-            good = bool(re.search(r"->|Everything up-to-date|set up to track", text))
-            bad = bool(re.search(r"rejected|fatal:|error: failed to push|! \[", text))
-            if not bad and (good or not failed(call)):
-                found.append((call, good or not failed(call)))
+            told = re.search(r"->|Everything up-to-date|set up to track", call.result.text)
+            bad = re.search(r"rejected|fatal:|error: failed to push|! \[", call.result.text)
+            if not bad and (told or not failed(call)):
+                found.append(call)
     return found
 
 
@@ -155,7 +162,9 @@ class FileStory:
         bare, git = simple.bare, git_words(simple)
         arguments = re.findall(r"\"[^\"]*\"|'[^']*'|\S+", bare)[1:]
         folder = self.folders.path(simple.folder) if simple.folder else ""
-        names = any(_covers(one, self.shown, folder) for one in arguments if not one.startswith("-") and one != ".")
+        names = any(
+            _covers(one, self.shown, folder) for one in arguments if not one.startswith("-") and one != "."
+        )
         if git:
             self._git(call, simple, git, folder)
         elif re.match(r"(?:rm|unlink|trash|rmdir)\b", bare) and names and not failed(call):
@@ -173,9 +182,12 @@ class FileStory:
                 self._set("gone", call, "moved away")
                 self.deleted = True
         elif not failed(call) and (
-            self._redirected(simple) or (names and _WRITERS.match(bare) and not re.match(r"(?:cat|echo|printf)\b", bare))
+            self._redirected(simple)
+            or (names and _WRITERS.match(bare) and not re.match(r"(?:cat|echo|printf)\b", bare))
         ):
-            if not self._redirected(simple) and re.match(r"(?:python3?|node|ruby|npx|uv|pnpm|npm|yarn|jq|awk|curl|wget)\b", bare):
+            if not self._redirected(simple) and re.match(
+                r"(?:python3?|node|ruby|npx|uv|pnpm|npm|yarn|jq|awk|curl|wget)\b", bare
+            ):
                 self.doubt = self.doubt or f"record {call.record}: may have been written by a command"
                 return
             if self.state in ("", "gone") and self._redirected(simple) and ">>" not in simple.text:
@@ -205,7 +217,9 @@ class FileStory:
                 self.staged = True
         elif verb == "commit":
             told = _COMMITTED.search(call.result.text)
-            if (told or good) and not re.search(r"nothing (?:added )?to commit|no changes added", call.result.text):
+            if (told or good) and not re.search(
+                r"nothing (?:added )?to commit|no changes added", call.result.text
+            ):
                 everything = any(re.match(r"-[a-z]*a[a-z]*$", one) or one == "--all" for one in rest)
                 if self.state == "changed" and (self.staged or named or (everything and not self.untracked)):
                     self._set("committed", call, "committed")
@@ -216,7 +230,9 @@ class FileStory:
         elif verb in ("checkout", "restore") and self.state == "changed":
             if "--staged" in rest and "--worktree" not in rest:
                 self.staged = False
-            elif named and (verb == "restore" or "--" in rest or not any(one in ("-b", "-B") for one in rest)):
+            elif named and (
+                verb == "restore" or "--" in rest or not any(one in ("-b", "-B") for one in rest)
+            ):
                 self._set("gone", call, f"git {verb}")
         elif verb == "reset":
             self.staged = False

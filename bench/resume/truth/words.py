@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_WORD = re.compile(r"[^\W_]+")
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # each a word of its own
+_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+")
 _GAP = re.compile(r"…|\[redacted[^\]]*\]|\[\d+ pasted lines?(?:: )?|\]|<redacted[^>]*>")
 _NUMBERING = re.compile(r"^\s*(?:[-*•#>]\s*)*\d+[.)]\s", re.M)
 _STOP = re.compile(r" / |[.;:!?,|](?=\s|$)|\s[-–—*•]\s|\\(?=\s|$)")
@@ -55,7 +56,9 @@ def _stands(piece: str, there: str, torn: bool) -> bool:
     if not wanted.strip() or wanted in there or (torn and wanted.strip() in there):
         return True
     parts = [words(part).rstrip() for part in _STOP.split(piece)]
-    if len(parts) > 1 and all(part in there or (torn and part.strip() in there) for part in parts if part.strip()):
+    if len(parts) > 1 and all(
+        part in there or (torn and part.strip() in there) for part in parts if part.strip()
+    ):
         return True
     return _is_composed(wanted.split(), there)
 
