@@ -14,8 +14,9 @@ from typing import NamedTuple
 from ..base.lazy import regex
 from ..runs.brief_labels import Label
 from ..runs.inherited import BETWEEN, as_item
-from ..runs.model import TrailStep, UserMessage
+from ..runs.model import Failure, TrailStep, UserMessage
 from ..runs.sentences import flat, sentences
+from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS
 from ..runs.tree import CheckRun
 from .facts import FINISHED, BriefFacts, Claim, PlanLine
@@ -29,6 +30,7 @@ from .trail_words import (
     is_look,
     is_plan_shown,
     message_words,
+    repeats,
     same_thing,
     step_line,
 )
@@ -73,20 +75,7 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, most // 3 if rows else most - 8)}"))
     elif facts.inherited.goal and facts.goal == facts.inherited.goal:
         lines.append(Line(f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"))
-    room = most - cost(lines)
-    wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
-    fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
-    while rows and sum(wants) + sum(fixed) > room:
-        over = sum(wants) + sum(fixed) - room
-        last = len(rows) - 1
-        spare = wants[last] - min(75, wants[last])
-        if last and spare >= over:
-            wants[last] -= over
-        elif last and (last > 1 or wants[0] > room // 2):
-            rows.pop(), wants.pop(), fixed.pop()
-        else:
-            wants[0] = max(60, wants[0] - over)
-            break
+    rows, wants = _fitted(rows, most - cost(lines))
     for row, bytes in zip(rows, wants, strict=True):
         text = folder.within(told(row.message, max(20, bytes)))
         lines.append(Line(f"{row.label}: {quote(text)}", (row.message.at,)))
@@ -100,6 +89,30 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         if left >= 60:
             lines.append(Line(f"  {Label.FIRST_REQUEST}: {quote(cut(facts.first, min(left, 140)))}"))
     return lines
+
+
+def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:
+    """The rows that have room, with the bytes of each message: what they answer is shortened first, then
+    rows are dropped from the end, then the last message gives."""
+    wants: list[int] = []
+    fixed: list[int] = []
+    for answer in (1_000, 90, 0):
+        rows = [row._replace(answers=cut(row.answers, answer)) for row in rows]
+        wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
+        fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
+        if sum(wants) + sum(fixed) <= room:
+            return rows, wants
+    while rows and (over := sum(wants) + sum(fixed) - room) > 0:
+        last = len(rows) - 1
+        spare = wants[last] - min(75, wants[last])
+        if last and spare >= over:
+            wants[last] -= over
+        elif last and (last > 1 or wants[0] > room // 2):
+            rows.pop(), wants.pop(), fixed.pop()
+        else:
+            wants[0] = max(60, wants[0] - over)
+            break
+    return rows, wants
 
 
 def _rows(facts: BriefFacts) -> list[_Row]:
@@ -119,7 +132,7 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     )
     weak = wanted.request is not None and not wanted.mends
     tells = len(content_words(answers)) >= FEW_WORDS  # what is answered says what it is about
-    rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 520, cut(answers, 300 if weak else 180))]
+    rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 760, cut(answers, 300 if weak else 180))]
     if wanted.request is not None:
         label = f"  {Label.ADDS_TO}" if wanted.mends else Label.REQUEST if not tells else f"  {Label.BEFORE}"
         said = "" if tells else cut(wanted.request_answers, 200)
@@ -167,7 +180,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
         want = 420 if rank == 0 and is_look(last) else want
         want = min(want, room - 3)
         if (
-            want < (50 if rank < 2 else 85)
+            want < (60 if rank < 2 else 85)
             or len(lines) >= STEPS_MAX
             or (is_look(last) and rank >= LOOKS_RANK)
         ):
@@ -176,7 +189,7 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
             text = f"said: {quote(folder.within(cut(group.text, want - 8)))}"
         else:
             text = step_line(group.steps, folder, want, rich=rank < 2)
-        if not text or text[:90] in told_before:
+        if not text or text[:90] in told_before or size(text) > room - 3:
             continue
         told_before.add(text[:90])
         lines.append(
@@ -242,7 +255,7 @@ def _is_dropped(step: TrailStep, later: Sequence[TrailStep]) -> bool:
         return bool(mends) and not _has_left_over(step, mends)
     if step.kind != "run" or not step.done or is_look(step):
         return False
-    return any(one.id and same_thing(step, one) for one in later)
+    return any(one.id and repeats(step, one) for one in later)
 
 
 def _has_left_over(failed: TrailStep, mends: Sequence[TrailStep]) -> bool:
@@ -324,6 +337,7 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
         old = f"as of {facts.plan_age} calls before the end" if facts.plan_age >= OLD_CALLS else ""
         about = ", ".join(filter(None, (count, facts.plan_note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
+        label = label if size(label) < most // 2 else str(Label.OPEN)
         lines.append(Line(f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"))
     blocked = [item for item in facts.plan if item.state == "blocked"]
     if blocked:
@@ -379,8 +393,7 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
 def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     """What is changed, committed, checked, failing and running."""
     folder, tree = folder_of(facts.folder), facts.tree
-    lines = [*_failing(facts, folder, most // 2), *_checks(facts)]
-    lines += _changed(facts, folder, max(130, most // 3))
+    lines = [*_failing(facts, folder, most // 2), *_changed(facts, folder, max(130, most // 3))]
     if tree.commits:
         last = tree.commits[-1]
         pushed = "pushed" if tree.pushed >= last.at else "no push seen since"
@@ -391,6 +404,7 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
         lines.append(Line(f"Last commit: {subject} ({where}{many}{pushed}).", (last.at,)))
     if tree.pull:
         lines.append(Line(f"Pull request: #{tree.pull}."))
+    lines += _checks(facts)
     if facts.probe is not None and facts.probe.commits:
         lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
     if tree.running:
@@ -421,7 +435,7 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     """What fails, with its first lines unless the trail has them, and the names of the failed tests."""
     lines = []
     recent = {step.at for step in [one for one in facts.trail if one.id and not is_look(one)][-3:]}
-    for failure in facts.failing[:2]:
+    for failure in _distinct(facts.failing):
         why = folder.within(failure.why.replace("\n", " / "))
         if failure.what == failure.why:
             text = f"{Label.FAILING}: {cut(why, most - 9)}"
@@ -440,18 +454,27 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     return lines
 
 
+def _distinct(failing: Sequence[Failure]) -> list[Failure]:
+    """The newest two failures that are not of the same command with other arguments."""
+    found: dict[str, Failure] = {}
+    for failure in failing:
+        found.setdefault(parse_shell(failure.what).short or failure.what, failure)
+    return list(found.values())[:2]
+
+
 def _checks(facts: BriefFacts) -> list[Line]:
     """The checks since the last edit, and those that were not run since."""
     tree = facts.tree
-    failing = {failure.what for failure in facts.failing[:2]}
+    failing = {failure.what for failure in facts.failing}
     since = [(name, run) for name, run in tree.checks.items() if run.at > tree.edited]
     words = [_check(name, run) for name, run in since if name not in failing and run.outcome != "failed"][-4:]
     at = tuple(run.at for _, run in since)
-    lines = [Line(f"Checked since the last edit: {', '.join(words)}.", at)] if words else []
+    label = "Checked since the last edit" if tree.edited else "Checked"
+    lines = [Line(f"{label}: {', '.join(words)}.", at)] if words else []
     if not tree.edited or since:
         return lines
     ended = [(name, run) for name, run in tree.checks.items() if run.outcome in ("ok", "failed")]
-    before = [(name, run) for name, run in ended if name not in failing][-2:]
+    before = [(name, run) for name, run in ended if run.outcome == "ok"][-2:]
     if before:
         told_before = ", ".join(_check(name, run) for name, run in before)
         text = f"Not checked since the last edit; before it: {told_before}."

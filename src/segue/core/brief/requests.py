@@ -274,7 +274,7 @@ def unpasted(text: str) -> str:
 
 
 _FILE = regex(
-    r"(?:[\w@.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:tsx?|jsx?|py|go|rs|java|rb|cs|php|md|ya?ml|json|css|html|sh"
+    r"/?(?:[\w@.-]+/)*[\w-]+(?:\.[\w-]+)*\.(?:tsx?|jsx?|py|go|rs|java|rb|cs|php|md|ya?ml|json|css|html|sh"
     r"|sql|toml)\b"
 )
 
@@ -290,10 +290,11 @@ def _folded(block: Sequence[str]) -> str:
     complaints = [line for line in printed if _TROUBLE.search(line) and not line.startswith("at ")]
     worded = [line for line in printed if len(_WORD.findall(line)) >= 3]
     tells = [*complaints[:1], *(complaints[-1:] if len(complaints) > 1 else [])] or worded[:1] or block[:1]
-    named = [name for line in complaints for name in _FILE.findall(line)]
+    alone = [line for line in printed if _FILE.fullmatch(line)]  # linters put a file above its complaints
+    named = [*alone, *(name for line in complaints for name in _FILE.findall(line))]
     named = named or [name for line in block for name in _FILE.findall(line)]
     said = " / ".join(cut(line, 110) for line in dict.fromkeys(tells))
     names = [name for name in dict.fromkeys(named) if "node_modules" not in name and name not in said]
-    files = f"; naming {', '.join(names[:5])}" if names else ""
+    files = f"; naming {', '.join(names[:6])}" if names else ""
     ran = f" of `{cut(typed[0], 80)}`" if typed and typed[0] not in said else ""
     return f"[{len(block)} pasted lines{ran}: {said}{files}]"

@@ -25,7 +25,9 @@ from .code_changes import ChangeWords, change_words
 from .page import cut, middle, plain, quote, size
 
 NO_RESULT = "NO RESULT YET"
+_LOOKING = "was looking, when it stopped, at "
 _WHOLE_BYTES, _FEW_LINES = 300, 8
+_SHORT_BYTES = 60
 _SAID_BYTES_MIN, _OPENING_CHARS, _COMMAND_BYTES_MIN = 24, 12, 44
 _USAGE = regex(r"<usage>.*|^agentId: .*$", re.S | re.M)
 """What a harness adds to the report of a sub-agent."""
@@ -38,6 +40,7 @@ _LEAD_IN = regex(
     re.I,
 )
 """The sentences with which a report announces itself."""
+_PATH_ALONE = regex(r"[\w@.-]+(?:/[\w@.-]+)+/?")
 _NUMBERED = regex(r"^\s*\d+[→\t:|]")
 _SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
 _PAGER = regex(r"^(?:cat|nl|head|tail|less|bat)\b(?:\s+-\S+(?:\s+\d+)?)*\s+([^\s|<>;-][^\s|<>;]*)$")
@@ -140,7 +143,8 @@ def look_words(step: TrailStep, folder: Folder) -> list[str]:
                 return [f"the output of background task {task[1]}"]
             return [folder.short(step.paths[0]) + _lines_read(step)]
         where = f" in {folder.short(step.paths[0])}" if step.paths else ""
-        pattern = next((line for line in step.text.split("\n") if line and line not in step.paths), "")
+        given = [line for line in step.text.split("\n") if line and line not in step.paths]
+        pattern = next((line for line in given if not _PATH_ALONE.fullmatch(line)), given[0] if given else "")
         return [f'grep "{cut(pattern, 60)}"{where}' if pattern else f"{step.tool}{where}"]
     words: list[str] = []
     for part in command_lines.parts(step.command):
@@ -217,11 +221,11 @@ def look_outcome(step: TrailStep) -> str:
 
 
 def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool) -> str:
-    """Several looks in a row as one line: the last ones by name, with what was found."""
+    """Several looks in a row as one line: the last ones by name, with what was found by the last two."""
     said: list[str] = []
     spans: dict[str, list[str]] = {}
     for step in steps:
-        found = look_outcome(step)
+        found = look_outcome(step) if step.done and step in steps[-2:] else ""
         for word in look_words(step, folder):
             path, colon, span = word.rpartition(":")
             if colon and re.fullmatch(r"\d+-\d+", span) and not found:
@@ -234,12 +238,25 @@ def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: b
     said = [f"{word}:{','.join(spans[word][-3:])}" if word in spans else word for word in said]
     if rich:
         said[-1] += _rich(steps[-1], folder)
-    kept = list(said)
+    kept = said if size("; ".join(said)) <= most - 30 else _in_one_folder(said)
     while len(kept) > 1 and size("; ".join(kept)) > most - 30:
         kept.pop(0)
     left = len(said) - len(kept)
-    head = "" if len(said) == 1 and re.match(r"grep |git |ls|find |[A-Z]\w+ in ", said[0]) else "looked at "
+    plain_head = len(said) == 1 and re.match(r"grep |git |ls|find |[A-Z]\w+ in ", said[0])
+    head = _LOOKING if not steps[-1].done else "" if plain_head else "looked at "
     return cut(head + (f"{left} more, then " if left else "") + "; ".join(kept), most)
+
+
+def _in_one_folder(paths: Sequence[str]) -> list[str]:
+    """The paths, without the folder where it is that of the one before."""
+    short: list[str] = []
+    folder = ""
+    for path in paths:
+        here, slash, name = path.rpartition("/")
+        is_path = bool(slash) and " " not in here
+        short.append(name if is_path and here == folder else path)
+        folder = here if is_path else ""
+    return short
 
 
 def _rich(step: TrailStep, folder: Folder) -> str:
@@ -411,7 +428,7 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     place = f" (in {where})" if where not in ("", ".") else ""
     became_words = result_words(step, max(30, most * 3 // 5 if most < 300 else most - 120), folder)
     room = max(20, most - size(became_words) - size(place) - 6)
-    long = size(text) > room or "<<" in text
+    long = size(text) > max(room, _SHORT_BYTES) or "<<" in text
     if step.note and long:
         note = cut(step.note, max(40, room // 2))
         left = room - size(note) - 3
@@ -478,6 +495,16 @@ def step_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bo
     else:
         line = other_line(last, folder, most)
     return plain(line)
+
+
+def repeats(first: TrailStep, second: TrailStep) -> bool:
+    """Whether a later call is a check of the same name, or the very same command."""
+    if not first.command or not second.command:
+        return same_thing(first, second)
+    mine, other = check_names(first.command), check_names(second.command)
+    if mine or other:
+        return bool(set(mine) & set(other))
+    return command_lines.shown(first.command) == command_lines.shown(second.command)
 
 
 def same_thing(first: TrailStep, second: TrailStep) -> bool:

@@ -425,9 +425,14 @@ def _recap(digest: RunDigest, step: Recap) -> None:
 
 def _report(digest: RunDigest, step: Report) -> None:
     digest.pending.pop(step.call, None)
+    call = next((one for one in reversed(digest.trail) if step.call and one.id == step.call), None)
+    is_answer = call is not None and not call.done
+    if call is not None and is_answer:
+        call.done, call.ok, call.output = digest.steps, True, _ends(step.text)
     _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     digest.tree.doubt = digest.steps
-    _words(digest, "notice", f"sub-agent {step.name} reported: {step.text}".replace("  ", " "))
+    if not is_answer:
+        _words(digest, "notice", f"sub-agent {step.name} reported: {step.text}".replace("  ", " "))
 
 
 def _interrupt(digest: RunDigest, step: Interrupt) -> None:

@@ -22,12 +22,14 @@ Outcome = Literal["ok", "failed", "stopped", "unknown"]
 _TOLD_CHARS, _BEGINNING_CHARS = 12_000, 6_000
 _WORDED = regex(r"\w")
 _BAD = regex(
-    r"\b(?!0\b)\d+ (?:failed|failing|fail|failures?|errors?|problems?)\b|^\s*(?:FAILED?|FAILURES?"
+    r"\b(?!0\b)\d+ (?:failed|failing|fail|failures?|errors?|problems?)\b(?! \(0 errors)"
+    r"|^\s*(?:FAILED?|FAILURES?"
     r"|ERROR)\b|error TS\d"
     r"|test result: FAILED|--- FAIL|^npm ERR!|ELIFECYCLE|^error(?:\[E\d+\])?:|^Traceback \(most recent"
     r"|^panic:"
-    r"|\bBUILD FAILED\b|^E   |^\S+\.\w+:\d+(?::\d+)?: (?:error|undefined|cannot|syntax error)|✘|^\s*[✖✗×] "
-    r"|^\s*ERR_PNPM\w*FAIL|^\s*● |^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
+    r"|\bBUILD FAILED\b|^E   |^\S+\.\w+:\d+(?::\d+)?: (?:error|undefined|cannot|syntax error)|✘"
+    r"|^\s*[✖✗×] (?!.*\b0 errors)"
+    r"|^\s*ERR_PNPM_|^\s*● |^make(?:\[\d+\])?: \*\*\*|^fatal: |Command failed|command not found",
     re.M,
 )
 _GOOD = regex(
@@ -44,7 +46,7 @@ _VERDICT = regex(
     r"\b\d+ (?:passed|passing|pass|failed|failing|fail|failures?|errors?|problems?|warnings?|tests?)\b"
     r"|^(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks"
     r"|Checked \d+)\b"
-    r"|^\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]|test result:|error TS\d+|Compiled|✓ built",
+    r"|^\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]|test result:|Compiled|✓ built",
     re.I,
 )
 _TROUBLE = regex(
@@ -80,7 +82,7 @@ def outcome(line: str, ok: bool | None, exit: int | None, output: str, command: 
     hides = any(part.joint in ("|", ";", "||") for part in behind)
     if not hides and not (telling and _has_last_word(line, telling)):
         return status
-    return _of_words(output) or ("unknown" if command or status == "unknown" else "ok")
+    return _of_words(output) or "unknown"
 
 
 def _has_last_word(line: str, telling: list[Part]) -> bool:

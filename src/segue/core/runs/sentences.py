@@ -243,7 +243,11 @@ def _failure_lines(output: str) -> Iterator[str]:
 
 def was_stopped(exit: int | None, output: str) -> bool:
     """Whether somebody stopped a command, so that its output says nothing about its success."""
-    return exit in (130, 143) or output.strip() in ("^C", "Tool execution aborted")
+    return (
+        exit in (130, 143)
+        or output.startswith("[Operation Cancelled]")
+        or output.strip() in ("^C", "Tool execution aborted")
+    )
 
 
 def unrun(why: str) -> str:

@@ -28,8 +28,11 @@ _COMMITTED = regex(r"^\[([\w/.#@+-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.+)$",
 _NOTHING = regex(r"nothing (?:added )?to commit|no changes added to commit|nothing to commit", re.I)
 _CLEAN = regex(r"nothing to commit, working tree clean|working tree clean")
 _SHORT_STATUS = regex(r"^(?:[ MADRCU?!][MADRCU?!]|[MADRCU] ) (\S.*)$", re.M)
-_LONG_STATUS = regex(r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:]*)$", re.M)
+_LONG_STATUS = regex(
+    r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:\n]*)$", re.M
+)
 _PUSHED = regex(r"^\s*[*+ =-]?\s*(?:\[new branch\]|[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,})\s.*->", re.M)
+_MOVES_HEAD = regex(r"--(?:hard|soft|mixed|keep|merge)|HEAD[~^@]|\b[0-9a-f]{7,40}\b|origin/")
 _COMMITTING = frozenset({"cherry-pick", "merge", "revert", "rebase", "am"})
 """Commands of git that commit on their own; they say so with the line of a commit."""
 _COMMITS_ALL = regex(r"\bcommit\s+(?:-\S+\s+)*-(?!-)\w*a|\bcommit\b[^\"']*\s--all\b")
@@ -89,6 +92,7 @@ class TreeState(msgspec.Struct, omit_defaults=True):
     branch: str = ""  # the branch that a command switched to
     pull: str = ""  # the pull request that a command made or asked for
     staged: list[str] = []
+    unstaged: list[str] = []  # taken out again of what was staged
     running: dict[str, Running] = {}
 
 
@@ -158,7 +162,7 @@ def take_command(
             _pull_request(tree, text, whole, output)
         elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
-        elif whole == "ok" and text.startswith(("rm ", "mv ", "git mv ")):
+        elif whole != "failed" and text.startswith(("rm ", "mv ", "git mv ")):
             _moved(tree, text.split(), at)
 
 
@@ -252,6 +256,7 @@ def _git(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at:
     if verb == "add" and whole != "failed":
         everything = any(word in ("-A", "--all", ".", "-u", ":/") for word in rest)
         tree.staged = ["*"] if everything else [*tree.staged, *names]
+        tree.unstaged = [] if everything else [name for name in tree.unstaged if name not in names]
     elif verb == "commit":
         _commit(tree, text, line, whole, output, at)
     elif verb in _COMMITTING and (told := _COMMITTED.findall(output)):
@@ -261,17 +266,19 @@ def _git(tree: TreeState, text: str, line: str, whole: Outcome, output: str, at:
         tree.pushed = at
     elif verb == "status":
         _status(tree, output, at)
-    elif verb in ("checkout", "switch") and whole == "ok":
+    elif verb in ("checkout", "switch") and whole != "failed":
         if "--" in rest or names == ["."]:
             _restored(tree, names)
         elif names:
             tree.branch, tree.pull = names[0], ""
-    elif verb == "restore" and whole == "ok" and "--staged" not in rest:
+    elif verb == "restore" and whole != "failed" and "--staged" not in rest:
         _restored(tree, names)
-    elif verb == "reset" and "--hard" in rest and whole == "ok":
+    elif whole != "failed" and (verb == "restore" or (verb == "reset" and not _MOVES_HEAD.search(text))):
+        _unstage(tree, [name for name in names if name != "HEAD"])
+    elif verb == "reset" and "--hard" in rest and whole != "failed":
         tree.changed.clear()
         tree.others, tree.staged = [], []
-    elif verb == "stash" and whole == "ok":
+    elif verb == "stash" and whole != "failed":
         _stash(tree, names, at)
 
 
@@ -293,6 +300,8 @@ def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, 
     named = [*tree.staged, *_committed_names(text)]
     in_sight = everything or bool(named)
     for path in list(tree.changed):
+        if any(_same(path, name) or _inside(path, name) for name in tree.unstaged):
+            continue
         if not in_sight or everything or any(_same(path, name) or _inside(path, name) for name in named):
             del tree.changed[path]  # what was staged out of sight may be any of them
     if not in_sight:
@@ -302,7 +311,7 @@ def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, 
     tree.others = [
         name for name in tree.others if not any(_same(name, one) or _inside(name, one) for one in named)
     ]
-    tree.staged = []
+    tree.staged, tree.unstaged = [], []
 
 
 def _told_commit(branch: str, hash: str, subject: str, at: int) -> Commit:
@@ -353,6 +362,15 @@ def _status(tree: TreeState, output: str, at: int) -> None:
 
 def _listed(path: str, name: str) -> bool:
     return _same(path, name) or (name.endswith("/") and _inside(path, name))
+
+
+def _unstage(tree: TreeState, names: list[str]) -> None:
+    """Files that are taken out of what the next commit has; without names, all of them."""
+    if not names or names == ["."]:
+        tree.staged, tree.unstaged = [], []
+    else:
+        tree.staged = [name for name in tree.staged if name not in names]
+        tree.unstaged += names
 
 
 def _restored(tree: TreeState, names: Iterable[str]) -> None:
