@@ -149,6 +149,10 @@ bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, compared with
 bench-resume: $(STAMP) ## how much of what comes next a brief says; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
+.PHONY: bench-truth
+bench-truth: $(STAMP) ## whether what briefs state is so in the transcript; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.resume.truth $(CORPUS) $(ARGS)
+
 .PHONY: bench-curve
 bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.curve $(CORPUS) --picture docs/recall.svg $(ARGS)

@@ -1,5 +1,5 @@
-"""`make bench-truth CORPUS=FOLDER`: brief real transcripts at many points, and hold what each brief states against
-the raw transcript.
+"""`make bench-truth CORPUS=FOLDER`: brief real transcripts at many points, and hold what each brief states
+against the raw transcript.
 
 Points are chosen by a seed, and right before every compaction. The exit status is 1 if anything is false.
 """

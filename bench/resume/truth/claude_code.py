@@ -8,7 +8,8 @@ from typing import Any
 from bench.resume.truth.events import Call, Edit, Message, Result, Transcript, decoded, text_of
 
 _REFUSED = re.compile(
-    r"The user doesn't want to (?:proceed|take this action)|tool use was rejected|^User chose to stay in plan mode|^User rejected",
+    r"The user doesn't want to (?:proceed|take this action)|tool use was rejected"
+    r"|^User chose to stay in plan mode|^User rejected",
     re.I,
 )
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d+)")
@@ -263,10 +264,9 @@ class _Reader:
         arguments, result = call.arguments, call.result
         if result is None or result.failed:
             return
-        if call.tool == "TaskCreate":
-            if match := _TASK.search(text):
-                self.tasks[match[1]] = [str(arguments.get("subject") or ""), "open"]
-                self._tasks(number)
+        if call.tool == "TaskCreate" and (match := _TASK.search(text)):
+            self.tasks[match[1]] = [str(arguments.get("subject") or ""), "open"]
+            self._tasks(number)
 
     def _listed(self, number: int, call: Call) -> None:
         """A list that is written anew as a whole."""

@@ -1,5 +1,5 @@
-"""Tasks of Cline and Roo, read plainly: the screen has the user's words and the lists, the conversation with the
-model the calls and their results. A condensation cuts the conversation, so calls cannot be counted."""
+"""Tasks of Cline and Roo, read plainly: the screen has the user's words and the lists, the conversation with
+the model the calls and their results. A condensation cuts the conversation, so calls cannot be counted."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ def _shown(told: Transcript, record: int, row: dict[str, Any], first: bool) -> b
         plan = [(str(one.get("content")), _STATES.get(str(one.get("status")), "open")) for one in todos]
         told.plans.append((record, plan))
     elif kind == "task_progress":
-        boxes = re.findall(r"^\s*[-*] \[([ xX])\] (.+?)\s*$", text, re.M)
-        told.plans.append((record, [(item, "open" if mark == " " else "done") for mark, item in boxes]))
+        states = {" ": "open", "-": "now"}
+        boxes = re.findall(r"^\s*[-*] \[([ xX-])\] (.+?)\s*$", text, re.M)
+        told.plans.append((record, [(item, states.get(mark, "done")) for mark, item in boxes]))
     return first
 
 

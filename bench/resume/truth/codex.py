@@ -7,10 +7,20 @@ import re
 from typing import Any
 
 from bench.resume.truth.events import (
-    Call, Edit, Message, Result, Transcript, decoded, patch_edits, text_of,
+    Call,
+    Edit,
+    Message,
+    Result,
+    Transcript,
+    decoded,
+    patch_edits,
+    text_of,
 )  # fmt: skip
 
 _EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code |exit_code['\"]?[:=] ?)(-?\d+)")
+_FAILED = re.compile(
+    r"(?:apply_patch verification |exec_command )?failed|error|aborted|unsupported|.{0,40}rejected", re.I
+)
 _OUTPUT = re.compile(r"(?:^|\n)Output:\n", re.S)
 _SESSION = re.compile(r"Process running with session ID (\d+)")
 _STATES = {"completed": "done", "in_progress": "now", "pending": "open"}
@@ -96,6 +106,8 @@ class _Reader:
             self._said(number, str(payload.get("message") or ""))
         elif kind == "exec_command_end":
             self._ended(number, payload)
+        elif kind == "item_completed":
+            self._completed(number, payload.get("item"))
         elif kind == "task_complete":
             told.turn_ends.append(number)
         elif kind == "turn_aborted":
@@ -144,6 +156,19 @@ class _Reader:
             said and said[-1].text.strip() == text.strip() and number - said[-1].record < 4
         ):
             said.append(Message(number, text))
+
+    def _completed(self, number: int, item: Any) -> None:
+        """What newer versions write instead of an event for each kind of thing."""
+        item = item if isinstance(item, dict) else {}
+        if item.get("type") == "AgentMessage":
+            self._said(number, text_of(item.get("content")))
+        elif item.get("type") == "CommandExecution":
+            self._ended(number, {**item, "call_id": item.get("id")})
+        elif item.get("type") == "FileChange":
+            good = item.get("status") == "completed"
+            self._event(
+                number, {**item, "type": "patch_apply_end", "call_id": item.get("id"), "success": good}
+            )
 
     def _ended(self, number: int, payload: dict[str, Any]) -> None:
         """The end of a command, which is told before its output is given to the model."""
@@ -195,10 +220,7 @@ class _Reader:
         result.text = body
         if result.exit is not None:
             result.failed = result.exit != 0
-        elif re.match(
-            r"failed|error|apply_patch verification failed|exec_command failed|aborted|unsupported|.{0,40}rejected",
-            body.strip(), re.I,
-        ):  # fmt: skip
+        elif _FAILED.match(body.strip()):
             result.failed = True
         result.refused = bool(
             re.search(r"rejected by user|denied by (?:the )?user|exec command rejected", text[:300])

@@ -11,7 +11,8 @@ _EXIT = re.compile(
     r"<(?:command with \S+ )?(?:shellId: \S+ )?exited with (?:exit code|code) (\d+)>|exit code (\d+)>"
 )
 _RUNNING = re.compile(
-    r"<command (?:with shellId: (\S+) )?is still running|started in (?:detached )?background with shellId: (\S+?)>"
+    r"<command (?:with shellId: (\S+) )?is still running"
+    r"|started in (?:detached )?background with shellId: (\S+?)>"
 )
 _BOX = re.compile(r"^\s*[-*] \[([ xX>-])\] (.+?)\s*$", re.M)
 
@@ -57,7 +58,7 @@ def _take(told: Transcript, calls: dict[str, Call], number: int, record: dict[st
         _result(told, calls, number, data)
     elif kind == "abort":
         told.interrupts.append(number)
-    elif kind == "session.task_complete":
+    elif kind in ("session.task_complete", "session.idle"):
         told.turn_ends.append(number)
     elif kind == "session.error":
         told.faults.append(Message(number, str(data.get("message"))))

@@ -1,4 +1,4 @@
-"""Gemini CLI's chats, read plainly: one JSON document, or since 2026 lines of which the last with an id holds."""
+"""Gemini CLI's chats, read plainly: one JSON document, or lines of which the last with an id holds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _STATES = {
     "cancelled": "dropped",
     "blocked": "open",
 }
+_FOLDERS = re.compile(r"^\s+- (/\S.*|[A-Z]:\\.*)$", re.M)
 _FRAME = re.compile(r"\n?--- Content from referenced files ---.*", re.S)
 
 
@@ -23,7 +24,7 @@ def read(messages: list[dict[str, Any]]) -> Transcript:
     """The transcript that these messages are; a message that comes again replaces the earlier one."""
     told = Transcript("gemini-cli", len(messages))
     newest: dict[str, tuple[int, dict[str, Any]]] = {}
-    for number, message in enumerate(messages):
+    for number, message in enumerate(_flat(messages)):
         if isinstance(message.get("startTime"), str):
             told.times.append((number, message["startTime"]))
         if message.get("type"):
@@ -33,6 +34,16 @@ def read(messages: list[dict[str, Any]]) -> Transcript:
     for number, message in newest.values():
         _take(told, number * STEP, message)
     return told.finish()
+
+
+def _flat(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, also those that a line sets; such a line has the place of its first message."""
+    flat = []
+    for message in messages:
+        given = message.get("$set")
+        inner = given.get("messages") if isinstance(given, dict) else None
+        flat.append(inner[0] if isinstance(inner, list) and inner and isinstance(inner[0], dict) else message)
+    return flat
 
 
 def _take(told: Transcript, record: int, message: dict[str, Any]) -> None:
@@ -63,6 +74,9 @@ def _asked(told: Transcript, record: int, message: dict[str, Any]) -> None:
     parts = given if isinstance(given, list) else [{"text": text_of(given)}]
     texts = [text_of(part) for part in parts]
     typed = _FRAME.sub("", texts[0] if texts else "").strip()
+    if typed.startswith("<session_context>"):
+        told.folders += [(record, folder) for folder in _FOLDERS.findall(typed)]
+        return
     for text in dict.fromkeys((shown.strip(), typed)):
         if text:
             sure = (not shown or text == shown.strip()) and not text.startswith("System: ")

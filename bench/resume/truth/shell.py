@@ -99,10 +99,7 @@ def simple_commands(command: str) -> list[Simple]:
 def is_hidden(commands: list[Simple], at: int) -> bool:
     """Whether the exit status of the line is not that of this command: it was piped, or something else came
     after it that was run in any case."""
-    for later in commands[at + 1 :]:
-        if later.joint in ("|", ";", "||", "\n", "&"):
-            return True
-    return False
+    return any(later.joint in ("|", ";", "||", "\n", "&") for later in commands[at + 1 :])
 
 
 def shown_form(text: str) -> str:
@@ -112,13 +109,14 @@ def shown_form(text: str) -> str:
 
 _CHECKS = re.compile(
     r"^(?:(?:npx|bunx|pnpm exec|pnpm dlx|yarn|uv run|uvx|poetry run|pipenv run|python3? -m|rye run|hatch run"
-    r"|bundle exec|\S*/bin/)\s*(?:-\S+\s+)*)*"
-    r"(?:\S*/)?(?:pytest|py\.test|jest|vitest|mocha|playwright test|tsc|eslint|ruff check|mypy|pyright|flake8|pylint"
-    r"|black --check|prettier --check|phpunit|rspec|rubocop|ctest|tox|nox|unittest|golangci-lint|ty check|biome check"
-    r"|cargo (?:test|build|check|clippy|nextest)|go (?:test|build|vet)|swift (?:build|test)|dotnet (?:test|build)"
-    r"|(?:npm|pnpm|yarn|bun)\b(?: --?\S+(?: (?!run|test)\S+)?)*(?: run)? (?:test|lint|build|check|typecheck|type-check|compile)\b\S*"
-    r"|make (?:test|check|lint|build)\S*|(?:\./)?gradlew?\b.*\b(?:test|build|check)|mvn\b.*\b(?:test|package|verify)"
-    r"|vite build|next build|webpack)\b"
+    r"|bundle exec|\S*/bin/)\s*(?:-\S+\s+)*)*(?:\S*/)?"
+    r"(?:pytest|py\.test|jest|vitest|mocha|playwright test|tsc|eslint|ruff check|mypy|pyright|flake8|pylint"
+    r"|black --check|prettier --check|phpunit|rspec|rubocop|ctest|tox|nox|unittest|golangci-lint|ty check"
+    r"|biome check|cargo (?:test|build|check|clippy|nextest)|go (?:test|build|vet)|swift (?:build|test)"
+    r"|dotnet (?:test|build)|(?:npm|pnpm|yarn|bun)\b(?: --?\S+(?: (?!run|test)\S+)?)*(?: run)?"
+    r" (?:test|lint|build|check|typecheck|type-check|compile)\b\S*|make (?:test|check|lint|build)\S*"
+    r"|(?:\./)?gradlew?\b.*\b(?:test|build|check)|mvn\b.*\b(?:test|package|verify)|vite build|next build"
+    r"|webpack)\b"
 )
 
 
@@ -130,15 +128,17 @@ def is_check(command: str) -> bool:
 
 _FAILURE = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^\s*(?:FAILED|FAIL)\b|BUILD FAILED|error TS\d+"
-    r"|^Traceback \(most recent|^error(?:\[\w+\])?: |npm ERR!|npm error|ELIFECYCLE|\bcommand not found\b|^fatal: "
-    r"|^E  +\w|\bpanicked at\b|^\s*✖ [1-9]\d* problem|Found [1-9]\d* error|^SyntaxError|^\w*Error: |error Command failed"
-    r"|^\S+:\d+:\d+:? (?:error|E\d+|F\d+)\b|^error\b|Failed to compile|Test failed|Tests failed|^\s*\d+:\d+\s+error\b"
-    r"|ERR_PNPM|No such file or directory|Permission denied|cannot open|^ERROR\b|\bERROR:|✘|× |✗|not ok \d",
+    r"|^Traceback \(most recent|^error(?:\[\w+\])?: |npm ERR!|npm error|ELIFECYCLE|\bcommand not found\b"
+    r"|^fatal: |^E  +\w|\bpanicked at\b|^\s*✖ [1-9]\d* problem|Found [1-9]\d* error|^SyntaxError|^\w*Error: "
+    r"|error Command failed|^\S+:\d+:\d+:? (?:error|E\d+|F\d+)\b|^error\b|Failed to compile|Tests? failed"
+    r"|^\s*\d+:\d+\s+error\b|ERR_PNPM|No such file or directory|Permission denied|cannot open|^ERROR\b"
+    r"|\bERROR:|✘|× |✗|not ok \d",
     re.M,
 )
 _PASSED = re.compile(
-    r"\b\d+ pass(?:ed|ing)?\b|All checks passed|Success: no issues|\b0 (?:errors?|failed|failures|problems)\b|^ok\b|✓|✔"
-    r"|BUILD SUCCESS|[Cc]ompiled successfully|built in|Done in|no (?:errors|issues) found|^PASS\b|Finished ",
+    r"\b\d+ pass(?:ed|ing)?\b|All checks passed|Success: no issues|\b0 (?:errors?|failed|failures|problems)\b"
+    r"|^ok\b|✓|✔|BUILD SUCCESS|[Cc]ompiled successfully|built in|Done in|no (?:errors|issues) found|^PASS\b"
+    r"|Finished ",
     re.M,
 )
 

@@ -33,8 +33,8 @@ class Source:
     beside: list[Any] = field(default_factory=list)  # the conversation of a task, which has another file
 
     def cuts(self) -> list[int]:
-        """The numbers of first records at which it may be cut: all, but of a task only those at which its two files
-        agree, which is when a request is about to be sent, and what was condensed away is not needed."""
+        """The numbers of first records at which it may be cut: all, but of a task only those at which its two
+        files agree, which is when a request is about to be sent, and what was condensed is not needed."""
         if not self.beside:
             return list(range(3, len(self.records) + 1))
         known = (self.beside[1].get("ts") or 0) if len(self.beside) > 1 else 0
@@ -127,7 +127,9 @@ def source_of(path: Path) -> Source | None:
     if path.name == "ui_messages.json" and isinstance(document, list):
         beside = path.with_name("api_conversation_history.json")
         conversation = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else []
-        return Source(path, "roo", [one for one in document if isinstance(one, dict)], beside=conversation)
+        rows = [one for one in document if isinstance(one, dict)]
+        agent = "cline" if any(one.get("say") == "task" for one in rows) else "roo"
+        return Source(path, agent, rows, beside=conversation)
     if not isinstance(document, dict) or not isinstance(document.get("messages"), list):
         return None
     around = {key: value for key, value in document.items() if key != "messages"}

@@ -39,49 +39,68 @@ _NOT_JUDGED = frozenset(
 )
 _OF_THE_USER = ("USER", "REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO")
 
-_TREE_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
-    ("check", "failing", re.compile(
-        r"^FAILING(?P<since>, not run since the last edit)?: `(?P<name>.*?)`(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?"
-        r"(?:: \"(?P<quote>.*?)\"?)?(?: \(above\))?$")),
-    ("check", "checked", re.compile(r"^Checked since the last edit: (?P<checks>.*?)\.?$")),
-    ("check", "checked before", re.compile(r"^Not checked since the last edit; before it: (?P<checks>.*?)\.?$")),
-    ("check", "unchecked", re.compile(r"^No test, check or build was run after the edits\.$")),
-    ("uncommitted", "changed", re.compile(
-        r"^(?:Changed and not committed|Not committed, by git status): (?P<files>.*?)"
-        r"(?:; git status had also (?P<others>.*?))?(?P<doubt>; sub-agents.*)?\.?$")),
-    ("uncommitted", "unchanged", re.compile(r"^Nothing changed since the last commit, as far as is known\.$")),
-    ("uncommitted", "doubt", re.compile(r"^(?:What sub-agents changed is not known|Edited by sub-agents: not known)\.$")),
-    ("uncommitted", "stashed", re.compile(r"^Changes were put into git's stash and not taken out again\.$")),
-    ("commit", "last commit", re.compile(
-        r"^Last commit: (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*) "
-        r"\((?:on branch (?P<branch>[^,]+), )?(?:(?P<count>\d+) in this run, )?(?P<pushed>pushed|no push seen since)\)\.$")),
-    ("place", "pull request", re.compile(r"^Pull request: #(?P<number>\d+)\.$")),
-    ("running", "running", re.compile(r"^Was running in the background: (?P<jobs>.*?)\.?$")),
+Form = tuple[Kind, str, re.Pattern[str]]
+_QUOTE = r"(?:: \"(?P<quote>.*)\")?"
+
+
+def _forms(*rows: tuple[Kind, str, str]) -> tuple[Form, ...]:
+    """Each with the pattern of a whole line; QUOTE stands for a quotation that may be missing."""
+    return tuple(
+        (kind, form, re.compile(f"^{text.replace('QUOTE', _QUOTE)}$", re.S)) for kind, form, text in rows
+    )
+
+
+_TREE_FORMS = _forms(
+    (
+        "check", "failing",
+        r"FAILING(?P<since>, not run since the last edit)?: `(?P<name>.*?)`"
+        r"(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?(?:: \"(?P<quote>.*?)\"?)?(?: \(above\))?",
+    ),
+    ("check", "checked", r"Checked(?: since the last edit)?: (?P<checks>.*?)\.?"),
+    ("check", "checked before", r"Not checked since the last edit; before it: (?P<checks>.*?)\.?"),
+    ("check", "unchecked", r"No test, check or build was run after the edits\."),
+    (
+        "uncommitted", "changed",
+        r"(?:Changed and not committed|Not committed, by git status): (?P<files>.*?)"
+        r"(?:; git status had also (?P<others>.*?))?(?P<doubt>; sub-agents.*)?\.?",
+    ),
+    ("uncommitted", "unchanged", r"Nothing changed since the last commit, as far as is known\."),
+    ("uncommitted", "doubt", r"Edited by sub-agents: not known\."),
+    ("uncommitted", "stashed", r"Changes were put into git's stash and not taken out again\."),
+    (
+        "commit", "last commit",
+        r"Last commit: (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*) \((?:on branch (?P<branch>[^,]+), )?"
+        r"(?:(?P<count>\d+) in this run, )?(?P<pushed>pushed|no push seen since)\)\.",
+    ),
+    ("place", "pull request", r"Pull request: #(?P<number>\d+)\."),
+    ("running", "running", r"Was running in the background: (?P<jobs>.*?)\.?"),
 )  # fmt: skip
 
-_TRAIL_FORMS: tuple[tuple[Kind, str, re.Pattern[str]], ...] = (
-    ("user", "said", re.compile(r"^said: \"(?P<quote>.*)\"$")),
-    ("ending", "interrupted", re.compile(r"^the user interrupted the agent$")),
-    ("outcome", "notice", re.compile(
-        r"^(?P<name>[^→]*?) (?:ended|failed|reported|was stopped|was killed)(?:: \"(?P<quote>.*)\")?$")),
-    ("commit", "committed", re.compile(
-        r"^committed(?P<pushed> and pushed)? (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*)$")),
-    ("commit", "commit open", re.compile(r"^commit (?P<subject>.*) → NO RESULT YET$")),
-    ("commit", "commit failed", re.compile(r"^commit FAILED (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
-    ("commit", "commit tried", re.compile(r"^tried to commit (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
-    ("commit", "commit refused", re.compile(r"^the user REFUSED the commit (?P<subject>.*?)(?:: \"(?P<quote>.*)\")?$")),
-    ("outcome", "command", re.compile(r"^\$ (?P<command>.*) → (?P<became>.*?)$", re.S)),
-    ("outcome", "edit failed", re.compile(r"^edit FAILED on (?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
-    ("outcome", "edit refused", re.compile(r"^the user refused the edit of ?(?P<paths>.*?)(?:: \"(?P<quote>.*)\")?$")),
-    ("outcome", "edit open", re.compile(r"^(?P<verb>edit|write|delete|patch) (?P<rest>.*) → NO RESULT YET$")),
-    ("outcome", "edited", re.compile(r"^(?P<verb>edited|wrote|deleted|patched) (?P<rest>.*)$")),
-    ("outcome", "agent", re.compile(r"^sub-agent \"(?P<task>.*?)\" → (?P<became>.*)$")),
-    ("user", "asked", re.compile(r"^asked the user \"(?P<task>.*?)\" → (?P<became>.*)$")),
-    ("outcome", "plan shown", re.compile(r"^showed the user a plan \"(?P<task>.*?)\" → (?P<became>.*)$")),
-    ("outcome", "looked", re.compile(r"^(?:looked at )(?P<items>.*)$")),
-    ("outcome", "tool", re.compile(r"^(?P<tool>[\w.:/-]+)(?: (?P<given>.*))? → (?P<became>.*?)$")),
-    ("outcome", "looked", re.compile(r"^(?P<items>(?:grep|git|ls|find|[A-Z]\w+ in) .*|ls|find|pwd|git\b.*)$")),
-    ("outcome", "notice", re.compile(r"^(?P<name>[^→]*)…: \"(?P<quote>.*)\"$")),
+_TRAIL_FORMS = _forms(
+    ("user", "said", r"said: \"(?P<quote>.*)\""),
+    ("ending", "interrupted", r"the user interrupted the agent"),
+    ("outcome", "notice", r"(?P<name>[^$→]*?) (?:ended|failed|reported|was stopped|was killed)QUOTE"),
+    (
+        "commit", "committed",
+        r"committed(?P<pushed> and pushed)? (?:(?P<hash>[0-9a-f]{7,40}) )?(?P<subject>.*)",
+    ),
+    ("commit", "commit open", r"commit (?P<subject>.*) → NO RESULT YET"),
+    ("commit", "commit failed", r"commit FAILED (?P<subject>.*?)QUOTE"),
+    ("commit", "commit tried", r"tried to commit (?P<subject>.*?)QUOTE"),
+    ("commit", "commit refused", r"the user REFUSED the commit (?P<subject>.*?)QUOTE"),
+    ("outcome", "command", r"\$ (?P<command>.*) → (?P<became>.*?)"),
+    ("outcome", "edit failed", r"edit FAILED on (?P<paths>.*?)QUOTE"),
+    ("outcome", "edit refused", r"the user refused the edit of ?(?P<paths>.*?)QUOTE"),
+    ("outcome", "edit open", r"(?P<verb>edit|write|delete|patch) (?P<rest>.*) → NO RESULT YET"),
+    ("outcome", "edited", r"(?P<verb>edited|wrote|deleted|patched) (?P<rest>.*)"),
+    ("outcome", "agent", r"sub-agent \"(?P<task>.*?)\" → (?P<became>.*)"),
+    ("user", "asked", r"asked the user \"(?P<task>.*?)\" → (?P<became>.*)"),
+    ("outcome", "plan shown", r"showed the user a plan \"(?P<task>.*?)\" → (?P<became>.*)"),
+    ("outcome", "looking", r"was looking, when it stopped, at (?P<items>.*)"),
+    ("outcome", "looked", r"looked at (?P<items>.*)"),
+    ("outcome", "tool", r"(?P<tool>[\w.:/-]+)(?: (?P<given>.*))? → (?P<became>.*?)"),
+    ("outcome", "looked", r"(?P<items>(?:grep|git|ls|find|[A-Z]\w+ in) .*|ls|find|pwd|git\b.*)"),
+    ("outcome", "notice", r"(?P<name>[^→]*)…: \"(?P<quote>.*)\""),
 )  # fmt: skip
 
 
@@ -193,8 +212,6 @@ def _entry(brief: ReadBrief, section: str, line: str) -> None:
         return
     for kind, form, pattern in _TRAIL_FORMS:
         if match := pattern.match(text):
-            if form == "notice" and text.startswith(("$", 'sub-agent "')):
-                continue
             parts = {key: value or "" for key, value in match.groupdict().items()}
             brief.trail.append(Statement(kind, form, line, parts))
             return

@@ -26,12 +26,6 @@ _NO_HITS = re.compile(
     r"^(?:grep|egrep|rg|ag|git grep|diff|cmp|test|\[|which|type|pgrep|command -v|lsof|git diff)\b"
 )
 _STOPPERS = frozenset({"KillShell", "KillBash", "TaskStop", "close_agent"})
-_TOLD_BY_TASK = frozenset(
-    {
-        "Task", "Agent", "AskUserQuestion", "spawn_agent", "task", "ask_user", "request_user_input", "new_task",
-        "ask_followup_question", "ExitPlanMode", "exit_plan_mode", "plan_exit",
-    }
-)  # fmt: skip
 
 
 class TrailRules:
@@ -77,6 +71,10 @@ class TrailRules:
             return self._edit(form, parts, calls)
         if form.startswith("commit"):
             return self._commit(form, parts, calls)
+        if form == "looking":
+            unanswered = [call for call in calls if call.result is None]
+            findings, call = self._looked(parts, unanswered, "NO RESULT YET")
+            return findings, call or (unanswered[0] if unanswered else None)
         if form == "looked":
             return self._looked(parts, calls, line.line)
         return self._tool(form, parts, calls)
@@ -198,7 +196,9 @@ class TrailRules:
             names = several[2].rstrip("…").replace(" (deleted)", "").split(", ")
             return self._several(form, names, calls)
         times = re.search(r" ×(\d+)", rest)
-        path = re.split(r" ×\d+| in | at line |: [+−]|: adds | \(\d+ lines| under |, |→", rest)[0].strip()
+        path = re.split(r" ×\d+| in(?: |…)| at line |: [+−]|: adds | \(\d+ lines| under |, |→", rest)[
+            0
+        ].strip()
         path, claim = path.removesuffix("…"), f"{form}: {path}"
         edited = [(call, edit) for call in calls if (edit := self._edit_of(call, path, rest.endswith("…")))]
         if not edited:
@@ -350,7 +350,7 @@ class TrailRules:
         why, last = "there is no such call", None
         for call in reversed(calls):
             name = call.tool.replace("mcp__", "").replace("__", ".")
-            if name != parts["tool"] if form == "tool" else call.tool not in _TOLD_BY_TASK:
+            if form == "tool" and name != parts["tool"]:
                 continue
             known = values_of(call.arguments)
             if not self.ground.stands(given, known) and share(given, self.ground.folders.short(known)) <= 0.9:

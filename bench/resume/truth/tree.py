@@ -14,13 +14,15 @@ _COMMITTED = re.compile(r"^\[([^\]\n]+?) ([0-9a-f]{7,40})\] (.*)$", re.M)
 _GIT = re.compile(
     r"^git(?:\s+(?:-C\s+(?:\"[^\"]+\"|\S+)|-c\s+\S+|--no-pager|--git-dir=\S+|--work-tree=\S+))*\s+"
 )
+_NOTHING = re.compile(r"nothing (?:added )?to commit|no changes added")
 _SHORT = re.compile(r"^([ MADRCUT?!]{2}|[MADRCUT]) +(\S.*)$", re.M)
 _LONG = re.compile(
     r"^(?:\t|\s{2,8})(?:(modified|new file|deleted|renamed|typechange|both \w+):\s+)?(\S.*)$", re.M
 )
 _WRITERS = re.compile(
-    r"^(?:sed\b.*\s-i|perl\b.*\s-\w*i|mv|cp|tee|touch|git mv|patch|git apply|python3?|node|ruby|npx|uv|ruff|black"
-    r"|prettier|eslint|cargo fmt|gofmt|pnpm|npm|yarn|install|ln|awk|dd|truncate|jq|echo|cat|printf|curl|wget)\b"
+    r"^(?:sed\b.*\s-i|perl\b.*\s-\w*i|mv|cp|tee|touch|git mv|patch|git apply|python3?|node|ruby|npx|uv|ruff"
+    r"|black|prettier|eslint|cargo fmt|gofmt|pnpm|npm|yarn|install|ln|awk|dd|truncate|jq|echo|cat|printf|curl"
+    r"|wget)\b"
 )
 
 
@@ -63,11 +65,10 @@ def commits(transcript: Transcript) -> list[Committed]:
         if told and (making or script):
             amends = any("--amend" in verb for verb in making)
             found += [Committed(call, one[1], one[2], amends=amends, branch=one[0]) for one in told]
-        elif any(verb.startswith("commit") and "--dry-run" not in verb for verb in making) and not failed(
-            call
-        ):
-            if not re.search(r"nothing (?:added )?to commit|no changes added", call.result.text):
-                found.append(Committed(call, "", "", sure=False))
+            continue
+        quiet = any(verb.startswith("commit") and "--dry-run" not in verb for verb in making)
+        if quiet and not failed(call) and not _NOTHING.search(call.result.text):
+            found.append(Committed(call, "", "", sure=False))
     return found
 
 
@@ -151,7 +152,8 @@ class FileStory:
             r"has been (?:updated|overwritten)|overwr[io]te|Successfully modified", call.result.text
         ):
             if self.state in ("", "gone"):
-                self.created = self.untracked = True
+                self.created = True
+                self.untracked = call.tool != "write_to_file"  # which also writes over a file that was there
         elif self.state == "":
             self.edited_tracked = True
         self.staged = False
@@ -217,9 +219,7 @@ class FileStory:
                 self.staged = True
         elif verb == "commit":
             told = _COMMITTED.search(call.result.text)
-            if (told or good) and not re.search(
-                r"nothing (?:added )?to commit|no changes added", call.result.text
-            ):
+            if (told or good) and not _NOTHING.search(call.result.text):
                 everything = any(re.match(r"-[a-z]*a[a-z]*$", one) or one == "--all" for one in rest)
                 if self.state == "changed" and (self.staged or named or (everything and not self.untracked)):
                     self._set("committed", call, "committed")

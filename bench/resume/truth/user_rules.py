@@ -1,9 +1,10 @@
-"""Rules for what a brief says of the place, the user, the end of the run and the list that is worked through."""
+"""Rules for what a brief says of the place, the user, the end of the run and the list of open items."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from bench.resume.truth.events import values_of
 from bench.resume.truth.ground import Finding, Ground, Parts, finding
@@ -13,8 +14,8 @@ Rule = Callable[[Parts], Iterator[Finding]]
 
 _LIST_TOOLS = frozenset(
     {
-        "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "update_plan", "todowrite", "write_todos",
-        "update_todo",
+        "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "update_plan", "todowrite",
+        "write_todos", "update_todo",
     }
 )  # fmt: skip
 """Tools of the list, which is told elsewhere."""
@@ -59,8 +60,7 @@ class UserRules:
         shown = parts["branch"].rstrip("…")
         recorded = self.told.branches
         latest = recorded[-1][1] if recorded else ""
-        pairs = zip(recorded, recorded[1:], strict=False)
-        changed = max((now[0] for last, now in pairs if last[1] != now[1]), default=-1)
+        changed = max((now[0] for last, now in pairwise(recorded) if last[1] != now[1]), default=-1)
         possible = {latest}
         for call in self.told.calls:
             if call.result is None or not call.command or call.result.record < changed:
