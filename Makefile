@@ -153,6 +153,10 @@ bench-resume: $(STAMP) ## how much of what comes next a brief says; transcripts 
 bench-truth: $(STAMP) ## whether what briefs state is so in the transcript; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.truth $(CORPUS) $(ARGS)
 
+.PHONY: bench-blind
+bench-blind: $(STAMP) ## cases for blind reading, in OUT=FOLDER: texts for readers, the truth for a judge; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.blind cases $(CORPUS) --out $(OUT) $(ARGS)
+
 .PHONY: bench-curve
 bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.curve $(CORPUS) --picture docs/recall.svg $(ARGS)

@@ -10,7 +10,7 @@ A case begins with ``## `` and a sentence. Then one step a line, a word and its 
 - ``refused``: the user rejected the last call, with these words;
 - ``process ID``, ``settled ID``: the last call goes on in the background; it has ended;
 - ``plan``: items, as in ``[x] done; [>] now; [ ] open``;
-- ``folder``, ``branch``, ``end``, ``interrupt``, ``recap``, ``given``.
+- ``folder``, ``branch``, ``parent``, ``end``, ``interrupt``, ``recap``, ``given``.
 
 ``\\n`` in a text is a line end. Then what is expected: ``=> `` a line of the brief, from its beginning or
 anywhere in it; ``!> `` words that are nowhere in it.
@@ -102,6 +102,7 @@ _OTHERS: dict[str, Any] = {
     "end": lambda at, text: End(at, text or "turn"),
     "interrupt": lambda at, text: Interrupt(at, text or "by the user"),
     "folder": lambda at, text: Start(at, "start", "r1", text),
+    "parent": lambda at, text: Start(at, "start", "r1", parent=text),
     "branch": lambda at, text: Start(at, branch=text),
 }
 

@@ -41,6 +41,7 @@ class Outcome:
     cuts: list[Cut] = field(default_factory=list)
     judged: list[tuple[Cut, Judgement]] = field(default_factory=list)
     unknown: list[tuple[Cut, str]] = field(default_factory=list)
+    faults: list[tuple[Cut, str]] = field(default_factory=list)  # points at which no brief could be made
 
     def with_verdict(self, verdict: str) -> list[tuple[Cut, Judgement]]:
         return [(cut, one) for cut, one in self.judged if one.verdict == verdict]
@@ -73,8 +74,12 @@ def check(cuts: list[Cut]) -> Outcome:
     """Make the brief at each point and judge it."""
     outcome = Outcome(cuts)
     for cut in cuts:
-        with tempfile.TemporaryDirectory() as folder:
-            text = brief_of_transcript(cut.source.copy(Path(folder), cut.records), cut.source.agent)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                text = brief_of_transcript(cut.source.copy(Path(folder), cut.records), cut.source.agent)
+        except Exception as fault:  # whatever it is: no brief is worse than a false one
+            outcome.faults.append((cut, f"{type(fault).__name__}: {fault}"))
+            continue
         judgements, unknown = judge(text, cut.source.read(cut.records))
         outcome.judged += [(cut, one) for one in judgements]
         outcome.unknown += [(cut, line) for line in unknown]
@@ -133,7 +138,9 @@ def main() -> int:
         print(f"\n{cut}\n  {one.kind}: {one.claim}\n  why: {one.why}\n  line: {one.line.strip()}")
     for cut, line in outcome.unknown if options.unknown else ():
         print(f"{cut}: {line}")
-    return 1 if false else 0
+    for cut, fault in outcome.faults:
+        print(f"{cut}: no brief: {fault}")
+    return 1 if false or outcome.faults else 0
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def test_an_answer_of_the_user_is_told_with_its_question() -> None:
     long = "Given that it only happens within a single conversation, which of the fixes makes sense?"
     assert (
         sentences.answered(long, "The second")
-        == "The second (asked: Given that it only happens within a single…?)"
+        == "The second (asked: Given that it only happens within a single conversation, which of the…?)"
     )
 
 

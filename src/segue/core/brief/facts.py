@@ -67,6 +67,7 @@ class BriefFacts(msgspec.Struct):
 
     agent: str = ""
     run: str = ""
+    parent: str = ""  # the run whose sub-agent this one is
     project: str = ""
     session: str = ""
     status: str = ""
@@ -158,6 +159,7 @@ def facts(
 
 def _run(facts: BriefFacts, digest: RunDigest) -> None:
     facts.run, facts.model, facts.folder = digest.native, digest.model, digest.cwd
+    facts.parent = digest.parent if digest.is_sub_agent else ""
     facts.branch = digest.tree.branch or digest.branch
     facts.when, facts.context, facts.window = digest.last, digest.context, digest.window
     facts.chars, facts.calls = digest.chars, digest.calls

@@ -132,7 +132,8 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     )
     weak = wanted.request is not None and not wanted.mends
     tells = len(content_words(answers)) >= FEW_WORDS  # what is answered says what it is about
-    rows = [_Row(f"{Label.USER} ({how}{ago})", wanted.last, 760, cut(answers, 300 if weak else 180))]
+    label = f"{Label.TASK} (given to this sub-agent, {ago})" if facts.parent else f"{Label.USER} ({how}{ago})"
+    rows = [_Row(label, wanted.last, 760, cut(answers, 300 if weak else 180))]
     if wanted.request is not None:
         label = f"  {Label.ADDS_TO}" if wanted.mends else Label.REQUEST if not tells else f"  {Label.BEFORE}"
         said = "" if tells else cut(wanted.request_answers, 200)
@@ -154,7 +155,13 @@ class _Group(NamedTuple):
 
 
 def trail_part(facts: BriefFacts, most: int) -> list[Line]:
-    """The last steps in the order of time, and the agent's last words."""
+    """The last steps in the order of time, and the agent's last words. Where the steps leave much room, they
+    are told at more length."""
+    lines = _trail(facts, most, 100)
+    return _trail(facts, most, 170) if cost(lines) < most * 3 // 4 else lines
+
+
+def _trail(facts: BriefFacts, most: int, percent: int) -> list[Line]:
     folder = folder_of(facts.folder)
     groups = _groups(_recent(facts))
     closing, groups = _closing(facts, groups, folder, most)
@@ -168,14 +175,14 @@ def trail_part(facts: BriefFacts, most: int) -> list[Line]:
         if last.kind == "prompt":
             if lines and not lines[-1].text.startswith("—"):
                 mark = (
-                    "here the user wrote the last message"
+                    "here the last message was written"
                     if last.at == since
                     else f"user: {quote(cut(flat(last.text), 60))}"
                 )
                 lines.append(Line(f"— {mark} —", (last.at,)))
                 room -= size(lines[-1].text) + 1
             continue
-        want = NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES
+        want = (NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES) * percent // 100
         want = 300 if last.kind == "say" else max(want, 260) if became_failed(last) and rank < 4 else want
         want = 420 if rank == 0 and is_look(last) else want
         want = min(want, room - 3)
@@ -312,7 +319,8 @@ def _closing(
     last = groups[-1].steps[-1] if groups else None
     if last is not None and last.kind == "say":
         over = facts.ending == FINISHED
-        label = f"{Label.LAST_WORDS} (its turn was over: it waits for the user)" if over else Label.LAST_WORDS
+        waits = "this is its report" if facts.parent else "it waits for the user"
+        label = f"{Label.LAST_WORDS} (its turn was over: {waits})" if over else str(Label.LAST_WORDS)
         room = min(max(most * (85 if over else 60) // 100, 260), 1_000 if over else 660)
         asked = facts.wanted.last.text if facts.wanted.last is not None else ""
         words = folder.within(message_words(last.text, room, set(content_words(asked))))
@@ -408,7 +416,10 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     if facts.probe is not None and facts.probe.commits:
         lines.append(Line(f"Since then committed: {_joined(list(facts.probe.commits), 120, '; ')}."))
     if tree.running:
-        running = [f"{name}: {cut(one.what, 70)}" for name, one in list(tree.running.items())[-3:]]
+        running = [
+            f"{name}: {cut(one.what, 70)}" + (f" ({one.address})" if one.address else "")
+            for name, one in list(tree.running.items())[-3:]
+        ]
         lines.append(
             Line(
                 f"Was running in the background: {'; '.join(running)}.",
@@ -442,6 +453,7 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
         else:
             run = facts.tree.checks.get(failure.what)
             since = ", not run since the last edit" if run and facts.tree.edited > run.at else ""
+            since = ", called again without a result" if run and run.again else since
             head = f"{Label.FAILING}{since}: `{middle(failure.what, max(20, min(90, most // 2)))}`"
             names = [_TEST_NAME.split(name)[-1] for name in run.tests] if run and len(run.tests) > 1 else []
             if names:

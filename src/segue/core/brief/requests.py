@@ -49,7 +49,8 @@ _PROSE = frozenset(
 )
 _NOT_PROSE = regex(
     r"^\s*(?:at |File \"|\||\+|> |\d+[:→]|\d+:\d+|[✖✗✔✓×]|\$ |[\"{}\[\]]|/[\w.-]+/|\S+:\d+:"
-    r"|\w+(?:Error|Exception): )"
+    r"|[\w.$]+(?:Error|Exception)\b|Caused by:|\.\.\. \d+ more|\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d"
+    r"|(?:[\w.:-]+ +){0,3}(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b)"
 )
 _TROUBLE = regex(
     r"\w*(?:Error|Exception)\b|\berrors?\b|\bfail(?:ed|ure|ing)?\b|\bfatal\b|\bpanic\b|not found|denied"
@@ -220,10 +221,10 @@ def told(message: UserMessage, most: int) -> str:
     text = unpasted(text)
     if size(text) <= most:
         return text
-    parts = sentences(text)
-    if len(parts) > 2:
-        start, end = cut(text, most * 2 // 3), parts[-1]
-        if size(start) + size(end) + 5 <= most and end not in start:
+    parts, lines = sentences(text), message.text.strip().split("\n")
+    for end in (parts[-1] if len(parts) > 2 else "", flat(lines[-1]) if len(lines) > 1 else ""):
+        start = cut(text, min(most * 2 // 3, most - size(end) - 5))
+        if end and size(end) <= most // 2 and start and end not in start:
             return f"{start.rstrip('…')} … {end}"
     return cut(text, most)
 
@@ -259,6 +260,8 @@ def unpasted(text: str) -> str:
     they name."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     spoken = [_is_prose(line) and not _NOT_PROSE.match(line) for line in lines]
+    for at in range(1, len(lines) - 1):  # a line between two of a log belongs to the log
+        spoken[at] = spoken[at] and (spoken[at - 1] or spoken[at + 1])
     blocks: list[tuple[int, int]] = []
     start: int | None = None
     for at, prose in enumerate([*spoken, True]):

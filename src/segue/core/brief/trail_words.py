@@ -213,7 +213,7 @@ def look_outcome(step: TrailStep) -> str:
         if not hits:
             return "no hits"
         return f"{len(hits)} hit{'s' * (len(hits) > 1)}" + (
-            f": {quote(' '.join(hits), 150)}" if len(hits) <= 2 else ""
+            f": {quote(' | '.join(hits), 150)}" if len(hits) <= 2 else ""
         )
     if parts and _GIT_LOOK.match(parts[0]) and lines and "diff" not in parts[0] and "show" not in parts[0]:
         return quote(" / ".join(lines), 140)
@@ -221,11 +221,21 @@ def look_outcome(step: TrailStep) -> str:
 
 
 def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool) -> str:
-    """Several looks in a row as one line: the last ones by name, with what was found by the last two."""
+    """Several looks in a row as one line: the last ones by name, with what was found by all of them, or by
+    the last two where there is less room."""
+    line = _looks_line(steps, folder, most, rich=rich, all_found=True)
+    return (
+        line
+        if " more, then " not in line and not line.endswith("…")
+        else _looks_line(steps, folder, most, rich=rich, all_found=False)
+    )
+
+
+def _looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool, all_found: bool) -> str:
     said: list[str] = []
     spans: dict[str, list[str]] = {}
     for step in steps:
-        found = look_outcome(step) if step.done and step in steps[-2:] else ""
+        found = look_outcome(step) if step.done and (all_found or step in steps[-2:]) else ""
         for word in look_words(step, folder):
             path, colon, span = word.rpartition(":")
             if colon and re.fullmatch(r"\d+-\d+", span) and not found:
@@ -242,7 +252,7 @@ def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: b
     while len(kept) > 1 and size("; ".join(kept)) > most - 30:
         kept.pop(0)
     left = len(said) - len(kept)
-    plain_head = len(said) == 1 and re.match(r"grep |git |ls|find |[A-Z]\w+ in ", said[0])
+    plain_head = re.match(r"grep |git |ls|find |[A-Z]\w+ in ", kept[0])
     head = _LOOKING if not steps[-1].done else "" if plain_head else "looked at "
     return cut(head + (f"{left} more, then " if left else "") + "; ".join(kept), most)
 
@@ -270,7 +280,7 @@ def _rich(step: TrailStep, folder: Folder) -> str:
             for name in definitions(_NUMBERED.sub("", line) for line in lines)
             if not name.startswith("#")
         ]
-        return f" ({', '.join(names[:6])})" if names else ""
+        return f" (defines {', '.join(names[:6])})" if names else ""
     hits = told_lines(step.output)
     if len(hits) > 2 and not re.match(r"git", step.command):
         return ": " + quote(folder.within(" | ".join(cut(hit, 90) for hit in hits[:4])), 240)
@@ -356,7 +366,9 @@ def edited_paths(step: TrailStep) -> list[str]:
 def message_words(text: str, most: int, about: Collection[str] = ()) -> str:
     """A message in at most ``most`` bytes: whole, else its end, which says what comes next, the sentences
     with the words ``about`` which it was asked, and its beginning."""
-    said = [_stopped(one) for one in sentences(_DIRECTIVE.sub("", text)) if re.search(r"\w", one)]
+    said = [
+        _stopped(one) for one in sentences(_DIRECTIVE.sub("", text), numbers=True) if re.search(r"\w", one)
+    ]
     whole = " ".join(said).removesuffix(";") or flat(text)
     if size(whole) <= most or len(said) < 2:
         return cut(whole, most)

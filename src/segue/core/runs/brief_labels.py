@@ -11,6 +11,7 @@ class Label(StrEnum):
     GOAL = "GOAL"
     REQUEST = "REQUEST"
     USER = "USER"
+    TASK = "TASK"
     IN_REPLY_TO = "IN REPLY TO"
     ADDS_TO = "ADDS TO"
     BEFORE = "BEFORE"

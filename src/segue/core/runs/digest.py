@@ -50,7 +50,7 @@ from .steps import (
     Title,
     Usage,
 )
-from .tree import begin_checks, begin_process, end_process, take_changes, take_command
+from .tree import begin_checks, begin_process, end_process, note_address, take_changes, take_command
 from .written_plans import take_plan
 
 FORMAT = 11  # raise it when the same steps give another digest: stored ones are then made anew
@@ -132,6 +132,8 @@ def trail(digest: RunDigest) -> list[TrailStep]:
 def _start(digest: RunDigest, step: Start) -> None:
     if step.how:
         digest.stretches += 1
+    if step.how == "start" and step.parent:
+        digest.is_sub_agent = True
     if step.branch and digest.branch and step.branch != digest.branch:
         digest.tree.branch = ""  # the agent says a newer one
     for name in ("native", "cwd", "branch", "head", "version", "parent"):
@@ -329,6 +331,8 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
     if step.process:
         what = shown(call.command) if call.command else call.note or call.text
         begin_process(tree, step.process, what, call.at, "agent" if call.kind == "agent" else "process")
+    if call.process:
+        note_address(tree, call.process, step.text)
     if call.command:
         take_command(tree, call.command, step.ok, step.exit, step.text, call.at, now)
     elif not failed:

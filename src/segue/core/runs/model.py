@@ -108,6 +108,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     last: float = 0.0
     native: str = ""
     parent: str = ""
+    is_sub_agent: bool = False  # of the parent, not a fork of it
     cwd: str = ""
     branch: str = ""
     head: str = ""

@@ -53,7 +53,7 @@ _TROUBLE = regex(
     r"\b(?:error|fail(?:ed|ure|s)?|exception|cannot|can't|not found|denied|undefined|unexpected|panic"
     r"|fatal|refused"
     r"|conflict|rejected|expected|missing|invalid|unable|timed? ?out|no such|traceback)\b|\w(?:Error"
-    r"|Exception)\b|error TS\d|[✗✖×❌]|^E   ",
+    r"|Exception)\b|error TS\d|[✗✖×❌]|^E   |^\S+\.\w{1,5}:\d+(?::\d+)?:? ",
     re.I,
 )
 _HARNESS = regex(
@@ -63,6 +63,8 @@ _HARNESS = regex(
     r"|warning: LF will|-{3,}$|={3,}$)"
 )
 _TAGS = regex(r"</?(?:tool_use_error|stdout|stderr|output|status|exit_code|system)>")
+_COUNTERPART = regex(r"^(?:actual|received|got|but was|found|right|want)\b", re.I)
+"""The second half of "expected …, actual …"."""
 _PASSING = regex(r"^\s*(?:[✔✓]|ok\b|PASS\b)")
 _SEARCHES = regex(r"^(?:grep|egrep|rg|ag|diff|cmp|test|\[|pgrep|which|type|git (?:diff|grep))\b")
 
@@ -140,11 +142,11 @@ def _worded_lines(output: str) -> list[str]:
 def telling(output: str, failed: bool) -> list[str]:
     """The few lines of an output that say what became of a command, in their order."""
     lines = _worded_lines(output)
-    verdicts = [line for line in lines if _VERDICT.search(line)]
+    verdicts = [line for line in lines if line != "FAIL" and _VERDICT.search(line)]
     if failed:
         bad = (
-            line
-            for line in lines
+            f"{line}, {after}" if _COUNTERPART.match(after) else line
+            for line, after in zip(lines, [*lines[1:], ""], strict=True)
             if _TROUBLE.search(line) and not _VERDICT.search(line) and not _PASSING.match(line)
         )
         chosen = [*_quotable(bad, 3), *_quotable(reversed(verdicts), 1)]
@@ -158,8 +160,10 @@ def _quotable(lines: Iterable[str], most: int) -> list[str]:
 
 
 def _in_order(lines: list[str], chosen: Iterable[str]) -> list[str]:
-    wanted = dict.fromkeys(chosen)
-    return sorted(wanted, key=lines.index)
+    places = {line: at for at, line in enumerate(lines)}
+    return sorted(
+        dict.fromkeys(chosen), key=lambda line: places.get(line, places.get(line.split(", ")[0], 0))
+    )
 
 
 TESTS_MAX = 8
@@ -176,4 +180,4 @@ def failing_tests(output: str) -> tuple[str, ...]:
     """The names of the tests that an output reports as failed, each once, at most ``TESTS_MAX``."""
     found = (next(filter(None, match.groups())) for match in _FAILED_TEST.finditer(plain(output)))
     names = dict.fromkeys(name.strip()[:160] for name in found)
-    return tuple(names)[:TESTS_MAX]
+    return tuple(name for name in names if not any(one.startswith(f"{name}/") for one in names))[:TESTS_MAX]

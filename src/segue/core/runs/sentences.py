@@ -14,7 +14,7 @@ from ..base.text import ESCAPE_SEQUENCES
 
 MARK = "[segue]"  # the beginning of our own briefs
 
-QUESTION_CHARS = 48
+QUESTION_CHARS = 70
 _ANSWERED = regex(r'"([^"]+)"="([^"]+)"')
 _LISTED_ANSWER = regex(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"')
 _HEADER = regex(
@@ -79,15 +79,19 @@ def clip_start(text: str, most: int) -> str:
     return text[min(found) + 1 :] if found else ""
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences and list entries of a text, without bullets, emphasis, link targets and code blocks."""
+def sentences(text: str, *, numbers: bool = False) -> list[str]:
+    """The sentences and list entries of a text, without bullets, emphasis, link targets and code blocks.
+
+    With ``numbers``, entries of a numbered list keep their number.
+    """
     if "```" in text:
         text = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.S)
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     result = []
     for part in _SENTENCE.split(text):
-        part = _BULLET.sub("", part).replace("**", "").strip()
+        bullet = _BULLET.match(part) if not numbers or not part.lstrip()[:1].isdigit() else None
+        part = (part[bullet.end() :] if bullet else part).replace("**", "").strip()
         if part and not part.startswith("|"):
             result.append(part)
     return result
@@ -203,6 +207,7 @@ def replies(answer: str) -> list[str]:
 
 
 def _shortened(question: str) -> str:
+    question = sentences(question)[-1] if len(question) > QUESTION_CHARS and sentences(question) else question
     clipped = clip(question, QUESTION_CHARS)
     return question if clipped == question else f"{clipped}…?"
 

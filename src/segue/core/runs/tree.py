@@ -66,6 +66,7 @@ class CheckRun(msgspec.Struct, array_like=True, gc=False):
     passes: int = 0  # how often it passed in this run
     done: int = 0
     tests: tuple[str, ...] = ()  # the tests that failed, by name
+    again: bool = False  # it failed, was called again, and has no result yet
 
 
 class Running(msgspec.Struct, array_like=True, gc=False):
@@ -74,6 +75,7 @@ class Running(msgspec.Struct, array_like=True, gc=False):
     what: str
     at: int
     kind: str = "process"  # or agent
+    address: str = ""
 
 
 class TreeState(msgspec.Struct, omit_defaults=True):
@@ -121,7 +123,10 @@ def begin_checks(tree: TreeState, line: str, at: int) -> None:
     """The checks of a line that was just called have no outcome yet."""
     for name in check_names(line):
         before = tree.checks.pop(name, None)
-        tree.checks[name] = CheckRun(at, "", passes=before.passes if before else 0)
+        run = CheckRun(at, "", passes=before.passes if before else 0)
+        if before is not None and (before.outcome == "failed" or before.again):
+            run.again, run.lines, run.tests, run.done = True, before.lines, before.tests, before.done
+        tree.checks[name] = run
         if len(tree.checks) > CHECKS_MAX:
             del tree.checks[next(iter(tree.checks))]
 
@@ -385,6 +390,8 @@ def _stash(tree: TreeState, names: list[str], at: int) -> None:
         tree.stashed = at
     elif names[0] in ("pop", "apply"):
         tree.stashed, tree.doubt = 0, at
+    elif names[0] in ("drop", "clear"):
+        tree.stashed = 0
 
 
 # -- the background
@@ -394,6 +401,16 @@ def begin_process(tree: TreeState, process: str, what: str, at: int, kind: str =
     tree.running[process] = Running(what[:300], at, kind)
     if len(tree.running) > RUNNING_MAX:
         del tree.running[next(iter(tree.running))]
+
+
+_ADDRESS = regex(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?::\d+)?[\w./-]*")
+
+
+def note_address(tree: TreeState, process: str, output: str) -> None:
+    """The address at which something in the background listens, as its output says."""
+    running = tree.running.get(process)
+    if running is not None and not running.address and (told := _ADDRESS.search(output)):
+        running.address = told[0]
 
 
 def end_process(tree: TreeState, process: str) -> Running | None:
@@ -419,7 +436,7 @@ def still_failing(tree: TreeState) -> list[tuple[str, CheckRun]]:
     failing = [
         (name, run)
         for name, run in tree.checks.items()
-        if run.outcome == "failed"
+        if (run.outcome == "failed" or run.again)
         and not _MISCALLED.search("\n".join(run.lines))
         and not any(done > run.done and set(words) <= set(name.split()) for words, done in passed)
     ]
