@@ -222,6 +222,7 @@ class _Reader:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         if record.get("isApiErrorMessage"):
             told.faults.append(Message(number, text_of(content)))
+        if record.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
             return
         for block in blocks if isinstance(blocks, list) else []:
             if not isinstance(block, dict):

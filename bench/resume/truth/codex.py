@@ -199,6 +199,10 @@ class _Reader:
             call.arguments = {**arguments, "input": payload["input"]}
         self.calls[id] = call
         self.transcript.calls.append(call)
+        if call.tool == "update_plan":
+            steps = [one for one in call.arguments.get("plan") or [] if isinstance(one, dict)]
+            plan = [(str(one.get("step")), _STATES.get(str(one.get("status")), "open")) for one in steps]
+            self.transcript.plans.append((number, plan))
 
     def _result(self, number: int, payload: dict[str, Any]) -> None:
         call = self.calls.get(str(payload.get("call_id")))
@@ -234,10 +238,6 @@ class _Reader:
             result.failed = None
         elif call.tool == "write_stdin" and result.exit is not None:
             self.transcript.ended.setdefault(str(call.arguments.get("session_id")), number)
-        if call.tool == "update_plan" and not result.failed:
-            steps = [one for one in call.arguments.get("plan") or [] if isinstance(one, dict)]
-            plan = [(str(one.get("step")), _STATES.get(str(one.get("status")), "open")) for one in steps]
-            self.transcript.plans.append((number, plan))
         self._agents(number, call, text)
 
     def _agents(self, number: int, call: Call, text: str) -> None:

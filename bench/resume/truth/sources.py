@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from bench.resume.truth import claude_code, cline, codex, copilot_cli, gemini_cl
 from bench.resume.truth.events import Transcript
 
 _RECORDS_MIN = 5
+_SAVED_MS = 500  # so long after a request is begun, its messages are on disk
 _NOT_TRANSCRIPTS = (
     "checkpoints.jsonl",
     "history.jsonl",
@@ -33,10 +35,12 @@ class Source:
     beside: list[Any] = field(default_factory=list)  # the conversation of a task, which has another file
 
     def cuts(self) -> list[int]:
-        """The numbers of first records at which it may be cut: all, but of a task only those at which its two
-        files agree, which is when a request is about to be sent, and what was condensed is not needed."""
+        """The numbers of first records at which it may be cut: all but those inside a copy of the conversation,
+        which is written at once; of a task only those at which its two files agree, which is when a request is
+        about to be sent, and what was condensed is not needed."""
         if not self.beside:
-            return list(range(3, len(self.records) + 1))
+            begin, end = _copied(self.records) if self.agent == "claude-code" else (0, 0)
+            return [at for at in range(3, len(self.records) + 1) if not begin <= at < end]
         known = (self.beside[1].get("ts") or 0) if len(self.beside) > 1 else 0
         return [
             at
@@ -77,8 +81,20 @@ class Source:
         return path
 
     def _conversation(self, cut: int) -> list[Any]:
-        last = max((one.get("ts") or 0 for one in self.records[: cut + 1]), default=0)
+        last = max((one.get("ts") or 0 for one in self.records[: cut + 1]), default=0) + _SAVED_MS
         return [one for one in self.beside if (one.get("ts") or 0) <= last]
+
+
+def _copied(lines: list[str]) -> tuple[int, int]:
+    """Where the conversation stands in its own file once more, as after it was resumed: its calls have ids that
+    were there before."""
+    seen: dict[str, int] = {}
+    again = []
+    for at, line in enumerate(lines):
+        for mark in re.findall(r'"(?:tool_use",\s?"id|tool_use_id)":\s?"[^"]+"', line):
+            if at - seen.setdefault(mark, at) > 20:
+                again.append(at)
+    return (min(again), max(again) + 1) if again else (0, 0)
 
 
 def _write(path: Path, value: Any) -> None:

@@ -37,7 +37,7 @@ _LABELLED = re.compile(r"^ *(?P<label>[A-Z][A-Z ]+?)(?: \((?P<about>[^)]*)\))?: 
 _NOT_JUDGED = frozenset(
     {"GOAL", "BLOCKED", "DECIDED", "QUESTIONS", "THREADS", "FOCUS", "LEARNT", "REMEMBERED", "NOTICE"}
 )
-_OF_THE_USER = ("USER", "REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO")
+_OF_THE_USER = ("USER", "TASK", "REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO")
 
 Form = tuple[Kind, str, re.Pattern[str]]
 _QUOTE = r"(?:: \"(?P<quote>.*)\")?"
@@ -53,7 +53,7 @@ def _forms(*rows: tuple[Kind, str, str]) -> tuple[Form, ...]:
 _TREE_FORMS = _forms(
     (
         "check", "failing",
-        r"FAILING(?P<since>, not run since the last edit)?: `(?P<name>.*?)`"
+        r"FAILING(?P<since>, not run since the last edit)?(?:, called again without a result)?: `(?P<name>.*?)`"
         r"(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?(?:: \"(?P<quote>.*?)\"?)?(?: \(above\))?",
     ),
     ("check", "checked", r"Checked(?: since the last edit)?: (?P<checks>.*?)\.?"),
@@ -97,10 +97,11 @@ _TRAIL_FORMS = _forms(
     ("user", "asked", r"asked the user \"(?P<task>.*?)\" → (?P<became>.*)"),
     ("outcome", "plan shown", r"showed the user a plan \"(?P<task>.*?)\" → (?P<became>.*)"),
     ("outcome", "looking", r"was looking, when it stopped, at (?P<items>.*)"),
-    ("outcome", "looked", r"looked at (?P<items>.*)"),
+    ("outcome", "looked", r"(?:looked at (?=.)|(?=\d+ more, then ))(?P<items>.*)"),
     ("outcome", "tool", r"(?P<tool>[\w.:/-]+)(?: (?P<given>.*))? → (?P<became>.*?)"),
     ("outcome", "looked", r"(?P<items>(?:grep|git|ls|find|[A-Z]\w+ in) .*|ls|find|pwd|git\b.*)"),
     ("outcome", "notice", r"(?P<name>[^→]*)…: \"(?P<quote>.*)\""),
+    ("outcome", "looked", r"(?P<items>[a-z][\w./-]* [^→]*)"),
 )  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def _head(brief: ReadBrief, line: str) -> None:
 def _labelled(brief: ReadBrief, line: str, label: str, about: str, rest: str) -> None:
     quote = rest.strip().removeprefix('"').removesuffix('"')
     add = brief.statements.append
-    if label == "USER":
+    if label in ("USER", "TASK"):
         age = re.search(r"(\d+) calls? before the end", about)
         none = re.search(r"nothing (?:was done since|came after it)|no call since", about)
         add(Statement("user", "last message", line, {"quote": quote, "how": about}))
@@ -159,7 +160,7 @@ def _labelled(brief: ReadBrief, line: str, label: str, about: str, rest: str) ->
             add(Statement("user", "age", line, parts))
     elif label in ("REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO"):
         add(Statement("user", label.lower(), line, {"quote": quote, "message": brief.message}))
-    if label in ("USER", "REQUEST", "ADDS TO"):
+    if label in ("USER", "TASK", "REQUEST", "ADDS TO"):
         brief.message = quote
     if label == "RULES":
         add(Statement("user", "rules", line, {"quote": rest}))
@@ -189,7 +190,7 @@ def _tree(brief: ReadBrief, line: str, text: str) -> None:
 
 
 def _mark(brief: ReadBrief, line: str) -> None:
-    if "the user wrote the last message" in line:
+    if re.search(r"here the (?:user wrote the last message|last message was written)", line):
         brief.trail.append(Statement("user", "mark last", line))
     elif match := re.match(r"— user: \"(.*)\" —$", line):
         brief.trail.append(Statement("user", "mark", line, {"quote": match[1]}))

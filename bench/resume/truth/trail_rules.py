@@ -25,6 +25,9 @@ _OPEN = ("NO RESULT YET", "no answer yet", "waits for approval")
 _NO_HITS = re.compile(
     r"^(?:grep|egrep|rg|ag|git grep|diff|cmp|test|\[|which|type|pgrep|command -v|lsof|git diff)\b"
 )
+_ENDED = re.compile(
+    r"^- ([^→\n]*?)(?:…| (?:ended|failed|reported|was stopped|was killed))(?::|$)", re.M
+)  # the verb may have been cut off
 _STOPPERS = frozenset({"KillShell", "KillBash", "TaskStop", "close_agent"})
 
 
@@ -72,9 +75,7 @@ class TrailRules:
         if form.startswith("commit"):
             return self._commit(form, parts, calls)
         if form == "looking":
-            unanswered = [call for call in calls if call.result is None]
-            findings, call = self._looked(parts, unanswered, "NO RESULT YET")
-            return findings, call or (unanswered[0] if unanswered else None)
+            return self._looking(parts, calls)
         if form == "looked":
             return self._looked(parts, calls, line.line)
         return self._tool(form, parts, calls)
@@ -151,11 +152,11 @@ class TrailRules:
         names = [name]
         if starter is not None:
             names += [starter.command, str(starter.arguments.get("description") or "")]
-        lines = [
-            one for one in self.below.split("\n") if re.search(r"ended|failed|stopped|killed|reported", one)
-        ]
         stopped = any(call.tool in _STOPPERS and name in values_of(call.arguments) for call in self.shown)
-        return stopped or any(one and stands(one, line) for one in names for line in lines)
+        ended = [f"{told}…" for told in _ENDED.findall(self.below)]
+        return stopped or any(
+            one and (stands(told, one) or stands(one, told)) for one in names for told in ended
+        )
 
     def _not_ended(self, word: str, call: Call) -> str:
         """Why a call did not end as said: "ok", "FAILED", "ended", "approved" or with an answer."""
@@ -299,7 +300,7 @@ class TrailRules:
         text = re.sub(r"^\d+ more, then ", "", parts["items"])
         items = re.split(r"; (?![^(]*\"\))", text)
         first: tuple[Finding, Call] | None = None
-        for item in (text, items[-1]):
+        for item in dict.fromkeys((items[-1], text)):
             for call in reversed(calls):
                 if self._is_look(item, call):
                     found = self._look(item, call, line)
@@ -309,6 +310,15 @@ class TrailRules:
         if first is None:
             return [finding(False, f"looked: {text[:60]}", "no call looks at it")], None
         return [first[0]], first[1]
+
+    def _looking(self, parts: Parts, calls: list[Call]) -> Told:
+        """Looks of which the last was not answered: a name that came twice stands at its first place."""
+        text = re.sub(r"^\d+ more, then ", "", parts["items"])
+        for item in reversed(text.split("; ")):
+            for call in reversed(calls):
+                if call.result is None and self._is_look(item, call):
+                    return [finding(True, f"looking at {item[:60]}")], call
+        return [finding(False, f"looking at {text[:60]}", "all such calls have results")], None
 
     def _is_look(self, item: str, call: Call) -> bool:
         what = f"{call.tool} {call.command}"
