@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ..base.lazy import regex
 from ..base.text import ESCAPE_SEQUENCES
+
+_LIST_MARK = regex(r"\s+\d{1,2}[.)]$")
 
 
 def size(text: str) -> int:
@@ -39,7 +42,7 @@ def cut(text: str, most: int) -> str:
     at = short.rfind(" ")
     if at < 0:  # one long word: a path, or a language that is written without spaces
         return f"{short}…" if most >= 12 else ""
-    return short[:at].rstrip(" ,;:.(—-") + "…"
+    return _LIST_MARK.sub("", short[:at]).rstrip(" ,;:.(—-") + "…"
 
 
 def middle(text: str, most: int) -> str:

@@ -286,17 +286,27 @@ _TYPED = regex(r"^(?:[$%❯➜#] |[\w.@:~/\\ ()-]{0,60}[$%#❯] ?|PS [^>\n]{1,80
 """A command at the prompt of a shell."""
 
 
+_LOG_HEAD = regex(
+    r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\]?\s+(?:(?:[A-Z]{4,7}|\d+|---|\[[^\]]*\])\s+)*(?:[\w.$]+ +: )?"
+)
+"""Time, level, thread and logger at the beginning of a line of a log."""
+_PACKAGE = regex(r"\b(?:[a-z_][\w$]*\.){2,}(?=[A-Z]\w*(?:Exception|Error)\b)")
+
+
 def _folded(block: Sequence[str]) -> str:
     """A pasted block by what it says: the command that was typed, its complaints, the files in them."""
     typed = [match[1] for line in block if (match := _TYPED.match(line))]
     printed = [line for line in block if not _TYPED.match(line)]
+    printed = [_LOG_HEAD.sub("", _PACKAGE.sub("", line)) for line in printed]
     complaints = [line for line in printed if _TROUBLE.search(line) and not line.startswith("at ")]
+    causes = [line for line in complaints if line.startswith("Caused by:")]
+    complaints = causes[-1:] or complaints
     worded = [line for line in printed if len(_WORD.findall(line)) >= 3]
     tells = [*complaints[:1], *(complaints[-1:] if len(complaints) > 1 else [])] or worded[:1] or block[:1]
     alone = [line for line in printed if _FILE.fullmatch(line)]  # linters put a file above its complaints
     named = [*alone, *(name for line in complaints for name in _FILE.findall(line))]
     named = named or [name for line in block for name in _FILE.findall(line)]
-    said = " / ".join(cut(line, 110) for line in dict.fromkeys(tells))
+    said = " / ".join(cut(line, 150) for line in dict.fromkeys(tells))
     names = [name for name in dict.fromkeys(named) if "node_modules" not in name and name not in said]
     files = f"; naming {', '.join(names[:6])}" if names else ""
     ran = f" of `{cut(typed[0], 80)}`" if typed and typed[0] not in said else ""

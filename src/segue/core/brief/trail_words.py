@@ -40,6 +40,8 @@ _LEAD_IN = regex(
     re.I,
 )
 """The sentences with which a report announces itself."""
+_PLACE = regex(r"(?:[\w@.-]+/)*[\w@.-]+\.\w+:\d+")
+_PLACES_MAX = 6
 _PATH_ALONE = regex(r"[\w@.-]+(?:/[\w@.-]+)+/?")
 _NUMBERED = regex(r"^\s*\d+[→\t:|]")
 _SED = regex(r"^sed -n ['\"]?(\d+),\+?(\d+)p['\"]?\s+(\S+)$")
@@ -212,9 +214,11 @@ def look_outcome(step: TrailStep) -> str:
         hits = [line for line in lines if not re.match(r"Found \d+|No (?:matches|files) found", line)]
         if not hits:
             return "no hits"
-        return f"{len(hits)} hit{'s' * (len(hits) > 1)}" + (
-            f": {quote(' | '.join(hits), 150)}" if len(hits) <= 2 else ""
-        )
+        count = f"{len(hits)} hit{'s' * (len(hits) > 1)}"
+        if len(hits) <= 2:
+            return f"{count}: {quote(' | '.join(hits), 150)}"
+        places = list(dict.fromkeys(match[0] for hit in hits if (match := _PLACE.match(hit))))
+        return f"{count}: {', '.join(places)}" if 0 < len(places) <= _PLACES_MAX else count
     if parts and _GIT_LOOK.match(parts[0]) and lines and "diff" not in parts[0] and "show" not in parts[0]:
         return quote(" / ".join(lines), 140)
     return quote(" / ".join(telling_lines(step.output, True)), 110) if step.ok is False and lines else ""

@@ -38,6 +38,7 @@ _LISTS = {
     "blocked": " | ",
     "decided": " | ",
     "standing": " | ",
+    "rules": " | ",
     "questions": " | ",
 }
 _ITEMS = ("open", "plan", "next", "blocked")

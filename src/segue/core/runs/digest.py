@@ -336,8 +336,11 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
     if call.command:
         take_command(tree, call.command, step.ok, step.exit, step.text, call.at, now)
     elif not failed:
-        known = step.overwrote or any(_was_there(digest, change.path, call.at) for change in call.changes)
-        take_changes(tree, call.changes, now, known=known)
+        changes = call.changes
+        if not changes and call.kind in ("edit", "create", "delete"):
+            changes = tuple(Change(path, call.kind) for path in call.paths)  # type: ignore[arg-type]
+        known = step.overwrote or any(_was_there(digest, change.path, call.at) for change in changes)
+        take_changes(tree, changes, now, known=known)
         if call.kind == "agent":
             tree.doubt = now
 

@@ -146,7 +146,7 @@ def telling(output: str, failed: bool) -> list[str]:
     if failed:
         bad = (
             f"{line}, {after}" if _COUNTERPART.match(after) else line
-            for line, after in zip(lines, [*lines[1:], ""], strict=True)
+            for line, after in zip(lines, [*lines[1:], ""], strict=False)
             if _TROUBLE.search(line) and not _VERDICT.search(line) and not _PASSING.match(line)
         )
         chosen = [*_quotable(bad, 3), *_quotable(reversed(verdicts), 1)]

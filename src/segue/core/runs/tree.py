@@ -32,6 +32,7 @@ _LONG_STATUS = regex(
     r"^\t(?:modified|new file|deleted|renamed|both modified):\s+(\S.*)$|^\t(\S[^:\n]*)$", re.M
 )
 _PUSHED = regex(r"^\s*[*+ =-]?\s*(?:\[new branch\]|[0-9a-f]{7,}\.\.\.?[0-9a-f]{7,})\s.*->", re.M)
+_COMMITTED_FILE = regex(r"^ (?:create|delete) mode \d+ (\S.*)$", re.M)
 _MOVES_HEAD = regex(r"--(?:hard|soft|mixed|keep|merge)|HEAD[~^@]|\b[0-9a-f]{7,40}\b|origin/")
 _COMMITTING = frozenset({"cherry-pick", "merge", "revert", "rebase", "am"})
 """Commands of git that commit on their own; they say so with the line of a commit."""
@@ -302,8 +303,8 @@ def _commit(tree: TreeState, text: str, line: str, whole: Outcome, output: str, 
     )
     _add_commit(tree, made)
     everything = "*" in tree.staged or bool(_COMMITS_ALL.search(text))
-    named = [*tree.staged, *_committed_names(text)]
-    in_sight = everything or bool(named)
+    named = [*tree.staged, *_committed_names(text), *_COMMITTED_FILE.findall(output)]
+    in_sight = everything or bool(tree.staged) or "--" in text.split()
     for path in list(tree.changed):
         if any(_same(path, name) or _inside(path, name) for name in tree.unstaged):
             continue
