@@ -14,6 +14,7 @@ from bench.resume.truth import claude_code, cline, codex, copilot_cli, gemini_cl
 from bench.resume.truth.events import Transcript
 
 _RECORDS_MIN = 5
+_APART = 20  # records between a call and its copy; less is the same call told in parts
 _SAVED_MS = 500  # so long after a request is begun, its messages are on disk
 _NOT_TRANSCRIPTS = (
     "checkpoints.jsonl",
@@ -35,9 +36,9 @@ class Source:
     beside: list[Any] = field(default_factory=list)  # the conversation of a task, which has another file
 
     def cuts(self) -> list[int]:
-        """The numbers of first records at which it may be cut: all but those inside a copy of the conversation,
-        which is written at once; of a task only those at which its two files agree, which is when a request is
-        about to be sent, and what was condensed is not needed."""
+        """The numbers of first records at which it may be cut: all but those inside a copy of the
+        conversation, which is written at once; of a task only those at which its two files agree, which is
+        when a request is about to be sent, and what was condensed is not needed."""
         if not self.beside:
             begin, end = _copied(self.records) if self.agent == "claude-code" else (0, 0)
             return [at for at in range(3, len(self.records) + 1) if not begin <= at < end]
@@ -86,14 +87,13 @@ class Source:
 
 
 def _copied(lines: list[str]) -> tuple[int, int]:
-    """Where the conversation stands in its own file once more, as after it was resumed: its calls have ids that
-    were there before."""
+    """Where the conversation stands in its own file once more, as after it was resumed: its calls have ids
+    that were there before."""
     seen: dict[str, int] = {}
-    again = []
+    again: list[int] = []
     for at, line in enumerate(lines):
-        for mark in re.findall(r'"(?:tool_use",\s?"id|tool_use_id)":\s?"[^"]+"', line):
-            if at - seen.setdefault(mark, at) > 20:
-                again.append(at)
+        marks = re.findall(r'"(?:tool_use",\s?"id|tool_use_id)":\s?"[^"]+"', line)
+        again += [at for mark in marks if at - seen.setdefault(mark, at) > _APART]
     return (min(again), max(again) + 1) if again else (0, 0)
 
 

@@ -53,7 +53,8 @@ def _forms(*rows: tuple[Kind, str, str]) -> tuple[Form, ...]:
 _TREE_FORMS = _forms(
     (
         "check", "failing",
-        r"FAILING(?P<since>, not run since the last edit)?(?:, called again without a result)?: `(?P<name>.*?)`"
+        r"FAILING(?P<since>, not run since the last edit)?(?:, called again without a result)?: "
+        r"`(?P<name>.*?)`"
         r"(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?(?:: \"(?P<quote>.*?)\"?)?(?: \(above\))?",
     ),
     ("check", "checked", r"Checked(?: since the last edit)?: (?P<checks>.*?)\.?"),
