@@ -182,14 +182,15 @@ bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with and without a mode
 	$(PY) -m bench.model $(CORPUS) $(ARGS)
 
 .PHONY: docs
-docs: $(STAMP) ## write docs/reference and the completion scripts from the code
+docs: $(STAMP) ## write docs/reference, the completion scripts and the briefs of the guide from the code
 	$(PY) -m tests.tidy.docs_cli
 	$(PY) -m tests.tidy.docs_completion
 	$(PY) -m tests.tidy.docs_reference
+	$(PY) -m tests.tidy.docs_briefs
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and update their output
-	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
+	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/brief.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
 
 .PHONY: clean
 clean: ## remove everything that the other targets made, including the environments

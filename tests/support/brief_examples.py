@@ -10,17 +10,26 @@ A case begins with ``## `` and a sentence. Then one step a line, a word and its 
 - ``refused``: the user rejected the last call, with these words;
 - ``process ID``, ``settled ID``: the last call goes on in the background; it has ended;
 - ``plan``: items, as in ``[x] done; [>] now; [ ] open``;
-- ``folder``, ``branch``, ``parent``, ``end``, ``interrupt``, ``recap``, ``given``.
+- ``folder``, ``branch``, ``end``, ``interrupt``, ``recap``, ``given``;
+- ``clock``: the time of the next step, as in ``2026-03-04 09:12``;
+- ``window USED SIZE``: how many tokens are in the window;
+- ``parent ID``: the run is a sub-agent's, of the run with this id;
+- ``by AGENT``: the run is written as a transcript of this agent, and read back from it;
+- ``briefed CASE``: the run was given the brief of an earlier case of the file.
 
-``\\n`` in a text is a line end. Then what is expected: ``=> `` a line of the brief, from its beginning or
-anywhere in it; ``!> `` words that are nowhere in it.
+``\\n`` in a text is a line end, ``\\t`` a tab. Then what is expected: ``=> `` a line of the brief, from its
+beginning or anywhere in it; ``!> `` words that are nowhere in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import structs
 
 from segue.core.brief.compose import compose
 from segue.core.brief.facts import facts
@@ -41,57 +50,89 @@ from segue.core.runs.steps import (
     Start,
     Step,
     Thought,
+    Usage,
 )
+from segue.services.brief.brief import brief_of_transcript
+from segue.testing.transcripts import written
 
 _STATES: dict[str, Any] = {"x": "done", ">": "active", " ": "pending", "-": "dropped"}
+_BEGAN = 1_760_000_000.0
 
 
-class Example(NamedTuple):
+class Example:
     """A case: what happened, and what the brief says of it."""
 
-    name: str
-    steps: list[Step]
-    expected: list[str]
-    absent: list[str]
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.steps: list[Step] = []
+        self.expected: list[str] = []
+        self.absent: list[str] = []
+        self.agent = ""
+        self.now = _BEGAN
 
     def brief(self, budget: int = 2_048) -> str:
-        return compose(facts([fold(self.steps)], agent="codex"), budget)
+        if not self.agent:
+            return compose(facts([fold(self.steps)], agent="codex"), budget)
+        cwd = next(step.cwd for step in self.steps if isinstance(step, Start) and step.cwd)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "transcript.json"
+            path.write_bytes(written(self.agent, self.steps, cwd=cwd))
+            return brief_of_transcript(path, self.agent, budget=budget)
+
+    def add(self, word: str, text: str) -> None:
+        """A line of the case."""
+        self.now += 1
+        at, steps = self.now, self.steps
+        if word in ("user", "queued", "command", "refusal"):
+            steps.append(Prompt(at, text, "" if word == "user" else word))  # type: ignore[arg-type]
+        elif word in ("run", "read", "search", "agent", "ask", "edit", "create", "delete", "tool"):
+            steps.append(_call(at, f"c{len(steps)}", word, text))
+        elif word in ("ok", "failed", "unknown", "exit", "process"):
+            steps.append(_result(at, _last_call(steps).id, word, text))
+        elif word == "refused":
+            call = _last_call(steps).id
+            steps += [Interrupt(at, text, call), Result(at, call)]
+        elif word == "settled":
+            steps.append(Settled(at, text.split(" ")[0], True))
+        elif word == "plan":
+            items = [item.strip() for item in text.split(";")]
+            steps.append(Plan(at, tuple(PlanItem(item[4:], _STATES[item[1]]) for item in items)))
+        elif word == "by":
+            self.agent = text
+        elif word == "clock":
+            self.now = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
+        elif word in ("folder", "branch", "parent"):
+            before = steps[-1] if steps else None
+            if isinstance(before, Start):
+                steps[-1] = _start(before, word, text)
+            else:
+                steps.append(_start(Start(at), word, text))
+        else:
+            steps.append(_OTHERS[word](at, text))
 
 
 def examples(path: Path) -> Iterator[Example]:
     """The cases of a file."""
+    cases: dict[str, Example] = {}
     for block in path.read_text().split("\n## ")[1:]:
         name, _, body = block.partition("\n")
-        example = Example(name.strip(), [], [], [])
+        example = cases[name.strip()] = Example(name.strip())
         for line in body.split("\n"):
-            if line.startswith("=> "):
-                example.expected.append(line[3:])
-            elif line.startswith("!> "):
-                example.absent.append(line[3:])
+            word, _, text = line.partition(" ")
+            if word == "=>":
+                example.expected.append(text)
+            elif word == "!>":
+                example.absent.append(text)
+            elif word == "briefed":
+                example.add("given", cases[text].brief())
             elif line.strip() and not line.startswith("#"):
-                word, _, text = line.partition(" ")
-                _add(example.steps, word, text.strip().replace("\\n", "\n"))
+                example.add(word, text.strip().replace("\\n", "\n").replace("\\t", "\t"))
         yield example
 
 
-def _add(steps: list[Step], word: str, text: str) -> None:
-    at = 1_760_000_000.0 + len(steps)
-    if word in ("user", "queued", "command", "refusal"):
-        steps.append(Prompt(at, text, "" if word == "user" else word))  # type: ignore[arg-type]
-    elif word in ("run", "read", "search", "agent", "ask", "edit", "create", "delete", "tool"):
-        steps.append(_call(at, f"c{len(steps)}", word, text))
-    elif word in ("ok", "failed", "unknown", "exit", "process"):
-        steps.append(_result(at, _last_call(steps).id, word, text))
-    elif word == "refused":
-        call = _last_call(steps).id
-        steps += [Interrupt(at, text, call), Result(at, call)]
-    elif word == "settled":
-        steps.append(Settled(at, text.split(" ")[0], True))
-    elif word == "plan":
-        items = [item.strip() for item in text.split(";")]
-        steps.append(Plan(at, tuple(PlanItem(item[4:], _STATES[item[1]]) for item in items)))
-    else:
-        steps.append(_OTHERS[word](at, text))
+def _usage(at: float, text: str) -> Usage:
+    used, size = text.split()
+    return Usage(at, f"u{at}", int(used), 0, int(size))
 
 
 _OTHERS: dict[str, Any] = {
@@ -99,12 +140,17 @@ _OTHERS: dict[str, Any] = {
     "think": Thought,
     "recap": Recap,
     "given": Given,
+    "window": _usage,
     "end": lambda at, text: End(at, text or "turn"),
     "interrupt": lambda at, text: Interrupt(at, text or "by the user"),
-    "folder": lambda at, text: Start(at, "start", "r1", text),
-    "parent": lambda at, text: Start(at, "start", "r1", parent=text),
-    "branch": lambda at, text: Start(at, branch=text),
 }
+
+
+def _start(start: Start, word: str, text: str) -> Start:
+    """A beginning, with one more thing that is known of it."""
+    if word != "branch":
+        start = structs.replace(start, how="start", native="r1")
+    return structs.replace(start, **{"cwd" if word == "folder" else word: text})
 
 
 def _last_call(steps: list[Step]) -> Call:
