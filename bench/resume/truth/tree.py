@@ -229,13 +229,14 @@ class FileStory:
             return
         elif verb in ("checkout", "restore") and self.state == "changed":
             if "--staged" in rest and "--worktree" not in rest:
-                self.staged = False
+                self.staged = self.staged and not named
             elif named and (
                 verb == "restore" or "--" in rest or not any(one in ("-b", "-B") for one in rest)
             ):
                 self._set("gone", call, f"git {verb}")
         elif verb == "reset":
-            self.staged = False
+            paths = [one for one in names if one not in ("HEAD", "HEAD~1", "HEAD^")]
+            self.staged = self.staged and bool(paths) and not named
             if "--hard" in rest and self.state == "changed":
                 self._set("gone", call, "git reset --hard")
         elif verb == "rm" and named:

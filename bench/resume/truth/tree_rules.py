@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bench.resume.truth.events import Call, values_of
 from bench.resume.truth.ground import Finding, Ground, Parts, finding
 from bench.resume.truth.shell import is_check, simple_commands
-from bench.resume.truth.tree import FileStory, commits, failed, pushes
+from bench.resume.truth.tree import FileStory, commits, failed, matches, pushes
 from bench.resume.truth.user_rules import Rule
 from bench.resume.truth.words import stands
 
@@ -71,8 +71,8 @@ class TreeRules:
             elif verdict in _OUTCOMES[outcome]:
                 yield finding(True, claim)
             else:
-                unclear = verdict == "unclear" or outcome.startswith("ended")
-                yield finding(None if unclear else False, claim, f"record {call.record}: {verdict}")
+                cautious = outcome.startswith("ended")  # says less than can be seen
+                yield finding(None if cautious else False, claim, f"record {call.record}: {verdict}")
 
     def _checked(self, parts: Parts) -> Iterator[Finding]:
         yield from self._checks(parts["checks"], self.ground.last_edit())
@@ -100,6 +100,12 @@ class TreeRules:
         for file in shown:
             if file.strip() and not _MORE.fullmatch(file):
                 yield self._changed_file(file)
+        if not any(_MORE.fullmatch(file) for file in shown) and not parts["files"].endswith("…"):
+            names = [re.sub(r" \((?:new|deleted)\)$", "", file) for file in shown if file]
+            missing = [
+                path for path in self._left_changed(-1) if not any(matches(one, path) for one in names)
+            ]
+            yield finding(not missing, "nothing else is uncommitted", f"changed: {missing[:3]}")
 
     def _changed_file(self, shown: str) -> Finding:
         mark = re.search(r" \((new|deleted)\)$", shown)
@@ -118,20 +124,24 @@ class TreeRules:
     def _unchanged(self, parts: Parts) -> Iterator[Finding]:
         made = commits(self.told)
         since = made[-1].call.result.record if made and made[-1].call.result is not None else -1
+        left = self._left_changed(since)
+        why = f"changed: {left[:3]}" if made else "there is no commit"
+        yield finding(bool(made) and not left, "nothing changed since", why)
+
+    def _left_changed(self, since: int) -> list[str]:
+        """The files of the folder that a tool changed after a record and that are still changed."""
         paths = {
             self.ground.folders.path(edit.path)
             for call in self.ground.calls_after(since)
             if call.result is not None and not failed(call)
             for edit in call.edits
         }
-        left = [
+        return [
             path
             for path in sorted(paths)
             if not path.startswith(("/", "~"))
             and FileStory(path, self.told, self.ground.folders).state == "changed"
         ]
-        why = f"changed: {left[:3]}" if made else "there is no commit"
-        yield finding(bool(made) and not left, "nothing changed since", why)
 
     def _doubt(self, parts: Parts) -> Iterator[Finding]:
         used = any(call.tool in _AGENT_TOOLS for call in self.told.calls)
