@@ -15,6 +15,7 @@ A case begins with ``## `` and a sentence. Then one step a line, a word and its 
 - ``window USED SIZE``: how many tokens are in the window;
 - ``parent ID``: the run is a sub-agent's, of the run with this id;
 - ``by AGENT``: the run is written as a transcript of this agent, and read back from it;
+- ``next``: the run is over, and the next one begins;
 - ``briefed CASE``: the run was given the brief of an earlier case of the file.
 
 ``\\n`` in a text is a line end, ``\\t`` a tab. Then what is expected: ``=> `` a line of the brief, from its
@@ -64,15 +65,20 @@ class Example:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.steps: list[Step] = []
+        self.runs: list[list[Step]] = [[]]
         self.expected: list[str] = []
         self.absent: list[str] = []
         self.agent = ""
         self.now = _BEGAN
 
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of the last run."""
+        return self.runs[-1]
+
     def brief(self, budget: int = 2_048) -> str:
         if not self.agent:
-            return compose(facts([fold(self.steps)], agent="codex"), budget)
+            return compose(facts([fold(steps) for steps in reversed(self.runs)], agent="codex"), budget)
         cwd = next(step.cwd for step in self.steps if isinstance(step, Start) and step.cwd)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "transcript.json"
@@ -83,7 +89,9 @@ class Example:
         """A line of the case."""
         self.now += 1
         at, steps = self.now, self.steps
-        if word in ("user", "queued", "command", "refusal"):
+        if word == "next":
+            self.runs.append([])
+        elif word in ("user", "queued", "command", "refusal"):
             steps.append(Prompt(at, text, "" if word == "user" else word))  # type: ignore[arg-type]
         elif word in ("run", "read", "search", "agent", "ask", "edit", "create", "delete", "tool"):
             steps.append(_call(at, f"c{len(steps)}", word, text))

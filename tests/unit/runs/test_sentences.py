@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from segue.core.runs import sentences
 
 
@@ -74,6 +76,26 @@ def test_of_a_prompt_that_a_program_put_together_the_task_comes_first() -> None:
     assert sentences.task_first(f"You are Ada.\nTASK:\nSort. {'Then rest. ' * 200}").startswith(
         "You are Ada."
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "go on", "Continue.", "yes", "y", "2", "ok, do it", "keep going…", "pick up where you left off", "👍",
+        "", "please go on with the next item", "weiter", "mach weiter", "Ja bitte!", "vas-y", "let’s go",
+        "continúa, por favor", "да, продолжай", "继续", "请继续工作", "続けてください",
+    ],
+)  # fmt: skip
+def test_a_message_that_only_says_to_go_on_is_known_in_many_languages(text: str) -> None:
+    assert sentences.is_assent(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["fix the tests", "use postgres", "go on with the exporter", "run ruff", "a view", "写解析器", "x" * 99],
+)  # fmt: skip
+def test_a_message_that_names_something_is_more_than_assent(text: str) -> None:
+    assert not sentences.is_assent(text)
 
 
 def test_a_request_for_a_word_on_what_was_done_is_none_by_itself() -> None:

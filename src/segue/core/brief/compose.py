@@ -33,7 +33,7 @@ _TIGHT_BYTES = 700
 _SHARES = {"user": 30, "trail": 34, "list": 14, "tree": 20, "rules": 8, "declared": 14, "facts": 8}
 _TIGHT_SHARES = {"user": 34, "trail": 20, "list": 36, "tree": 30, "rules": 0, "declared": 0, "facts": 0}
 """Of a hundred; more than a hundred in all, because hardly any brief has every part."""
-_MOST = {"user": 860, "trail": 900, "list": 420, "tree": 480, "rules": 160, "declared": 320, "facts": 260}
+_MOST = {"user": 860, "trail": 900, "list": 640, "tree": 480, "rules": 160, "declared": 480, "facts": 260}
 """What a part takes at most of a brief of the usual size: more than this nobody acted on."""
 _ORDER = ("user", "list", "tree", "trail", "rules", "declared", "facts")
 """Who is asked first how much it needs: the trail takes what is left over."""
@@ -121,7 +121,7 @@ def _head(facts: BriefFacts, budget: int) -> str:
         about.append(f"window {100 * facts.context // facts.window} % full")
     if about and budget >= 400:
         parts.append(f" ({', '.join(about)})")
-    if not (facts.goal or facts.plan or facts.trail or facts.failing):
+    if not (facts.goal or facts.plan or facts.trail or facts.failing or facts.notices):
         parts.append("; nothing of its work is known")
     elif facts.ending and budget >= 400:
         parts.append(f"; {facts.ending}")

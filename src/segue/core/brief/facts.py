@@ -1,8 +1,11 @@
 """The facts that every form of a brief is made from, from all sources: runs, session, working tree, memories.
 
 What is superseded is left out here, once for every form: a finished item is never next, a check that passed
-since is never failing. Only the user's own messages say what is wanted. What tools printed appears only as
-the quoted outcome of a step, never as a statement of the brief.
+since is never failing, a rule that the user took back does not stand. Only the user's own messages say what
+is wanted. What tools printed appears only as the quoted outcome of a step, never as a statement of the brief.
+
+Runs follow one another: each inherits what holds from before it, adds what it was asked and did, and leaves
+the rest (``BriefFacts.leaves``) to the next. So what the first run was told still holds in the tenth.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import sentences
-from ..runs.digest import trail as trail_of
-from ..runs.inherited import Inherited
-from ..runs.model import Failure, RunDigest, SaidText, TrailStep
+from ..runs.carried_over import EARLIER, Inherited, is_same_item
+from ..runs.digest import last_message, trail as trail_of
+from ..runs.model import Failure, RunDigest, SaidText, TrailStep, UserMessage
+from ..runs.standing_rules import takes_back
 from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current
 from .requests import Requests, is_weak, requests_of, told
@@ -25,9 +30,15 @@ if TYPE_CHECKING:
     from ..sessions.state import SessionState
 
 GOAL_BYTES = 900
+RULES_MAX, DECIDED_MAX, OPEN_MAX, DONE_MAX, FAILING_MAX = 12, 12, 60, 60, 4
+"""How many of each a run leaves to the next one."""
+SINCE_CHARS = 300
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
 UNTICKED = "written down, not ticked off"
 FINISHED = "its turn was over"
+TICKED_OFF = "ticked off by the agent, not reported as done"
+CLOSED = ("done", "closed", "completed", "resolved", "abandoned")
+"""The statuses of threads that are over."""
 STOPPED_BY_USER = "the user stopped it"
 UNREACHED = "the model could not be reached"
 
@@ -49,7 +60,7 @@ class PlanLine(msgspec.Struct, gc=False):
     text: str
     state: str  # active, next, blocked
     reason: str = ""
-    by: str = ""  # "declared" to Segue, or "" if it is the agent's own
+    by: str = ""  # "declared" to Segue, from "before" this run, or "" if it is the agent's own
 
 
 class Claim(Value):
@@ -85,6 +96,9 @@ class BriefFacts(msgspec.Struct):
     first: str = ""  # the first request, if it is another one
     wanted: Requests = Requests()
     inherited: Inherited = Inherited()
+    leaves: Inherited = (
+        Inherited()
+    )  # what holds for the run after the newest; not what a session knows itself
     rules: list[str] = []
     trail: list[TrailStep] = []
     thought: SaidText | None = None
@@ -96,6 +110,7 @@ class BriefFacts(msgspec.Struct):
     tree: TreeState = msgspec.field(default_factory=TreeState)
     probe: Probe | None = None
     failing: list[Failure] = []
+    unproven: list[str] = []  # features that are not proven, or no longer, and why
     refused: Failure | None = None
     fault: str = ""
     questions: list[str] = []
@@ -138,27 +153,30 @@ def facts(
     *,
     agent: str = "",
     covered: Mapping[str, str] | None = None,
+    observed: bool = False,
 ) -> BriefFacts:
     """Combine everything that is known. ``runs`` are newest first.
 
     ``covered`` has the current hash of the covered files for each feature; without it, stale features are
-    not reported.
+    not reported. ``observed`` is whether the session's goal is only the request of a run, which nobody
+    declared.
     """
-    result = BriefFacts(agent=agent, memories=list(memories))
-    if runs:
-        _run(result, runs[0])
-        for older in runs[1:]:
-            _older(result, older)
+    result = BriefFacts()
+    for digest in reversed(runs):  # each inherits what it was given and what the one before it leaves
+        inherited = digest.inherited.joined(result.leaves)
+        result = _of_run(msgspec.structs.replace(digest, inherited=inherited))
+    result.agent, result.memories = agent, list(memories)
     if session is not None:
-        _session(result, session, covered)
+        _session(result, session, covered, observed)
     if probe is not None:
         result.probe = probe
         result.branch = probe.branch or result.branch
     return result
 
 
-def _run(facts: BriefFacts, digest: RunDigest) -> None:
-    facts.run, facts.model, facts.folder = digest.native, digest.model, digest.cwd
+def _of_run(digest: RunDigest) -> BriefFacts:
+    """What is known of a run, with what it inherited."""
+    facts = BriefFacts(run=digest.native, model=digest.model, folder=digest.cwd)
     facts.parent = digest.parent if digest.is_sub_agent else ""
     facts.branch = digest.tree.branch or digest.branch
     facts.when, facts.context, facts.window = digest.last, digest.context, digest.window
@@ -169,18 +187,123 @@ def _run(facts: BriefFacts, digest: RunDigest) -> None:
     facts.summary = digest.summary
     _wants(facts, digest)
     _plans(facts, digest)
-    facts.failing = [
-        Failure(name, "\n".join(run.lines), run.at)
-        for name, run in still_failing(digest.tree)
-        if run.lines and not _is_history(digest, run.at)
-    ]
+    facts.failing = _failing(digest)
     if digest.refused is not None and _tells_of_now(digest, digest.refused):
         facts.refused = digest.refused
     facts.ending = _ending(digest)
     if digest.fault is not None and digest.fault.at >= digest.steps - 3:
         facts.fault = digest.fault.text
-    answers = [one.text for one in reversed(digest.decided)]
-    facts.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
+    facts.rules = _still_said([*_flat(digest.standing), *_from_before(digest.inherited.standing)], digest)
+    facts.decided = _last_answers(
+        _still_said([*_newest_first(digest.decided), *_from_before(digest.inherited.decided)], digest)
+    )
+    facts.leaves = _left_by(facts, digest)
+    return facts
+
+
+# -- from one run to the next
+
+
+def _left_by(facts: BriefFacts, digest: RunDigest) -> Inherited:
+    """What a run leaves to the next one. What only its trail and its tree say is its own."""
+    opened = [line for line in facts.plan if line.state != "blocked"]
+    blocked = [f"{line.text} ({line.reason})" if line.reason else line.text for line in facts.plan]
+    return Inherited(
+        goal="" if is_weak(facts.goal) and facts.goal != digest.inherited.goal else facts.goal,
+        first=facts.first,
+        since=_said_since(facts, digest),
+        standing=tuple(facts.rules[:RULES_MAX]),
+        plan=tuple(line.text for line in opened[:OPEN_MAX]),
+        blocked=tuple(
+            text for line, text in zip(facts.plan, blocked, strict=True) if line.state == "blocked"
+        )[:OPEN_MAX],
+        decided=tuple(facts.decided[:DECIDED_MAX]),
+        done=tuple(facts.plan_done[-DONE_MAX:]),
+        failing=tuple(
+            (one.what, one.why.removesuffix(f"\n{EARLIER}")) for one in facts.failing[:FAILING_MAX]
+        ),
+        said=last_message(digest) if facts.ending == FINISHED else "",
+        asked=_asked_since(digest),
+    )
+
+
+def _said_since(facts: BriefFacts, digest: RunDigest) -> str:
+    """What the user said last that says something by itself, if it is neither the goal nor the first
+    request."""
+    said = (message.text for message in reversed(digest.prompts) if not sentences.is_assent(message.text))
+    text = sentences.clip(sentences.flat(next(said, "")), SINCE_CHARS) or digest.inherited.since
+    return "" if facts.goal.startswith(text) or facts.first.startswith(text) else text
+
+
+def _asked_since(digest: RunDigest) -> int:
+    """How many other things the user asked for since the plan was last touched."""
+    before = 0 if digest.planned else digest.inherited.asked
+    return before + sum(
+        message.at > digest.planned and not is_weak(message.text) and not _ADDS.match(message.text)
+        for message in digest.prompts[0 if digest.inherited else 1 :]
+    )
+
+
+_ADDS = regex(
+    r"(?i)\W*(?:(?:please|and|then|now|bitte|und|et|y)\W+){0,2}(?:also|additionally|auch|aussi|también)\b"
+)
+"""Matches a request that adds to the one before it."""
+
+
+def _newest_first(said: Sequence[SaidText]) -> list[tuple[str, int]]:
+    """The texts of the newest message first; those of one message stay in their order."""
+    return [(one.text, one.at) for one in sorted(said, key=lambda one: -one.at)]
+
+
+def _flat(said: Sequence[SaidText]) -> list[tuple[str, int]]:
+    return [(sentences.flat(text), at) for text, at in _newest_first(said)]
+
+
+def _from_before(texts: Sequence[str]) -> list[tuple[str, int]]:
+    return [(text, 0) for text in texts]
+
+
+def _still_said(said: Sequence[tuple[str, int]], digest: RunDigest) -> list[str]:
+    """What was said once and the user has not taken back since."""
+    return list(
+        dict.fromkeys(
+            text
+            for text, at in said
+            if not any(message.at > at and takes_back(text, message.text) for message in digest.prompts)
+        )
+    )
+
+
+def _last_answers(answers: Sequence[str]) -> list[str]:
+    """The decisions, newest first, without earlier answers to the same question."""
+    kept: dict[str, str] = {}
+    for answer in answers:
+        _, asked, question = answer.partition(sentences.ASKED)
+        before, mark, _ = answer.partition("?")  # as version 0.1 told it: the question first
+        key = question if asked else before if mark else answer
+        kept.setdefault(key.casefold(), answer)
+    return list(kept.values())
+
+
+def _failing(digest: RunDigest) -> list[Failure]:
+    """The checks that fail, and those that failed in a run before and were not run since."""
+    own = [
+        Failure(name, "\n".join(run.lines), run.at)
+        for name, run in still_failing(digest.tree)
+        if run.lines and not _is_history(digest, run.at)
+    ]
+    told = [_names(name) for name, run in digest.tree.checks.items() if run.outcome in ("ok", "failed")]
+    before = [
+        Failure(name, f"{why}\n{EARLIER}" if why else EARLIER, 0)
+        for name, why in digest.inherited.failing
+        if not any(names <= _names(name) for names in told)
+    ]
+    return [*own, *before]
+
+
+def _names(check: str) -> set[str]:
+    """The words of a check that say what it looks at: without flags, since those do not narrow it."""
+    return {word for word in check.split() if not word.startswith("-") and word != "."}
 
 
 def _is_history(digest: RunDigest, at: int) -> bool:
@@ -211,9 +334,12 @@ def _ending(digest: RunDigest) -> str:
 
 def _wants(facts: BriefFacts, digest: RunDigest) -> None:
     """What the user wants; where this run was only told to go on, what the run before was asked."""
-    wanted, inherited = requests_of(digest), digest.inherited
+    inherited = digest.inherited
+    wanted = requests_of(_with_antecedent(digest))
     request = wanted.request or wanted.last
     weak = request is None or is_weak(request.text)
+    if wanted.before is None and inherited.since:
+        wanted = msgspec.structs.replace(wanted, before=UserMessage(inherited.since, 0))
     facts.wanted, facts.inherited = wanted, inherited
     if weak and inherited.goal:
         facts.goal, facts.first = inherited.goal, inherited.first
@@ -223,18 +349,28 @@ def _wants(facts: BriefFacts, digest: RunDigest) -> None:
         facts.first = first or (told(wanted.first, GOAL_BYTES) if wanted.first not in (None, request) else "")
     elif wanted.first is not None:
         facts.goal = told(wanted.first, GOAL_BYTES)
-    rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
-    facts.rules = list(dict.fromkeys([*rules, *inherited.standing]))
+    facts.first = "" if facts.first == facts.goal else facts.first
+
+
+def _with_antecedent(digest: RunDigest) -> RunDigest:
+    """The digest, its first message as an answer to what the run before had said last."""
+    said, messages = digest.inherited.said, digest.prompts
+    if not said or not messages or messages[0] != digest.first_prompt or messages[0].reply_to:
+        return digest
+    first = msgspec.structs.replace(messages[0], reply_to=said)
+    return msgspec.structs.replace(digest, prompts=[first, *messages[1:]])
 
 
 def _plans(facts: BriefFacts, digest: RunDigest) -> None:
     inherited = digest.inherited
+    settled: list[str] = []
     if digest.plan and not _prefers_written(digest):
         states = {"active": "active", "pending": "next"}
         facts.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         facts.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
         facts.plan_age = sum(step.id != "" and step.at > digest.planned for step in digest.trail)
+        settled = [one[0] for one in digest.plan]
         if _is_untouched(digest):
             facts.plan, facts.plan_done, facts.plan_total = [], [], 0
     elif is_current(digest):
@@ -245,10 +381,22 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
         if digest.numbered and not digest.sketch_done:
             facts.plan_total, facts.plan_note = 0, UNTICKED
-    left_over = inherited.without([*(task.text for task in facts.plan), *facts.plan_done])
-    facts.plan += [PlanLine(one, "next") for one in left_over.plan]
-    facts.plan += [PlanLine(one, "blocked") for one in left_over.blocked]
+        settled = [*(line.text for line in facts.plan), *facts.plan_done]
+    if _asked_since(digest) < STALE_MESSAGES:
+        _inherit_plan(facts, inherited.without([*settled, *digest.settled, *inherited.done]))
     facts.plan.sort(key=lambda task: task.state != "active")
+
+
+def _inherit_plan(facts: BriefFacts, inherited: Inherited) -> None:
+    """Add the items from before that this run did not have in its own plan."""
+    known = [*(line.text for line in facts.plan), *facts.plan_done]
+    done = [text for text in inherited.done if not any(is_same_item(text, one) for one in known)]
+    by = "before" if facts.plan else ""
+    facts.plan += [PlanLine(one, "next", by=by) for one in inherited.plan]
+    facts.plan += [PlanLine(one, "blocked") for one in inherited.blocked]
+    facts.plan_done = [*done, *facts.plan_done]
+    if facts.plan_total or (facts.plan_done and not facts.plan_note):
+        facts.plan_total = len(facts.plan) + len(facts.plan_done)
 
 
 def _is_among(text: str, others: list[str]) -> bool:
@@ -276,79 +424,96 @@ def _prefers_written(digest: RunDigest) -> bool:
 # -- the other sources
 
 
-def _older(facts: BriefFacts, digest: RunDigest) -> None:
-    """Add what still holds from a run before the newest one."""
-    rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
-    facts.rules = list(dict.fromkeys([*facts.rules, *rules, *digest.inherited.standing]))
-    answers = [one.text for one in reversed(digest.decided)]
-    facts.decided = list(dict.fromkeys([*facts.decided, *answers, *digest.inherited.decided]))
-    if not facts.goal or is_weak(facts.goal):
-        before = BriefFacts()
-        _wants(before, digest)
-        facts.goal, facts.first = before.goal or facts.goal, before.first or facts.first
-    elif not facts.first and digest.first_prompt and not is_weak(digest.first_prompt.text):
-        facts.first = told(digest.first_prompt, GOAL_BYTES)
-    if not facts.plan and not facts.plan_done:
-        _plans(facts, digest)
-    if not facts.trail:
-        facts.trail, facts.thought = trail_of(digest), digest.thought
-
-
-def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
+def _session(
+    facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None, observed: bool
+) -> None:
     """Add the declared facts. They come first, and what is declared as done is no longer open."""
     facts.session, facts.status = state.id, state.status
     facts.project = state.project_name or facts.project
-    if state.goal and not _was_observed(state.goal, facts):
+    if state.goal and not observed:
         facts.declared_goal = facts.goal = state.goal
         facts.first = "" if facts.first == state.goal else facts.first
-    items = state.items
-    declared = [PlanLine(items[at].text, "active", by="declared") for at in state.active]
-    declared += [PlanLine(items[at].text, "next", by="declared") for at in state.next]
-    declared += [PlanLine(items[at].text, "blocked", items[at].reason, "declared") for at in state.blocked]
-    done = [items[at].text for at in state.done]
-    known = {sentences.flat(one).lower() for one in [*(line.text for line in declared), *done]}
-    own = [line for line in facts.plan if sentences.flat(line.text).lower() not in known]
-    if declared or done:
-        facts.plan = [*declared, *own]
-        facts.plan_done = list(dict.fromkeys([*done, *facts.plan_done]))
-        facts.plan_total = len(facts.plan) + len(facts.plan_done)
+    elif not facts.goal and not sentences.is_assent(state.goal):
+        facts.goal = state.goal
+    _add_declared_items(facts, state)
     facts.decided = [
         *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
         *facts.decided,
     ]
     facts.learnt = [one.text for one in reversed(list(state.findings))]
+    declared = {sentences.flat(text) for text in (*facts.learnt, *(one.text for one in state.decisions))}
+    facts.memories = [text for text in facts.memories if sentences.flat(text) not in declared]
     facts.questions = [one.text for one in state.questions if not one.answer]
     facts.threads = [
-        name for name, thread in state.threads.items() if thread.status not in ("done", "closed")
+        f"{thread.topic} ({thread.notes[-1]})" if thread.notes else thread.topic
+        for thread in sorted(state.threads.values(), key=lambda one: one.last_activity, reverse=True)
+        if thread.status not in CLOSED
     ]
     focus = state.focus
-    facts.focus = (
-        f"{focus.file}:{focus.position}" if focus.file and focus.position else focus.file or focus.note_title
-    )
+    place = focus.file or focus.note_title or focus.note_id
+    facts.focus = f"{place}:{focus.position}" if place and focus.position else place
     troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
-    facts.failing = [*_unproven(state, covered), *troubles, *facts.failing]
+    failing, facts.unproven = _features(state, covered)
+    facts.failing = [*failing, *troubles, *facts.failing]
 
 
-def _was_observed(goal: str, facts: BriefFacts) -> bool:
-    """Whether a session's goal is only the first prompt of this run, with which Segue began the session."""
-    asked = [facts.wanted.first, facts.wanted.last, facts.wanted.request]
-    return bool(facts.goal) and any(
-        one is not None and one.text.startswith(goal.rstrip("…")) for one in asked
-    )
+def _add_declared_items(facts: BriefFacts, state: SessionState) -> None:
+    """The declared items together with the agent's own, each once. What somebody declared counts: an item is
+    done when it was reported, and what was dropped does not come back."""
+    items = state.items
+    done = [items[at].text for at in state.done]
+    declared = [PlanLine(items[at].text, "active", by="declared") for at in state.active]
+    declared += [PlanLine(items[at].text, "next", by="declared") for at in state.next]
+    declared += [PlanLine(items[at].text, "blocked", items[at].reason, "declared") for at in state.blocked]
+    if not declared and not done:
+        return
+    under_way = [line.text for line in facts.plan if line.state == "active"]
+    for line in declared:
+        if line.state == "next" and _is_item(line.text, under_way):
+            line.state = "active"
+        if line.state != "blocked" and _is_item(line.text, facts.plan_done):
+            line.reason = TICKED_OFF
+    known = [item.text for item in items]
+    own = [line for line in facts.plan if not _is_item(line.text, known)]
+    facts.plan = sorted([*declared, *own], key=lambda line: line.state != "active")
+    facts.plan_done = [*done, *(text for text in facts.plan_done if not _is_item(text, known))]
+    facts.plan_total = len(facts.plan) + len(facts.plan_done)
 
 
-def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:
-    """Features that fail and, if ``covered`` is known, those whose files changed since they were proven."""
-    wanted = ("failing",) if covered is None else ("failing", "stale")
+def _is_item(text: str, others: Sequence[str]) -> bool:
+    return any(is_same_item(text, other) for other in others)
+
+
+def _features(state: SessionState, covered: Mapping[str, str] | None) -> tuple[list[Failure], list[str]]:
+    """The features that fail, and those that are not proven; whether covered files changed since is told
+    only if ``covered`` is known."""
+    if not state.features:
+        return [], []
     from ..features.verdict import verdict_of  # many briefs have no session and do not need it
 
     found = [verdict_of(one, (covered or {}).get(id, "")) for id, one in state.features.items()]
-    return [
+    failing = [
         Failure(f"segue verify --feature {one.id}", f"{one.status}: {one.reason}", 0)
-        for status in wanted
         for one in found
-        if one.status == status
+        if one.status == "failing"
     ]
+    proven = ("passing", "failing") if covered is not None else ("passing", "failing", "stale")
+    unproven = sorted(
+        (one for one in found if one.status not in proven),
+        key=lambda one: _FEATURE_ORDER.index(one.status) if one.status in _FEATURE_ORDER else 0,
+    )
+    shown = [f"{one.id} ({_because_of(one.status, one.reason)})" for one in unproven]
+    if unproven:  # how to prove it is said once
+        shown[0] = f"{shown[0][:-1]}; `segue verify --feature {unproven[0].id}`)"
+    return failing, shown
+
+
+_FEATURE_ORDER = ("stale", "blocked", "testing", "in_progress", "not_started")
+
+
+def _because_of(status: str, reason: str) -> str:
+    status = status.replace("_", " ")
+    return f"{status}: {reason}" if reason and reason != status else status
 
 
 def _because(text: str, why: str) -> str:

@@ -15,12 +15,23 @@ import msgspec
 
 from ...errors import BudgetTooSmall
 from ..runs.model import Failure
+from ..runs.window_pressure import window_of
 from .compose import BYTES_DEFAULT, BYTES_MIN
 from .facts import BriefFacts
+from .manifest_words import (
+    LINE_BYTES,
+    Workplace,
+    current_work,
+    environment_status,
+    files_of_run,
+    instructions,
+    last_command,
+    modified_files,
+    pending_calls,
+)
 from .page import cut, plain, size
-from .trail_words import folder_of, step_line
 
-LINE_BYTES = 150  # ten to twenty words
+FILES_MAX = 8
 TOKEN_BYTES = 4  # a low estimate of the bytes of a token in English and code
 
 
@@ -115,6 +126,8 @@ def schema() -> dict[str, Any]:
     return result
 
 
+USUAL_BYTES = 1_980
+"""What a manifest takes at most of the usual budget, so that it has fewer than 500 tokens."""
 METRICS = Compression(original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999)
 TIGHT_BYTES = 1_200  # below this, empty keys would take most of the budget
 
@@ -175,30 +188,38 @@ class _Sheet:
         return False
 
 
-def manifest(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
-    """The manifest as JSON in at most ``budget`` bytes. Raises BudgetTooSmall below ``BYTES_MIN``."""
+def manifest(
+    facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", place: Workplace | None = None
+) -> bytes:
+    """The manifest as JSON in at most ``budget`` bytes. ``more`` is the command that shows what was left out,
+    ``place`` what is known of the place of work. Raises BudgetTooSmall below ``BYTES_MIN``."""
     if budget < BYTES_MIN:
         raise BudgetTooSmall(
             f"a manifest needs at least {BYTES_MIN} bytes, not {budget}",
             hint=f"use --max-bytes {BYTES_MIN} or more",
         )
-    sheet = _Sheet(min(budget, 1_980) if budget <= BYTES_DEFAULT else budget)
+    sheet = _Sheet(min(budget, USUAL_BYTES) if budget <= BYTES_DEFAULT else budget)
+    place = place or Workplace()
     fills = (
-        _essential, _heading, _tasks, _bootstrap(more), _context, _pointers, _rest(state_file), _findings,
-        _inferred,
+        _essential, _heading, _tasks, _bootstrap(more), _state, _context, _pointers, _completed, _findings
     )  # fmt: skip
     for fill in fills:
-        fill(sheet, facts)
+        fill(sheet, facts, place)
+    _inferred(sheet, facts)
     return _measured(sheet, facts)
 
 
-def prepared(facts: BriefFacts, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
+def prepared(
+    facts: BriefFacts, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "",
+    place: Workplace | None = None,
+) -> bytes:  # fmt: skip
     """The manifest with the facts of its preparation, which are shortened first if there is little room."""
-    for kept in _shorter(about):
+    budget = min(budget, USUAL_BYTES) if budget <= BYTES_DEFAULT else budget
+    for kept in _shorter(msgspec.convert(_cleaned(msgspec.to_builtins(about)), Preparation)):
         tail = b',"prepared":' + msgspec.json.encode(kept) + b"}"
         if budget - len(tail) >= max(BYTES_MIN, budget * 2 // 3):
-            return manifest(facts, budget - len(tail), more)[:-1] + tail
-    return manifest(facts, budget, more)
+            return manifest(facts, budget - len(tail), more, place)[:-1] + tail
+    return manifest(facts, budget, more, place)
 
 
 def _shorter(about: Preparation) -> Iterable[Preparation]:
@@ -305,14 +326,15 @@ def level(costs: list[int], room: float) -> float:
     return max([*costs, room])
 
 
-def _essential(sheet: _Sheet, facts: BriefFacts) -> None:
+Fill = Callable[[_Sheet, BriefFacts, Workplace], None]
+
+
+def _essential(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     """Goal, work, next step and what is failing. If not all of it fits, each gets a fair share."""
-    active = [task.text for task in facts.plan if task.state == "active"]
     todo = [task.text for task in facts.plan if task.state == "next"][:1]
     checks = [f"check whether {one} completed" for one in pending_calls(facts)]
     todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
-    said = [step.text for step in facts.trail if step.kind == "say"][-1:]
-    work = "; ".join(active) or next(iter(said), "") or next(iter(todo), "") or facts.goal
+    work = current_work(facts) or next(iter(todo), "") or facts.goal
     failing = [_failing(failure) for failure in facts.failing[:2]]
     texts = [facts.goal, work, *todo, *failing[:1]]
     keys = 126 if sheet.budget < TIGHT_BYTES else 8
@@ -323,13 +345,6 @@ def _essential(sheet: _Sheet, facts: BriefFacts) -> None:
         sheet.add(("critical_context", "next_steps"), cut(text, min(room, LINE_BYTES)))
     for text in failing:
         sheet.add(("critical_context", "blockers"), cut(text, min(room, LINE_BYTES + 40)))
-
-
-def pending_calls(facts: BriefFacts) -> list[str]:
-    """The last calls that have no result, in a few words each."""
-    folder = folder_of(facts.folder)
-    lines = [step_line([step], folder, 120) for step in facts.pending[-2:]]
-    return [line.removeprefix("$ ").partition(" → ")[0] for line in lines]
 
 
 def _failing(failure: Failure) -> str:
@@ -345,21 +360,23 @@ def _cost(text: str) -> int:
     return len(msgspec.json.encode(" ".join(text.split())))
 
 
-def _heading(sheet: _Sheet, facts: BriefFacts) -> None:
+def _heading(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     meta = "session_metadata"
     if facts.when:
         stamp = datetime.fromtimestamp(facts.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         sheet.set(meta, "timestamp", stamp, 24)
     sheet.set(meta, "project", facts.project, 60)
     total = f", {len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
-    sheet.set(meta, "phase", f"{facts.status or 'stopped'}{total}", 60)
-    if facts.window:
-        sheet.put(meta, "context_usage_before", round(facts.context / facts.window, 3))
+    phase = f"{facts.status or 'stopped'}{total}"
+    sheet.set(meta, "phase", f"{place.phase} ({phase})" if place.phase else phase, 100)
+    if facts.context:
+        known = place.window or window_of(facts.model, said=facts.window, seen=facts.context).tokens
+        sheet.put(meta, "context_usage_before", round(facts.context / known, 3))
     if facts.inherited:
         sheet.set(meta, "first_asked", facts.first, LINE_BYTES)
 
 
-def _tasks(sheet: _Sheet, facts: BriefFacts) -> None:
+def _tasks(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     states: dict[str, Any] = {
         "active": ("HIGH", "in_progress"),
         "next": ("MEDIUM", "pending"),
@@ -390,7 +407,7 @@ def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
             break
 
 
-def _context(sheet: _Sheet, facts: BriefFacts) -> None:
+def _context(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
     _fill(sheet, "standing_instructions", [rule for rule in facts.rules if rule not in goal], 4)
     _fill(sheet, "key_decisions", facts.decided, 6)
@@ -403,80 +420,61 @@ def _context(sheet: _Sheet, facts: BriefFacts) -> None:
         _fill(sheet, "next_steps", [f"the user said last: {facts.latest}"], 1)
         _fill(sheet, "next_steps", [f"which answers: {answers}"] if answers else [], 1)
     _fill(sheet, "blockers", [f"question: {one}" for one in facts.questions], 3)
+    _fill(sheet, "blockers", [f"not proven: {one}" for one in facts.unproven], 3)
+    _fill(sheet, "blockers", facts.notices, 2)
     for done in reversed(facts.plan_done[-2:]):
         sheet.add(("completed_tasks",), cut(done, 100))
 
 
-def _findings(sheet: _Sheet, facts: BriefFacts) -> None:
+def _findings(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     _fill(sheet, "important_findings", [*facts.learnt, *facts.memories], 4)
 
 
 def _inferred(sheet: _Sheet, facts: BriefFacts) -> None:
-    """Claims of a model come last, in bytes that nothing observed needs."""
-    lines = [f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}" for one in facts.claims]
-    for text in lines[:4]:
+    """Claims of a model come last, in bytes that nothing observed needs, unless something says the same."""
+    observed = [text for texts in sheet.sheet.get("critical_context", {}).values() for text in texts]
+    known = " ".join(map(_letters, observed))
+    for one in [claim for claim in facts.claims if _letters(claim.text) not in known][:4]:
+        text = f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}"
         sheet.add(("critical_context", "important_findings"), cut(text, LINE_BYTES + 40))
 
 
-def _pointers(sheet: _Sheet, facts: BriefFacts) -> None:
-    sheet.set("memory_pointers", "git_branch", facts.branch, 60)
-    folder = folder_of(facts.folder)
-    changed = sorted(facts.tree.changed.items(), key=lambda pair: -pair[1].at)
-    names = [folder.short(path) for path, _ in changed]
-    if names:
-        sheet.set("active_state", "last_file_modified", names[0], 120)
-    commands = [step for step in facts.trail if step.command]
-    if commands:
-        sheet.set(
-            "active_state", "last_command_run", step_line(commands[-1:], folder, 160).removeprefix("$ "), 160
-        )
-    for name in names[:8]:
+def _letters(text: str) -> str:
+    """A text without case, punctuation and the mark of a cut, to find the same said twice."""
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+def _state(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    sheet.set("active_state", "environment_status", environment_status(facts, place), 170)
+    sheet.set("active_state", "last_command_run", last_command(facts), 160)
+    sheet.set("active_state", "last_file_modified", next(iter(files_of_run(facts, place)), ""), 120)
+    sheet.set("memory_pointers", "git_branch", facts.branch if place.has_git is not False else "", 60)
+    for log in filter(None, (facts.run, place.transcript)):
+        sheet.add(("memory_pointers", "session_logs"), log)
+
+
+def _pointers(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    sheet.set("memory_pointers", "project_state_file", place.state_file, 200)
+    for name in modified_files(facts, place)[:FILES_MAX]:
         if not sheet.add(("memory_pointers", "modified_files"), name):
             break
 
 
-def _bootstrap(more: str) -> Callable[[_Sheet, BriefFacts], None]:
-    def fill(sheet: _Sheet, facts: BriefFacts) -> None:
-        has_git = bool(facts.branch or facts.tree.commits or (facts.probe and facts.probe.head))
-        steps = [
-            "Run git status and look at the modified files." if has_git else "Look at the modified files."
-        ]
-        pending = pending_calls(facts)
-        if pending:
-            steps.append(f"Check whether {pending[-1]} completed; do not assume it.")
-        if facts.failing:
-            steps.append(f"Run {facts.failing[0].what} again and mend what fails.")
-        checks = list(facts.tree.checks)
-        if checks and not facts.failing:
-            steps.append(f"Run {checks[-1]} to see the state.")
-        steps.append("Go on with current_work, then pending_tasks in order.")
-        if more:
-            steps.append(f"For more: {more}")
+def _bootstrap(more: str) -> Fill:
+    def fill(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
         number = 1
-        for step in steps:
-            number += sheet.add(("bootstrap_instructions",), f"{number}. {cut(step, LINE_BYTES)}")
+        for step in instructions(facts, place, more):
+            number += sheet.add(("bootstrap_instructions",), f"{number}. {step}")
 
     return fill
 
 
-def _rest(state_file: str) -> Callable[[_Sheet, BriefFacts], None]:
-    def fill(sheet: _Sheet, facts: BriefFacts) -> None:
-        probe = facts.probe
-        if probe is not None and probe.cut:
-            sheet.set("active_state", "environment_status", "git did not answer in time: look anew", 120)
-        elif probe is not None and probe.dirty:
-            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(probe.dirty[:8])}", 160)
-        elif facts.branch:
-            sheet.set("active_state", "environment_status", f"on branch {facts.branch}", 80)
-        sheet.set("memory_pointers", "project_state_file", state_file, 200)
-        if facts.run:
-            sheet.add(("memory_pointers", "session_logs"), facts.run)
-        commits = [commit.subject for commit in reversed(facts.tree.commits[-3:])]
-        for done in [*reversed(facts.plan_done[-6:-2]), *commits]:
-            if not sheet.add(("completed_tasks",), cut(done, 100)):
-                break
-
-    return fill
+def _completed(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    commits = [commit.subject for commit in reversed(facts.tree.commits[-3:])]
+    for done in [*reversed(facts.plan_done[-6:-2]), *commits]:
+        short = cut(done, 100)
+        if short not in sheet.sheet.get("completed_tasks", []) and not sheet.add(("completed_tasks",), short):
+            break
 
 
 def tokens(text: str) -> int:

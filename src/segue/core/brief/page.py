@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from ..base.lazy import regex
-from ..base.text import ESCAPE_SEQUENCES
+from ..base.text import visible_text
 
 _LIST_MARK = regex(r"\s+\d{1,2}[.)]$")
 
@@ -13,20 +15,19 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-_UNSEEN = dict.fromkeys(
-    [
-        *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF,
-        *range(0xD800, 0xE000), *range(0xE0000, 0xE0080),
-    ]
-)  # fmt: skip
-"""Characters that a terminal or a model would process but a person would not see."""
+_SPACES = {ord("\n"): " ", ord("\t"): " "}
+_MARKS = regex(r"[\[［【〔⟦]\s*([/／]?)\s*segue\s*[\]］】〕⟧]", re.I)
 
 
 def plain(line: str) -> str:
-    """The line without control sequences and invisible characters."""
-    if line.isprintable():
-        return line
-    return ESCAPE_SEQUENCES.sub("", line).translate(_UNSEEN)
+    """The line without control sequences and invisible characters, and with whatever looks like one of our
+    marks in parentheses, so that no text from elsewhere can open or close a brief. It never gets longer."""
+    line = visible_text(line)
+    if not line.isprintable():
+        line = line.translate(_SPACES)
+    if "segue" in line.lower():
+        line = _MARKS.sub(lambda mark: "(/segue)" if mark[1] else "(segue)", line)
+    return line
 
 
 def cut(text: str, most: int) -> str:
@@ -43,6 +44,20 @@ def cut(text: str, most: int) -> str:
     if at < 0:  # one long word: a path, or a language that is written without spaces
         return f"{short}…" if most >= 12 else ""
     return _LIST_MARK.sub("", short[:at]).rstrip(" ,;:.(—-") + "…"
+
+
+def wrapped(line: str, most: int) -> list[str]:
+    """The line in pieces of at most ``most`` characters, split after a sentence or between words where that
+    is possible. Nothing is lost but the spaces in between."""
+    pieces: list[str] = []
+    while len(line) > most:
+        head = line[: most + 1]
+        ends = [head.rfind(sign) + 1 for sign in (". ", "! ", "? ", "; ")]
+        at = max(ends) if max(ends) > most * 0.6 else head.rfind(" ")
+        at = at if at > most // 3 else most
+        pieces.append(line[:at].rstrip())
+        line = line[at:].lstrip(" ")
+    return [*pieces, line] if line or not pieces else pieces
 
 
 def middle(text: str, most: int) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..base.lazy import regex
 from ..runs.brief_labels import Label
-from ..runs.inherited import BETWEEN, as_item
+from ..runs.carried_over import BETWEEN, EARLIER, FROM_BEFORE, as_item
 from ..runs.model import Failure, TrailStep, UserMessage
 from ..runs.sentences import flat, sentences
 from ..runs.shell_commands import parse_shell
@@ -40,6 +40,7 @@ OLD_CALLS = 12  # a plan that was not touched for so long may be behind the work
 LARGE_LINES = 6  # of an edit that may have been made in part
 FEW_WORDS = 10  # what says less does not tell what the work is about
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
+DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
 
 
@@ -120,7 +121,7 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     if wanted.last is None:
         return []
     later = [step for step in facts.trail if step.at > wanted.last.at]
-    calls = facts.calls - wanted.last.calls
+    calls = wanted.calls
     ago = f"{calls} call{'s' * (calls != 1)} before the end" if calls else "nothing came after it"
     if not calls and any(step.kind == "say" for step in later):
         ago = "answered below, no call since"
@@ -169,6 +170,8 @@ def _trail(facts: BriefFacts, most: int, percent: int) -> list[Line]:
     head = f"{Label.TRAIL} (oldest first)"
     room = most - cost(closing) - size(head) - 2
     lines: list[Line] = []
+    runs = [facts.tree.checks.get(failure.what) for failure in _distinct(facts.failing)]
+    below = {run.done for run in runs if run is not None and run.lines}
     rank, told_before = 0, set()
     for group in reversed(groups):
         last = group.steps[-1]
@@ -196,6 +199,8 @@ def _trail(facts: BriefFacts, most: int, percent: int) -> list[Line]:
             text = f"said: {quote(folder.within(cut(group.text, want - 8)))}"
         else:
             text = step_line(group.steps, folder, want, rich=rank < 2)
+            if last.done in below and not last.refused:
+                text = f"{text.rpartition(' → ')[0]} → FAILED, see {Label.FAILING}"
         if not text or text[:90] in told_before or size(text) > room - 3:
             continue
         told_before.add(text[:90])
@@ -358,10 +363,12 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def _items(items: Sequence[PlanLine], most: int, *, now: bool) -> str:
-    texts = [
-        f"now {as_item(item.text)}" if item.state == "active" and now else as_item(item.text)
-        for item in items
-    ]
+    texts, before = [], False
+    for item in items:
+        text = f"{as_item(item.text)} ({item.reason})" if item.reason else as_item(item.text)
+        if item.by == "before" and not before:
+            text, before = f"{FROM_BEFORE}{text}", True
+        texts.append(f"now {text}" if item.state == "active" and now else text)
     return _joined(texts, most, "; ")
 
 
@@ -443,11 +450,11 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
-    """What fails, with its first lines unless the trail has them, and the names of the failed tests."""
+    """What fails, with its first lines, and the names of the failed tests."""
     lines = []
-    recent = {step.at for step in [one for one in facts.trail if one.id and not is_look(one)][-3:]}
     for failure in _distinct(facts.failing):
-        why = folder.within(failure.why.replace("\n", " / "))
+        earlier = f" ({EARLIER})" if failure.why.endswith(EARLIER) else ""
+        why = folder.within(failure.why.removesuffix(EARLIER).rstrip("\n").replace("\n", " / "))
         if failure.what == failure.why:
             text = f"{Label.FAILING}: {cut(why, most - 9)}"
         else:
@@ -458,9 +465,8 @@ def _failing(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
             names = [_TEST_NAME.split(name)[-1] for name in run.tests] if run and len(run.tests) > 1 else []
             if names:
                 head = f"{head}, {len(names)} tests: {_whole(names, max(60, most - size(head) - 14), ', ')}"
-            known = failure.at in recent and bool(failure.at)
-            text = head if known else f"{head}: {quote(why, min(262, most - size(head) - 2))}"
-            text = f"{text} (above)" if known and not names else text.removesuffix(": ")
+            room = min(262, most - size(head) - size(earlier) - 2)
+            text = f"{head}: {quote(why, room)}".removesuffix(": ") + earlier
         lines.append(Line(text, (failure.at,) if failure.at else ()))
         most //= 2
     return lines
@@ -556,20 +562,26 @@ def rules_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def declared_part(facts: BriefFacts, most: int) -> list[Line]:
-    """What people and agents told Segue."""
+    """What people and agents told Segue, the most important first. What has much to say leaves the rest a
+    fair share."""
     rows = [
+        (Label.NOTICE, facts.notices[:3], "; "),
+        (Label.UNPROVEN, facts.unproven[:6], "; "),
         (Label.QUESTIONS, facts.questions[:3], "; "),
         (Label.DECIDED, facts.decided[:6], BETWEEN),
-        (Label.THREADS, facts.threads[:3], "; "),
         (Label.FOCUS, [facts.focus] if facts.focus else [], "; "),
+        (Label.THREADS, facts.threads[:3], "; "),
         (Label.LEARNT, facts.learnt[:4], BETWEEN),
         (Label.REMEMBERED, facts.memories[:4], BETWEEN),
-        (Label.NOTICE, facts.notices[:3], "; "),
     ]
+    rows = [row for row in rows if row[1]]
+    wants = [size(label) + 3 + size(between.join(texts)) for label, texts, between in rows]
     lines: list[Line] = []
-    for label, texts, between in rows:
-        room = min(most // 2, most - cost(lines)) - size(label) - 3
-        if texts and room > 30:
+    for at, (label, texts, between) in enumerate(rows):
+        left = most - cost(lines)
+        share = left - sum(min(want, DECLARED_BYTES) for want in wants[at + 1 :])
+        room = min(left, max(share, min(DECLARED_BYTES, left))) - size(label) - 3
+        if room > 30:
             lines.append(Line(f"{label}: {_whole(texts, room, between)}"))
     return lines
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs.model import RunDigest, UserMessage
-from ..runs.sentences import flat, sentences
+from ..runs.sentences import flat, is_assent, sentences
 from .page import cut, size
 
 _ASSENT = regex(
@@ -78,6 +78,7 @@ class Requests(Value):
     mends: bool = False  # the last message adds to that request
     before: UserMessage | None = None  # the request before
     first: UserMessage | None = None
+    calls: int = 0  # how many calls there were since the last message
 
 
 def content_words(text: str) -> list[str]:
@@ -87,6 +88,8 @@ def content_words(text: str) -> list[str]:
 
 def is_weak(text: str) -> bool:
     """Whether a message says little without what it answers."""
+    if is_assent(text):
+        return True
     rest = _ASSENT.sub("", text, count=1)
     wide = sum(ord(char) > 0x2E7F for char in text[:200])
     enough = 3 if rest != text or text.rstrip().endswith("?") else 4
@@ -120,6 +123,7 @@ def requests_of(digest: RunDigest) -> Requests:
         mends=mends and request is not None,
         before=earlier[0] if earlier else None,
         first=first if first is not None and not is_weak(first.text) else None,
+        calls=digest.calls - last.calls,
     )
 
 

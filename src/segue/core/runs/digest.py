@@ -157,7 +157,7 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     if not text:
         return
     keep_plan(digest)
-    reply_to = _last_message(digest)
+    reply_to = last_message(digest)
     text_kept = clip(sentences.task_first(text), PROMPT_CHARS)
     words = UserMessage(text_kept, digest.steps, step.how, reply_to, digest.calls)
     if digest.first_prompt is None:
@@ -173,7 +173,7 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     _words(digest, "prompt", text)
 
 
-def _last_message(digest: RunDigest) -> str:
+def last_message(digest: RunDigest) -> str:
     """The end of what the agent last said, unless the user wrote since."""
     last = next((step for step in reversed(digest.trail) if step.kind in ("say", "prompt")), None)
     return clip_start(last.text, REPLY_CHARS) if last is not None and last.kind == "say" else ""
@@ -384,6 +384,9 @@ def _plan(digest: RunDigest, step: Plan) -> None:
         digest.inherited = digest.inherited.without(settled)
     if step.whole:
         before = {item[0]: item for item in digest.plan}
+        listed = {item.text for item in step.items}
+        over = [row[0] for row in digest.plan if row[1] in ("done", "dropped") and row[0] not in listed]
+        digest.settled = [*digest.settled, *over][-PLAN_MAX:]
         digest.plan = [
             _item(item, before.get(item.text), digest.steps) for item in step.items[:PLAN_MAX] if item.text
         ]

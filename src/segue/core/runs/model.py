@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from .inherited import Inherited
+from .carried_over import Inherited
 from .steps import Change
 from .tree import TreeState
 
@@ -123,6 +123,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     plan: list[list[Any]] = []  # rows of text, state, key, and when it changed
     planned: int = 0
     plans: list[list[Any]] = []  # rows of steps, planned and plan, as they were at earlier prompts
+    settled: list[str] = []  # finished or dropped items that are no longer in the plan
     sketch: list[str] = []  # open lines of a plan that was only written down
     sketch_done: list[str] = []
     sketched: int = 0

@@ -15,6 +15,7 @@ from ..base.text import ESCAPE_SEQUENCES
 MARK = "[segue]"  # the beginning of our own briefs
 
 QUESTION_CHARS = 70
+ASKED = " (asked: "  # between an answer and its question
 _ANSWERED = regex(r'"([^"]+)"="([^"]+)"')
 _LISTED_ANSWER = regex(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"')
 _HEADER = regex(
@@ -142,6 +143,50 @@ def is_substantial(prompt: str) -> bool:
     return sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
 
 
+_ASSENT_CHARS_MAX, _ASSENT_WORDS_MAX = 160, 14
+_TO_SPACES = {**dict.fromkeys(map(ord, '0123456789.,;:!?…"()[]{}<>*#_-/+&=~`|\\'), " "), ord("’"): "'"}
+_ASSENTING = frozenset(
+    """
+    go goes on ahead continue continues continuing proceed resume carry keep going y yes yep yeah yup ok okay
+    k sure please pls plz do it that this so next more again retry try then now and the a of work working task
+    job item items step steps todo todos list what you your were was are is doing where we us i me left off
+    stopped last time point here pick up back to with from get started start finish rest remaining let's lets
+    just thanks thank thx ty great good perfect fine right correct agreed approved approve lgtm nice cool
+    sounds no nope done ready all both hi hello hey still
+    mach machen machs weiter weitermachen mal bitte ja jo jep genau gut los fahr fahre fort fortfahren setz
+    setze und nun jetzt dann damit da wo du aufgehört hast warst der die das es nächste nächsten nächster
+    schritt aufgabe arbeite einfach nochmal nein danke
+    continuez continuer vas y allez oui accord d'accord svp s'il te vous plaît plait poursuis poursuivez
+    poursuivre reprends reprenez la le suite encore non merci
+    sigue siga seguir continúa continua continuar adelante sí si vale por favor dale procede prosigue gracias
+    avanti prosegui procedi sì va bene per favore vai grazie prossiga sim pode
+    ga door verder maar graag doorgaan met fortsätt fortsæt fortsett tack tak takk videre vidare
+    да продолжай продолжайте продолжи дальше давай хорошо ок пожалуйста нет
+    kontynuuj dalej proszę devam et evet lütfen
+    """.split()
+)
+_ASSENT_WITHOUT_SPACES = regex(
+    r"(?:请|請|你|继续|繼續|接着|下去|做|吧|工作|进行|执行|好|的|可以|是|对|行|はい|お願いします|続けて|続行"
+    r"|ください|どうぞ|進めて|계속|네|해|하세요|주세요|진행|\s|\W)+"
+)
+
+
+def is_assent(text: str) -> bool:
+    """Whether a message names nothing of its own: it agrees, picks a number, or says to go on ("weiter").
+
+    It points to what is known already, so it is never a goal.
+    """
+    if len(text) > _ASSENT_CHARS_MAX:
+        return False
+    words = text.lower().translate(_TO_SPACES).split()
+    if len(words) > _ASSENT_WORDS_MAX:
+        return False
+    return all(
+        word in _ASSENTING or (not word.isascii() and _ASSENT_WITHOUT_SPACES.fullmatch(word))
+        for word in words
+    )
+
+
 _PERSONA = regex(r"(?i)\b(?:you are|your name is|your role|act as)\b")
 _PERSONA_CHARS, _PREAMBLE_CHARS = 400, 600
 _TASK = regex(
@@ -195,7 +240,7 @@ def answered(question: str, answer: str) -> str:
     if not pairs:
         questions = question.splitlines() or [""]
         pairs = list(zip(questions, replies(answer), strict=False))
-    return "; ".join(f"{reply} (asked: {_shortened(one)})" if one else reply for one, reply in pairs)
+    return "; ".join(f"{reply}{ASKED}{_shortened(one)})" if one else reply for one, reply in pairs)
 
 
 def replies(answer: str) -> list[str]:

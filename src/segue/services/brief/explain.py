@@ -37,7 +37,7 @@ class ExplainedLine(Value):
 
 def explain_transcript(path: Path, agent: str = "", *, budget: int) -> list[ExplainedLine]:
     """The lines of the brief of a transcript with their sources. Raises TranscriptUnreadable."""
-    author = recognised(path, agent)
+    author = recognised(path, agent, own_formats=True)
     runs = summary_of_transcript(path, agent)
     lines = compose_lines(gather(None, None, runs), budget)
     wanted = {step for line in lines for step in line.at}
