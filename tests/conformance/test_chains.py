@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.chains import HOOKS, Chain, ChainRun
+from tests.support.runs import SECRET
 
 from segue.core.runs.steps import Compact, Plan, PlanItem, Say
 from segue.services.brief.brief import brief_here
@@ -207,6 +208,18 @@ def test_an_answer_is_told_with_the_question_of_the_run_before(chain: Chain) -> 
     chain.begin("gemini-cli").prompt("the view").edits("src/view.sql")
     brief = chain.begin("gemini-cli").brief
     assert "the view" in brief and question in brief
+
+
+def test_a_secret_that_was_asked_for_or_printed_is_in_no_record(chain: Chain) -> None:
+    run = chain.begin("claude-code").prompt(f"{TASK}. Always use the token {SECRET} for the registry.")
+    run.add(Plan(0, (PlanItem(f"Log in with {SECRET}"), PlanItem(ITEMS[1])))).asks("Which token?", SECRET)
+    run.runs(CHECK, f"E   {WHY} {SECRET}\n1 failed", 1).stop(f"I used {SECRET}. Shall I go on?")
+    brief = chain.begin("opencode").prompt("go on").edits("a.py").stop().brief
+    assert ITEMS[1] in brief and SECRET not in brief
+    brief = chain.begin("claude-code").brief
+    assert TASK in brief and ITEMS[1] in brief and SECRET not in brief
+    for path in chain.data.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
 
 
 def test_the_installed_file_hands_the_work_on_as_well(chain: Chain) -> None:

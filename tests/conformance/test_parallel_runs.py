@@ -125,6 +125,18 @@ def test_of_two_that_were_killed_in_one_folder_each_agent_takes_up_its_own(chain
         assert sorted(session.goal for session in segue.list()) == sorted([FEED, MENU])
 
 
+def test_a_run_that_is_only_closed_after_the_next_one_began_had_stopped(chain: Chain) -> None:
+    first = chain.begin("claude-code").prompt(f"{FEED}. Never push to main.").edits("src/feed.py").stop()
+    second = chain.begin("claude-code").prompt(MENU).edits("src/menu.py")
+    assert first.path is not None
+    with first.path.open("ab") as file:
+        file.write(b'{"type":"cost-state","totalCostUSD":0.05}\n')
+    os.utime(first.path, (second.at + 60, second.at + 60))
+    second.stop()
+    brief = chain.begin("codex").brief
+    assert f'"{MENU}"' in brief and "Never push to main." in brief and FEED in brief
+
+
 def test_what_a_living_run_has_taken_up_is_not_taken_up_twice(chain: Chain) -> None:
     feed = chain.begin("claude-code").prompt(FEED)
     menu = chain.begin("claude-code")

@@ -50,6 +50,7 @@ def test_a_run_that_did_nothing_hides_nothing(steps: list[Step]) -> None:
     [
         [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "ls", "ls")],
         [Prompt(1, "What does it do?"), Say(2, "It parses invoices."), End(3)],
+        [Prompt(1, "What does it do?"), Say(2, "It parses invoices, row by row. " * 20)],
         [Prompt(1, "go on"), LOOK, Call(3, "e", "Edit", "edit", paths=("a.py",))],
         [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "cat docs/segue.md", "cat docs/segue.md")],
     ],

@@ -55,7 +55,7 @@ def compose_lines(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = ""
             f"a brief needs at least {BYTES_MIN} bytes, not {budget}",
             hint=f"use --max-bytes {BYTES_MIN} or more",
         )
-    head = Line(plain(_head(facts, budget)))
+    head = Line(f"{OPENING}{plain(_head(facts, budget))}")
     foot = Line(f"{CLOSING} more: {more}" if more and budget >= _TIGHT_BYTES else CLOSING)
     parts = _parts(facts, budget - cost([head]) - size(foot.text))
     body = [Line(plain(line.text), line.at) for name in _SHOWN for line in parts[name]]
@@ -104,7 +104,7 @@ _WRITERS: dict[str, Callable[[BriefFacts, int], list[Line]]] = {
 
 def _head(facts: BriefFacts, budget: int) -> str:
     """Where the work stands: agent, folder, branch, when, how it ended."""
-    parts = [f"{OPENING} {STOPPED if facts.run or facts.agent else STANDS}"]
+    parts = [f" {STOPPED if facts.run or facts.agent else STANDS}"]
     about = [facts.agent] if facts.agent else []
     if facts.folder:
         folder = folder_of(facts.folder)

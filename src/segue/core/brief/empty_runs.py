@@ -17,6 +17,7 @@ from ..runs.model import RunDigest, SaidText, TrailStep, UserMessage
 
 _OURS = regex(r"(?:^|[\s;&|(/])segue\s|^(?:mcp__)?segue(?:_|__|$)|^mcp_+segue_", 0)
 """Matches the commands and the tools of Segue itself, with which a run only looks at what was done before."""
+WORDS_CHARS = 300  # an agent that said more than this has answered
 _WORDS = ("prompt", "say", "notice")
 
 
@@ -25,7 +26,9 @@ def did_nothing(digest: RunDigest) -> bool:
     calls = [step for step in digest.trail if step.id]
     if digest.calls > len(calls) or any(not _is_preparation(step) for step in calls):
         return False
-    return digest.ended is None or not digest.says
+    if digest.ended is not None:
+        return not digest.says
+    return sum(len(said.text) for said in digest.says) <= WORDS_CHARS  # some formats never say that it ended
 
 
 def _is_preparation(step: TrailStep) -> bool:

@@ -222,9 +222,15 @@ def _left_by(facts: BriefFacts, digest: RunDigest) -> Inherited:
         failing=tuple(
             (one.what, one.why.removesuffix(f"\n{EARLIER}")) for one in facts.failing[:FAILING_MAX]
         ),
-        said=last_message(digest) if facts.ending == FINISHED else "",
+        said=_question(digest) if facts.ending == FINISHED else "",
         asked=_asked_since(digest),
     )
+
+
+def _question(digest: RunDigest) -> str:
+    """What the agent said last, if it asked the user something: an announcement is out of date soon."""
+    said = last_message(digest)
+    return said if any(one.endswith("?") for one in sentences.sentences(said)[-3:]) else ""
 
 
 def _said_since(facts: BriefFacts, digest: RunDigest) -> str:

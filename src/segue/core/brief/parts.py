@@ -41,6 +41,7 @@ LARGE_LINES = 6  # of an edit that may have been made in part
 FEW_WORDS = 10  # what says less does not tell what the work is about
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
+ROW_BYTES = 170  # more than this nobody needs of one kind, unless there is much room
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
 
 
@@ -562,7 +563,7 @@ def rules_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def declared_part(facts: BriefFacts, most: int) -> list[Line]:
-    """What people and agents told Segue, the most important first. What has much to say leaves the rest a
+    """What people and agents told Segue, the most important first, each in a row that leaves the others a
     fair share."""
     rows = [
         (Label.NOTICE, facts.notices[:3], "; "),
@@ -580,7 +581,7 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     for at, (label, texts, between) in enumerate(rows):
         left = most - cost(lines)
         share = left - sum(min(want, DECLARED_BYTES) for want in wants[at + 1 :])
-        room = min(left, max(share, min(DECLARED_BYTES, left))) - size(label) - 3
+        room = min(left, max(DECLARED_BYTES, min(share, max(most // 3, ROW_BYTES)))) - size(label) - 3
         if room > 30:
             lines.append(Line(f"{label}: {_whole(texts, room, between)}"))
     return lines

@@ -32,7 +32,7 @@ class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
     decided: tuple[str, ...] = ()
     done: tuple[str, ...] = ()  # finished items of the same plan
     failing: tuple[tuple[str, str], ...] = ()  # checks, and the lines that say why
-    said: str = ""  # the end of the agent's last message, if it waited for an answer
+    said: str = ""  # the end of the agent's last message, if it asked something
     asked: int = 0  # how many other things the user asked for since the plan was last touched
 
     def __bool__(self) -> bool:

@@ -57,8 +57,7 @@ from .notices import notices_of
 RUNS_MAX = 4
 """How many digests are read for one brief."""
 WENT_ON_SECONDS = 10.0
-"""A transcript that was still written to so long after the next run began belongs to a run that had not
-stopped."""
+"""A run that did something so long after the next one began had not stopped then."""
 NOT_TAKEN_UP = BriefGiven("brief", "", 0, "", "")
 """Stands for the brief of a run that did something else than what it was told of."""
 CHAIN_MAX = 16
@@ -269,8 +268,19 @@ def _taken_up(workspace: Workspace, finder: RunFinder, found: Found, digest: Run
     before = next((run for run in runs if finder.key(run) == given.runs[0]), None)
     if before is None or not digest.began:
         return given
-    went_on = before.changed > digest.began + WENT_ON_SECONDS
-    return NOT_TAKEN_UP if went_on or not is_same_tree(finder, found, before) else given
+    elsewhere = not is_same_tree(finder, found, before)
+    return NOT_TAKEN_UP if elsewhere or _went_on(finder, before, digest.began) else given
+
+
+def _went_on(finder: RunFinder, run: Found, began: float) -> bool:
+    """Whether a run was still at work after another one began; what is only written down at its end does not
+    count."""
+    if run.changed <= began + WENT_ON_SECONDS:
+        return False
+    try:
+        return final(finder.reading(run), agent_of(run.agent)).last > began + WENT_ON_SECONDS
+    except SegueError:
+        return False
 
 
 def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
