@@ -149,6 +149,10 @@ bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, compared with
 bench-resume: $(STAMP) ## how much of what comes next a brief says; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
+.PHONY: bench-truth
+bench-truth: $(STAMP) ## whether what briefs state is so in the transcript; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.resume.truth $(CORPUS) $(ARGS)
+
 .PHONY: bench-blind
 bench-blind: $(STAMP) ## cases for blind reading, in OUT=FOLDER: texts for readers, the truth for a judge; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.blind cases $(CORPUS) --out $(OUT) $(ARGS)
