@@ -187,6 +187,7 @@ docs: $(STAMP) ## write docs/reference, the completion scripts and the briefs of
 	$(PY) -m tests.tidy.docs_completion
 	$(PY) -m tests.tidy.docs_reference
 	$(PY) -m tests.tidy.docs_briefs
+	$(PY) -m tests.unit.brief.test_whole_briefs
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and update their output
