@@ -37,4 +37,6 @@ def judge(text: str, transcript: Transcript) -> tuple[list[Judgement], list[str]
         ]
     for statement, findings in TrailRules(ground).judge(brief.trail):
         judged += [Judgement(statement.kind, statement.line, *finding) for finding in findings]
+        if not findings:
+            brief.unknown.append(statement.line)
     return judged, brief.unknown

@@ -35,7 +35,18 @@ class ReadBrief:
 _HEAD = re.compile(r"^\[segue\] (?P<what>[^(;]+?)(?: \((?P<about>.*)\))?(?:; (?P<ending>[^;()]*))?\.$")
 _LABELLED = re.compile(r"^ *(?P<label>[A-Z][A-Z ]+?)(?: \((?P<about>[^)]*)\))?: ?(?P<rest>.*)$", re.S)
 _NOT_JUDGED = frozenset(
-    {"GOAL", "BLOCKED", "DECIDED", "QUESTIONS", "THREADS", "FOCUS", "LEARNT", "REMEMBERED", "NOTICE"}
+    {
+        "GOAL",
+        "BLOCKED",
+        "DECIDED",
+        "QUESTIONS",
+        "THREADS",
+        "FOCUS",
+        "LEARNT",
+        "REMEMBERED",
+        "NOTICE",
+        "UNPROVEN",
+    }
 )
 _OF_THE_USER = ("USER", "TASK", "REQUEST", "ADDS TO", "BEFORE", "FIRST REQUEST", "IN REPLY TO")
 
@@ -55,7 +66,7 @@ _TREE_FORMS = _forms(
         "check", "failing",
         r"FAILING(?P<since>, not run since the last edit)?(?:, called again without a result)?: "
         r"`(?P<name>.*?)`"
-        r"(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?(?:: \"(?P<quote>.*?)\"?)?(?: \(above\))?",
+        r"(?:, (?P<count>\d+) tests: (?P<tests>[^\"]*?))?(?:: \"(?P<quote>.*?)\"?)?(?: \([^()\"]*\))?",
     ),
     ("check", "checked", r"Checked(?: since the last edit)?: (?P<checks>.*?)\.?"),
     ("check", "checked before", r"Not checked since the last edit; before it: (?P<checks>.*?)\.?"),

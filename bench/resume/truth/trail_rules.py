@@ -19,8 +19,9 @@ Told = tuple[list[Finding], Call | None]
 _OUTCOME = re.compile(
     r"(NO RESULT YET|no answer yet|waits for approval|approved|answer|REFUSED by the user"
     r"|runs on in the background as \S+|runs on as [^\s:]+|ok|FAILED|was stopped|ended)"
-    r"(?:, \d+ lines(?:, the last)?)?(?:: (?:\"(.*?)\"?)?)?$"
+    r"(?:, \d+ lines(?:, the last)?|, see FAILING)?(?:: (?:\"(.*?)\"?)?)?$"
 )
+_UNKNOWN = "the words of this outcome are not known"
 _OPEN = ("NO RESULT YET", "no answer yet", "waits for approval")
 _NO_HITS = re.compile(
     r"^(?:grep|egrep|rg|ag|git grep|diff|cmp|test|\[|which|type|pgrep|command -v|lsof|git diff)\b"
@@ -40,7 +41,8 @@ class TrailRules:
         self.below = ""  # those lines
 
     def judge(self, lines: list[Statement]) -> list[tuple[Statement, list[Finding]]]:
-        """The findings on each line, in the order of the trail."""
+        """The findings on each line, in the order of the trail; none for a line whose outcome has words that
+        are not known here."""
         before = len(self.told.calls)
         marked = any(line.form == "mark last" for line in lines)
         since = sum(call.record <= self.ground.asked for call in self.told.calls) if marked else 0
@@ -55,7 +57,7 @@ class TrailRules:
                 if all(one.verdict == "true" for one in findings):
                     before = min(before, call.at + (line.form == "looked"))
             self.below += f"\n{line.line}"
-            judged.append((line, findings))
+            judged.append((line, [] if any(_UNKNOWN in one.why for one in findings) else findings))
         return judged[::-1]
 
     def _line(self, line: Statement, calls: list[Call]) -> Told:
@@ -119,7 +121,7 @@ class TrailRules:
         """Why a call did not become what is said; nothing if it did."""
         match = _OUTCOME.match(outcome)
         if match is None:
-            return f"this outcome is unknown: {outcome[:30]}"
+            return _UNKNOWN
         word, quote, result = match[1], match[2] or "", call.result
         if word in _OPEN:
             return "" if result is None else f"its result is in record {result.record}"

@@ -14,6 +14,7 @@ _COMMITTED = re.compile(r"^\[([^\]\n]+?) ([0-9a-f]{7,40})\] (.*)$", re.M)
 _GIT = re.compile(
     r"^git(?:\s+(?:-C\s+(?:\"[^\"]+\"|\S+)|-c\s+\S+|--no-pager|--git-dir=\S+|--work-tree=\S+))*\s+"
 )
+_TAKEN = re.compile(r"^ (?:create|delete) mode \d+ (.+)$", re.M)
 _NOTHING = re.compile(r"nothing (?:added )?to commit|no changes added")
 _SHORT = re.compile(r"^([ MADRCUT?!]{2}|[MADRCUT]) +(\S.*)$", re.M)
 _LONG = re.compile(
@@ -115,7 +116,7 @@ class FileStory:
         self.shown = shown
         self.folders = folders
         self.state, self.why = "", "no call changes it"
-        self.created = self.deleted = self.by_shell = self.edited_tracked = False
+        self.created = self.deleted = self.edited_tracked = False
         self.staged = self.untracked = False
         self.doubt = ""
         done = [call for call in transcript.calls if call.result is not None]
@@ -194,7 +195,7 @@ class FileStory:
                 return
             if self.state in ("", "gone") and self._redirected(simple) and ">>" not in simple.text:
                 self.created = True
-            self.by_shell, self.staged, self.deleted = True, False, False
+            self.staged = self.deleted = False
             self._set("changed", call, "written by a command")
 
     def _redirected(self, simple: Simple) -> bool:
@@ -218,13 +219,8 @@ class FileStory:
             if any(one in ("-A", "--all", "-u") for one in rest) or named:
                 self.staged = True
         elif verb == "commit":
-            told = _COMMITTED.search(call.result.text)
-            if (told or good) and not _NOTHING.search(call.result.text):
-                everything = any(re.match(r"-[a-z]*a[a-z]*$", one) or one == "--all" for one in rest)
-                if self.state == "changed" and (self.staged or named or (everything and not self.untracked)):
-                    self._set("committed", call, "committed")
-                    self.staged = self.untracked = self.created = False
-                    self.edited_tracked = True
+            if _COMMITTED.search(call.result.text) or (good and not _NOTHING.search(call.result.text)):
+                self._committed(call, rest, named)
         elif not good:
             return
         elif verb in ("checkout", "restore") and self.state == "changed":
@@ -249,6 +245,17 @@ class FileStory:
             self._set("gone", call, "git clean")
         elif verb == "status":
             self._status(call, simple, names, rest)
+
+    def _committed(self, call: Call, rest: list[str], named: bool) -> None:
+        """A commit takes the file if it was staged, named, or tracked where everything is taken; or if git
+        reports it."""
+        assert call.result is not None
+        everything = any(re.match(r"-[a-z]*a[a-z]*$", one) or one == "--all" for one in rest)
+        told = any(matches(self.shown, path) for path in _TAKEN.findall(call.result.text))
+        if self.state == "changed" and (self.staged or named or told or (everything and not self.untracked)):
+            self._set("committed", call, "committed")
+            self.staged = self.untracked = self.created = False
+            self.edited_tracked = True
 
     def _stash(self, call: Call, names: list[str]) -> None:
         what = names[0] if names else "push"
