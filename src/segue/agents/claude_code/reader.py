@@ -156,7 +156,8 @@ class Reader:
             self._side = True
         self._begun = True
         at = seconds(record.timestamp)
-        return () if at and self._is_copied(at) else handle(self, record, at)
+        spoken = record.type in ("user", "assistant")
+        return () if spoken and at and self._is_copied(at) else handle(self, record, at)
 
     def _is_copied(self, at: float) -> bool:
         """Whether a record was written before: an editor that resumes a conversation may write all of it

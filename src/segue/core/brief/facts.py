@@ -140,12 +140,18 @@ class BriefFacts(msgspec.Struct):
         called again was lost, and is not waited for."""
         calls = [step for step in self.trail if step.id]
         open_calls = [step for step in calls[-12:] if not step.done]
-        return [step for step in open_calls if not _is_lost(step, calls)]
+        return [step for step in open_calls if not _is_lost(step, self.trail)]
 
 
-def _is_lost(call: TrailStep, calls: Sequence[TrailStep]) -> bool:
-    answered = min((one.done for one in calls if one.done > call.at), default=0)
-    return answered > 0 and any(one.at > answered for one in calls)
+def _is_lost(call: TrailStep, trail: Sequence[TrailStep]) -> bool:
+    """Whether the agent went on without the result of a call: it got another one and called again, or the
+    user wrote and it answered."""
+    later = [step for step in trail if step.at > call.at]
+    answered = min((one.done for one in trail if one.id and one.done > call.at), default=0)
+    if answered and any(one.id and one.at > answered for one in later):
+        return True
+    asked = next((step.at for step in later if step.kind == "prompt"), 0)
+    return bool(asked) and any(step.kind == "say" and step.at > asked for step in later)
 
 
 def facts(

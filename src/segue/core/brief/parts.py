@@ -281,7 +281,7 @@ def _has_left_over(failed: TrailStep, mends: Sequence[TrailStep]) -> bool:
 
 def _told_together(before: TrailStep, step: TrailStep) -> bool:
     if is_look(before) and is_look(step):
-        return True
+        return bool(before.done) == bool(step.done)
     if not (before.changes or before.kind in EDITS) or not (step.changes or step.kind in EDITS):
         return False
     if became(before) != became(step) or became(step) in ("failed", "refused"):

@@ -40,6 +40,7 @@ _LEAD_IN = regex(
     re.I,
 )
 """The sentences with which a report announces itself."""
+_ENDED = regex(r"(.{1,120}?) (ended|failed)(?:: (.*)|)$", re.S)
 _PLACE = regex(r"(?:[\w@.-]+/)*[\w@.-]+\.\w+:\d+")
 _PLACES_MAX = 6
 _PATH_ALONE = regex(r"[\w@.-]+(?:/[\w@.-]+)+/?")
@@ -506,11 +507,21 @@ def step_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bo
     elif last.kind == "run":
         line = command_line(last, folder, most)
     elif last.kind == "notice":
-        head, colon, rest = folder.within(last.text).partition(": ")
-        line = cut(head, most // 2) + (f": {quote(rest, most // 2)}" if colon else "")
+        line = _notice_line(folder.within(last.text), most)
     else:
         line = other_line(last, folder, most)
     return plain(line)
+
+
+def _notice_line(text: str, most: int) -> str:
+    """What befell the run: of a process its name, that it has ended, and its output."""
+    ended = _ENDED.match(text)
+    if ended is not None:
+        head, rest = f"{cut(ended[1], most // 2 - 8)} {ended[2]}", ended[3]
+    else:
+        head, _, rest = text.partition(": ")
+        head = cut(head, most // 2)
+    return f"{head}: {quote(rest, most // 2)}" if rest else head
 
 
 def repeats(first: TrailStep, second: TrailStep) -> bool:

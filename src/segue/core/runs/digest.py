@@ -59,7 +59,7 @@ PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
 TRAIL_MAX, WORDS_CHARS, ARGUMENT_CHARS, COMMAND_CHARS = 100, 6_000, 1_200, 3_000
 OUTPUT_START_CHARS, OUTPUT_END_CHARS = 1_000, 2_200
-LINES_MAX = 400  # of a change
+LINES_MAX, NOTICE_CHARS = 400, 90  # of a change, and of what is told of a process
 CHANGES_MAX, CHANGE_CHARS, REPLY_CHARS, THOUGHT_CHARS = 12, 1_500, 2_400, 1_600
 FILES_MAX, COMMANDS_MAX, PLAN_MAX, OPEN_MAX = 240, 120, 120, 32
 FAILURES_MAX, SOLVED_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 6
@@ -199,7 +199,7 @@ def _settled(digest: RunDigest, step: Settled) -> None:
     ended = end_process(digest.tree, step.process)
     if ended is None:
         return  # it was told before, or belongs to another run
-    what, became = ended.what, "failed" if step.ok is False else "ended"
+    what, became = clip(ended.what, NOTICE_CHARS), "failed" if step.ok is False else "ended"
     _words(digest, "notice", f"{what} {became}" + (f": {step.text}" if step.text else ""))
 
 
