@@ -53,7 +53,11 @@ _NOTICE = regex(r"</?system_notification>")
 _OVER: dict[str, bool | None] = {"completed": True, "idle": True, "failed": False, "cancelled": None}
 _NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "notification", "background")
 _DOES_TO_PROCESS = {"read_agent": "consult", "write_agent": "instruct"}
-_FRAMES = ("<skill-context", "<system_notification")  # beginnings of texts that nobody typed
+_FRAMES = (
+    "<skill-context",
+    "<system_notification",
+    "<system_reminder",
+)  # beginnings of texts that nobody typed
 _REFUSED = regex(r"\AThe user rejected this tool call\.(?: User feedback:(.*))?\s*\Z", re.S)
 _ANSWERED = regex(r"\AUser (?:selected|responded): ")
 _AWAY = "The user is not available to respond"

@@ -255,7 +255,10 @@ def told(message: UserMessage, most: int) -> str:
 
 
 def _title(text: str) -> str:
-    """A long plan or prompt: its title and its first prose."""
+    """A long plan or prompt: what was given to a template, its title and its first prose."""
+    given = _INPUT.search(text)
+    if given is not None and (words := flat(given[1])):
+        return f"{words} / {_title(text[: given.start()] + text[given.end() :])}"
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     head = [flat(_BULLET.sub("", line)) for line in lines[:1]]
     for line in lines[1:60]:
@@ -269,12 +272,22 @@ def _title(text: str) -> str:
     return " / ".join(head)
 
 
+_INPUT = regex(
+    r"^(?:#{1,4} *)?\**(?:user (?:input|request|prompt|query)|arguments?|user arguments?)\**:?\**[ \t]*\n+"
+    r"(?:```\w*\n)?(?!\$)(\S[^\n]{0,400})",
+    re.I | re.M,
+)
+"""What the user gave to a command that was written out as a long prompt."""
+
+
 def _is_prose(line: str) -> bool:
     words = line.split()
     common = sum(word.lower().strip(".,:;!?") in _PROSE for word in words)
     if len(words) >= 3 and common >= max(1, len(words) // 8):
         return True
     letters = sum(word.strip(".,:;!?()'’\"").isalpha() for word in words)
+    if len(words) >= 3 and letters == len(words) and line[:1].islower():
+        return True  # in whatever language
     return (len(words) >= 7 and letters >= 0.85 * len(words)) or sum(
         ord(char) > 0x2E7F for char in line[:80]
     ) >= 4

@@ -215,9 +215,9 @@ def look_outcome(step: TrailStep) -> str:
         hits = [line for line in lines if not re.match(r"Found \d+|No (?:matches|files) found", line)]
         if not hits:
             return "no hits"
-        count = f"{len(hits)} hit{'s' * (len(hits) > 1)}"
         if len(hits) <= 2:
-            return f"{count}: {quote(' | '.join(hits), 150)}"
+            return f"{len(hits)} hit{'s' * (len(hits) > 1)}: {quote(' | '.join(hits), 150)}"
+        count = f"{len(hits)} lines found"
         places = list(dict.fromkeys(match[0] for hit in hits if (match := _PLACE.match(hit))))
         return f"{count}: {', '.join(places)}" if 0 < len(places) <= _PLACES_MAX else count
     if parts and _GIT_LOOK.match(parts[0]) and lines and "diff" not in parts[0] and "show" not in parts[0]:
