@@ -149,6 +149,14 @@ bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, compared with
 bench-resume: $(STAMP) ## how much of what comes next a brief says; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
+.PHONY: bench-truth
+bench-truth: $(STAMP) ## whether what briefs state is so in the transcript; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.resume.truth $(CORPUS) $(ARGS)
+
+.PHONY: bench-blind
+bench-blind: $(STAMP) ## cases for blind reading, in OUT=FOLDER: texts for readers, the truth for a judge; transcripts are in CORPUS=FOLDER
+	$(PY) -m bench.blind cases $(CORPUS) --out $(OUT) $(ARGS)
+
 .PHONY: bench-curve
 bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.curve $(CORPUS) --picture docs/recall.svg $(ARGS)
@@ -174,14 +182,16 @@ bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with and without a mode
 	$(PY) -m bench.model $(CORPUS) $(ARGS)
 
 .PHONY: docs
-docs: $(STAMP) ## write docs/reference and the completion scripts from the code
+docs: $(STAMP) ## write docs/reference, the completion scripts and the briefs of the guide from the code
 	$(PY) -m tests.tidy.docs_cli
 	$(PY) -m tests.tidy.docs_completion
 	$(PY) -m tests.tidy.docs_reference
+	$(PY) -m tests.tidy.docs_briefs
+	$(PY) -m tests.unit.brief.test_whole_briefs
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and update their output
-	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
+	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/brief.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
 
 .PHONY: clean
 clean: ## remove everything that the other targets made, including the environments

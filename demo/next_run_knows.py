@@ -18,7 +18,7 @@ from pathlib import Path
 
 from crash_and_resume import Broken, Stage, check, fail, paint, plain_terminal, scene
 
-from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
+from segue.core.runs.steps import Call, Change, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
 from segue.testing.transcripts import placed, written
 
 NATIVE = "0193a7c4-5a10-7d11-9c0e-1f2e3d4c5b6a"
@@ -35,6 +35,20 @@ time.sleep(60)
 """
 
 
+TOKEN = """@dataclass
+class Token:
+    user: str
+    expires_at: datetime
+"""
+ANY = "def check_token(token):\n    return True\n"
+LOCAL = "def check_token(token):\n    return token.expires_at > datetime.now()\n"
+UTC = "def check_token(token):\n    return token.expires_at > datetime.now(UTC)\n"
+
+
+def edit(at: float, id: str, change: Change) -> Call:
+    return Call(at, id, "apply_patch", change.how, paths=(change.path,), changes=(change,))
+
+
 def story(cwd: str) -> list[Step]:
     """What the agent did until it died."""
     at = time.time() - 900
@@ -47,32 +61,18 @@ def story(cwd: str) -> list[Step]:
         Start(at, "start", NATIVE, cwd, "main"),
         Prompt(at + 1, "Move the shop's login to JWT. Never touch the legacy login in src/old."),
         Say(at + 2, "I'll add a token model first, then refuse expired tokens in the middleware."),
-        Call(
-            at + 3,
-            "c1",
-            "apply_patch",
-            "create",
-            "class Token:\n    expires_at: int\n",
-            "",
-            ("src/token.py",),
-        ),
+        edit(at + 3, "c1", Change("src/token.py", "create", new=TOKEN)),
         Result(at + 4, "c1", True, 0, "Done!"),
         Plan(at + 5, plan),
-        Call(
-            at + 6,
-            "c2",
-            "apply_patch",
-            "edit",
-            "def check_token(token):\n    ...\n",
-            "",
-            ("src/middleware.py",),
-        ),
+        edit(at + 6, "c2", Change("src/middleware.py", "edit", ANY, LOCAL)),
         Result(at + 7, "c2", True, 0, "Done!"),
         Call(at + 8, "c3", "exec_command", "run", "pytest -q", "pytest -q"),
         Result(at + 9, "c3", False, 1, "E   AssertionError: expired token accepted\n1 failed, 11 passed"),
         Say(at + 10, "The comparison uses local time. I'll compare expires_at with UTC in check_token."),
         Usage(at + 10, "r9", 168_000, 300, 200_000),
-        Call(at + 11, "c4", "exec_command", "run", "pytest -q", "pytest -q"),
+        edit(at + 11, "c4", Change("src/middleware.py", "edit", LOCAL, UTC)),
+        Result(at + 12, "c4", True, 0, "Done!"),
+        Call(at + 13, "c5", "exec_command", "run", "pytest -q", "pytest -q"),
     ]
     return steps
 
@@ -98,9 +98,10 @@ def play(stage: Stage, home: Path) -> None:
         "what was wanted": "Move the shop's login to JWT",
         "what must never be done": "Never touch the legacy login",
         "what is under way, and next": "now refuse expired tokens; remove the session cookie",
-        "what was running": "`pytest` may still have completed",
-        "what is broken, and why": "expired token accepted",
-        "which files": "middleware.py",
+        "what was done, in its order": "edited src/middleware.py in check_token",
+        "what failed, and why": 'FAILED: "E AssertionError: expired token accepted',
+        "what was running": "$ pytest -q → NO RESULT YET",
+        "what is changed and not committed": "src/middleware.py, src/token.py (new)",
     }.items():
         check(promise, words in brief, brief)
     manifest = json.loads(stage.segue("brief", "--json", show=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segue.agents import agent
-from segue.core.runs.steps import Title
+from segue.core.runs.steps import Settled, Title
 from segue.testing import ReaderSuite
 from segue.testing.transcripts import maker
 
@@ -28,16 +28,19 @@ class TestCodex(Scaled):
     maker = maker("codex")
     unsaid = frozenset({Title})
     acts = frozenset({"run", "edit", "create"})  # it reads with a shell
+    typed = frozenset({"queued"})  # a command is not written down, and a refusal has no words
 
 
 class TestOpenCode(Scaled):
     agent = agent("opencode")
     maker = maker("opencode")
+    unsaid = frozenset({Settled})  # only sub-agents go on in the background, no commands
 
 
 class TestGeminiCli(Scaled):
     agent = agent("gemini-cli")
     maker = maker("gemini-cli")
+    typed = frozenset({"queued", "command"})  # only a plan is rejected with words
     pending = False  # a call is written when it has ended
 
 
@@ -49,11 +52,13 @@ class TestCopilotCli(Scaled):
 class TestCline(Scaled):
     agent = agent("cline")
     maker = maker("cline")
-    unsaid = frozenset({Title})
+    unsaid = frozenset({Title, Settled})  # a command that goes on has no id but its command line
+    typed = frozenset({"command", "refusal"})
 
 
 class TestRoo(Scaled):
     agent = agent("roo")
     maker = maker("roo")
-    unsaid = frozenset({Title})
+    unsaid = frozenset({Title, Settled})  # a command that goes on has no id but its command line
+    typed = frozenset({"command", "refusal"})
     ids = False

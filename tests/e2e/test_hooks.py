@@ -84,7 +84,7 @@ def test_the_next_run_is_told_what_was_cut_off_and_where_the_work_stands(rig: Ma
     assert told, log(made)
     brief = told[0][told[0].index("[segue]") : told[0].index("[/segue]")]
     assert "build the calculator" in brief and "calc.py" in brief
-    assert "PENDING" in brief and ("sleep 97" in brief or "started.txt" in brief), brief
+    assert "NO RESULT YET" in brief and ("sleep 97" in brief or "started.txt" in brief), brief
     assert len(brief.encode()) <= 2048
 
 
@@ -228,7 +228,7 @@ def test_a_run_that_was_killed_at_any_moment_is_told_to_the_next(
         assert made.run(agent, "SCRIPT:hello go on").code == 0
         told = [one.text for one in made.model.sent("[segue]", after=before)]
         assert told, (number, moment, log(made))
-        names_call = "PENDING" in told[0] and "started.txt" in told[0]
+        names_call = "NO RESULT YET" in told[0] and "started.txt" in told[0]
         assert names_call or (moment != "call" and item in told[0]), (number, moment, told[0][:3000])
         pending += names_call
     print(f"{agent}: {kills} killed, {kills} told, {pending} of them the call that was cut off")

@@ -26,8 +26,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "segue"
 TESTS = ("tests/unit", "tests/properties")
 MODULES = (
-    "core/memories/ranking.py", "core/brief/relevance.py", "core/supervision/*.py",
-    "services/supervision/*.py", "core/sessions/*.py", "services/sessions/*.py",
+    "core/memories/ranking.py", "core/brief/*.py", "core/runs/tree.py", "core/runs/outcomes.py",
+    "core/runs/command_lines.py", "core/supervision/*.py", "services/supervision/*.py",
+    "core/sessions/*.py", "services/sessions/*.py",
 )  # fmt: skip
 TEST_SECONDS_MAX = 30
 """A test that takes longer with a change in force has noticed it: it hangs."""

@@ -10,44 +10,43 @@ import msgspec
 from hypothesis import example, given, strategies as st
 from tests.properties.steps import runs, short, texts
 from tests.support.examples import examples
+from tests.support.long_story import story
 
 from segue.core.brief.compose import compose, marked_down
-from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, facts
+from segue.core.brief.facts import BriefFacts, PlanLine, Probe, facts
 from segue.core.brief.manifest import Manifest, manifest
 from segue.core.brief.page import cut, size
-from segue.core.brief.relevance import Worth
-from segue.core.brief.statements import Sentence
-from segue.core.runs.digest import fold
-from segue.core.runs.model import CommandUse, Failure
+from segue.core.brief.requests import Requests
+from segue.core.runs.digest import fold, trail
+from segue.core.runs.model import Failure, SaidText, UserMessage
 from segue.core.runs.steps import Step
 from segue.surfaces.cli.table import TABLE
 
 budgets = st.one_of(st.integers(256, 700), st.integers(256, 8_192))
 MORE = "segue brief run-1 --max-bytes 8192"
-LABELS = ["UNDER WAY", "LAST SAID", "DECIDED", "DONE", "LEARNT", "LAST STEPS", "ASKED THE USER", "REPORTED"]
 
 many = st.lists(texts, max_size=5)
 names = st.lists(short, max_size=12)
-words = st.dictionaries(short, st.floats(0, 1), max_size=5)
 states = st.sampled_from(["active", "next", "blocked"])
 failures = st.lists(st.builds(Failure, what=short, why=texts, at=st.just(3)), max_size=3)
-uses = st.builds(CommandUse, kind=st.just("test"), last=st.integers(0, 9))
-files = st.builds(
-    FileLine, name=short, path=short, mark=st.sampled_from(["", "edited"]), value=st.floats(0, 9)
-)
-spoken = st.builds(Sentence, text=short.filter(bool), label=st.sampled_from(LABELS), at=st.integers(0, 9))
+messages = st.builds(UserMessage, texts, st.integers(1, 9), st.sampled_from(["", "queued", "refusal"]), texts)
+wants = st.builds(
+    Requests, last=st.none() | messages, answers=texts, request=st.none() | messages, mends=st.booleans(),
+    before=st.none() | messages,
+)  # fmt: skip
+folded = st.sampled_from([fold(story(seed, calls=20 * seed)[: -(seed % 5) - 1]) for seed in range(1, 6)])
 pictures = st.builds(
     BriefFacts,
-    agent=st.sampled_from(["", "codex"]), run=short, project=short, status=short, branch=short,
+    agent=st.sampled_from(["", "codex"]), run=short, project=short, status=short, branch=short, folder=short,
     when=st.sampled_from([0.0, 1_794_700_000.0]), ending=short, context=st.integers(0, 300_000),
-    window=st.sampled_from([0, 200_000]), chars=st.integers(0, 10**8), goal=texts, latest=texts, before=many,
-    first=texts, inherits=st.booleans(), standing=many, plan_done=many, plan_total=st.integers(0, 20),
+    window=st.sampled_from([0, 200_000]), chars=st.integers(0, 10**8), calls=st.integers(0, 99), goal=texts,
+    wanted=wants, first=texts, rules=many, plan_done=many, plan_total=st.integers(0, 20),
     plan=st.lists(st.builds(PlanLine, text=texts, state=states, reason=short), max_size=14),
-    pending=st.lists(short, max_size=2), broken=failures, solved=failures, faults=texts, questions=many,
-    decided=many, learnt=many, memories=many, commits=names, dirty=names, since=names,
-    commands=st.lists(st.tuples(short, uses), max_size=12), files=st.lists(files, max_size=12),
-    sentences=st.lists(spoken, max_size=10),
-    worth=st.builds(Worth, words=words, names=words, homes=st.dictionaries(short, short, max_size=3)),
+    trail=folded.map(trail), tree=folded.map(lambda digest: digest.tree),
+    thought=st.none() | st.builds(SaidText, texts, st.integers(1, 999)),
+    failing=failures, fault=texts, questions=many, threads=many, focus=short, decided=many, learnt=many,
+    memories=many, notices=many,
+    probe=st.none() | st.builds(Probe, head=short, dirty=names.map(tuple), commits=names.map(tuple)),
 )  # fmt: skip
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -103,7 +102,7 @@ def test_goal_work_next_step_and_what_is_broken_are_in_every_brief(
     shown = msgspec.structs.replace(
         extra,
         agent=agent, branch=branch, ending="the model could not be reached at the end" if ending else "",
-        goal=" ".join(["GGG", *goal]), broken=[Failure("BBB run", " ".join(why), 3)],
+        goal=" ".join(["GGG", *goal]), failing=[Failure("BBB run", " ".join(why), 3)], wanted=Requests(),
         plan=[PlanLine(" ".join(["NNN", *now]), "active"), PlanLine(" ".join(["TTT", *then]), "next")],
     )  # fmt: skip
     for form, text in forms(shown, budget).items():
@@ -123,11 +122,11 @@ def test_what_is_cut_ends_at_a_word(goal: list[str], items: list[list[str]], bud
         "work",
         "stands.",
         "GOAL:",
-        "PLAN:",
+        "OPEN:",
         "[/segue]",
         "and",
         "more",
-        "More:",
+        "more:",
     }
     known |= set(MORE.split())
     for word in compose(shown, budget, MORE).split():

@@ -48,7 +48,7 @@ def test_json_is_the_manifest_by_either_option(cli: Cli, transcript: Path) -> No
 
 
 def test_the_markdown_form_is_a_list(cli: Cli, transcript: Path) -> None:
-    assert "\n- **GOAL:** " in cli("brief", str(transcript), "--format", "markdown").out
+    assert "\n- **USER (" in cli("brief", str(transcript), "--format", "markdown").out
 
 
 def test_the_agent_is_recognised_or_named(cli: Cli, transcript: Path) -> None:

@@ -64,6 +64,6 @@ def test_the_demo_kills_an_agent_and_the_next_run_knows(tmp_path: Path) -> None:
     home = tmp_path / "mine"
     played = play(tmp_path, "next_run_knows.py", SEGUE_HOME=str(home), PYTHONIOENCODING="utf-8")
     assert played.returncode == 0, played.stdout + played.stderr
-    for promise in ("what must never be done", "what is broken, and why", "and still says it"):
+    for promise in ("what must never be done", "what failed, and why", "and still says it"):
         assert promise in played.stdout
     assert not home.exists(), "the demo wrote into the user's own data folder"

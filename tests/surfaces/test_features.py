@@ -273,7 +273,7 @@ def test_undo_takes_back_the_last_command_that_was_not_about_features(jwt: Cli) 
 
 def test_the_brief_says_what_fails_and_what_is_stale(jwt: Cli, project: Path) -> None:
     jwt("verify")
-    assert "jwt" not in jwt("brief", "jwt").out.partition("BROKEN")[2]
+    assert "jwt" not in jwt("brief", "jwt").out.partition("FAILING")[2]
     (project / "auth.py").write_text("ok but other\n")
     ran = jwt("brief", "jwt").out
     assert "segue verify --feature jwt" in ran and "stale" in ran

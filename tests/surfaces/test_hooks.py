@@ -50,8 +50,8 @@ def test_what_a_run_was_given_is_kept_with_it_with_its_facts(agent: Agent) -> No
     assert (kept.kind, kept.source, kept.text) == ("brief", "startup", text)
     assert kept.bytes == len(text.encode())
     kinds = {fact.kind: fact for fact in kept.facts}
-    assert {"goal", "plan", "pending", "frame"} <= set(kinds)
-    assert kinds["goal"].source == "run" and kinds["frame"].source == "brief"
+    assert {"user", "trail", "open", "frame"} <= set(kinds)
+    assert kinds["user"].source == "run" and kinds["frame"].source == "brief"
     assert sum(fact.bytes for fact in kept.facts) == kept.bytes + 1
 
 
@@ -320,4 +320,4 @@ def test_a_call_that_gemini_wrote_nowhere_is_known_from_the_hook_before_it(
     told = {"session_id": "next-1", "cwd": str(agent.project), "source": "startup"}
     said = json.loads(agent.raw("SessionStart", json.dumps(told).encode()))
     text = said["hookSpecificOutput"]["additionalContext"]
-    assert "make release" in text and "PENDING" in text and "make lint" not in text
+    assert "make release" in text and "NO RESULT YET" in text and "make lint" not in text

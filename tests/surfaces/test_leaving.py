@@ -88,3 +88,76 @@ def test_bootstrap_goes_by_the_manifest_when_the_store_is_damaged(started: Cli, 
     ran = started("bootstrap", "--no-checks")
     assert "the store cannot be read" in ran.err
     assert "Refactor authentication to JWT" in ran.out and "next         Continue: auth middleware" in ran.out
+
+
+# -- a conversation that somebody names
+
+MESSAGES = [
+    {"role": "user", "content": "Port the billing module to Decimal"},
+    {
+        "role": "assistant",
+        "content": "I begin with the totals.",
+        "tool_calls": [
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "bash", "arguments": '{"command": "pytest -q billing"}'},
+            }
+        ],
+    },
+]
+LOG = "User: Port the billing module to Decimal\nAssistant: I begin with the totals.\n$ pytest -q billing\n"
+
+
+def test_prepare_takes_a_list_of_messages_and_a_plain_log(cli: Cli, project: Path) -> None:
+    (project / "talk.json").write_text(json.dumps(MESSAGES))
+    (project / "talk.log").write_text(LOG)
+    for words in (("talk.json",), ("talk.json", "--agent", "messages"), ("talk.log", "--agent", "log")):
+        value = cli("prepare", "--json", "--transcript", *words).value
+        found = json.loads(Path(value["path"]).read_text())
+        assert found["session_metadata"]["goal"] == "Port the billing module to Decimal"
+        assert found["active_state"]["last_command_run"].startswith("pytest -q billing (")
+        assert found["memory_pointers"]["session_logs"] == [str(project / words[0])]
+    assert "Port the billing module" in cli("brief", "talk.json").out
+    assert "Port the billing module" in cli("brief", "talk.log", "--agent", "log").out
+
+
+WRONG = {
+    "nowhere.jsonl": (("--transcript", "nowhere.jsonl"), 69),
+    "a text": (("--transcript", "notes.txt"), 69),
+    "markdown": (("--transcript", "PROJECT_STATE.md"), 69),
+    "a folder": (("--transcript", "."), 69),
+    "empty": (("--transcript", "empty.json"), 69),
+    "binary": (("--transcript", "binary", "--agent", "log"), 69),
+    "another JSON": (("--transcript", "package.json"), 69),
+    "not all messages": (("--transcript", "mixed.json", "--agent", "messages"), 69),
+    "a text as a transcript of Codex": (("--transcript", "notes.txt", "--agent", "codex"), 69),
+    "an unknown agent": (("--transcript", "notes.txt", "--agent", "nosuch"), 64),
+    "an unknown agent without a file": (("--agent", "nosuch"), 64),
+    "an agent without a run": (("--agent", "codex"), 64),
+}
+
+
+@pytest.mark.parametrize(("words", "code"), WRONG.values(), ids=WRONG)
+def test_a_conversation_that_cannot_be_read_is_an_error_and_the_manifest_stays(
+    started: Cli, project: Path, words: tuple[str, ...], code: int
+) -> None:
+    (project / "notes.txt").write_text("Remember the milk.\n")
+    (project / "PROJECT_STATE.md").write_text("# State\n\nUser: hello\n")
+    (project / "empty.json").touch()
+    (project / "binary").write_bytes(bytes(range(256)))
+    (project / "package.json").write_text('{"name": "shop", "messages": ["a"]}')
+    (project / "mixed.json").write_text(json.dumps([*MESSAGES, {"name": "x"}]))
+    paths = [Path(started("prepare", *more, "--json").value["path"]) for more in ((), ("--here",))]
+    before = [path.read_bytes() for path in paths]
+    for more in ((), ("--here",)):
+        error = started("prepare", *words, *more, "--json", code=code).value["error"]
+        assert error["message"] and error["hint"]
+        assert "rm " not in error["hint"]
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_pressure_refuses_numbers_that_are_none_of_tokens(cli: Cli) -> None:
+    for words in (("--tokens", "-5"), ("--window", "0"), ("--tokens", "5", "--window", "-1")):
+        assert cli("pressure", *words, code=64).err
+    assert "ELEVATED: 159,999 of 200,000 tokens (79.9 %)" in cli("pressure", "--tokens", "159999").out

@@ -1,4 +1,4 @@
-"""`segue mcp`: eight tools that are commands, a list that is small, a handshake that does not wait."""
+"""`segue mcp`: nine tools that are commands, a list that is small, a handshake that does not wait."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tests.surfaces.conftest import Cli, Ran
 from segue import Segue
 from segue.surfaces.mcp import early_answers
 from segue.surfaces.mcp.calls import Calls
-from segue.surfaces.mcp.tools import BRIEF_URI, TOOLS, listed
+from segue.surfaces.mcp.tools import BRIEF_URI, INSTRUCTIONS, TOOLS, listed
 
-EIGHT = ["resume", "checkpoint", "plan", "feature", "remember", "recall", "since", "handoff"]
-TOKENS_MAX = 1_500
+NINE = ["resume", "checkpoint", "plan", "feature", "remember", "recall", "since", "handoff", "recovery"]
+TOKENS_MAX = 2_000
 
 
 def tokens_at_most(text: str) -> int:
@@ -37,9 +37,9 @@ def tokens_at_most(text: str) -> int:
     )
 
 
-def test_there_are_eight_tools_and_their_list_is_small() -> None:
-    assert [tool.name for tool in TOOLS] == EIGHT
-    size = tokens_at_most(json.dumps(listed(), separators=(",", ":")))
+def test_there_are_nine_tools_and_their_list_is_small() -> None:
+    assert [tool.name for tool in TOOLS] == NINE
+    size = tokens_at_most(json.dumps(listed(), separators=(",", ":")) + INSTRUCTIONS)
     assert size < TOKENS_MAX, f"{size} tokens at most"
 
 
@@ -90,6 +90,24 @@ PARITY: list[tuple[str, dict[str, Any], str]] = [
     ("handoff", {"to": "codex", "note": "look"}, "handoff --to=codex --note=look"),
     ("recall", {"query": "*", "type": "standard"}, "recall * --type=standard"),
     ("remember", {"text": "it lasts", "scope": "session"}, "remember --scope=session 'it lasts'"),
+    ("recovery", {"action": "prepare"}, "prepare"),
+    ("recovery", {"action": "prepare", "reason": "before exit"}, "prepare --reason='before exit'"),
+    (
+        "recovery",
+        {"action": "prepare", "transcript": "talk.json", "agent": "messages"},
+        "prepare --transcript=talk.json --agent=messages",
+    ),
+    (
+        "recovery",
+        {"action": "prepare", "transcript": "talk.log", "agent": "log"},
+        "prepare --transcript=talk.log --agent=log",
+    ),
+    ("recovery", {"action": "bootstrap"}, "bootstrap"),
+    ("recovery", {"action": "bootstrap", "checks": False}, "bootstrap --no-checks"),
+    ("recovery", {"action": "bootstrap", "manifest": "manifest.json"}, "bootstrap manifest.json"),
+    ("recovery", {"action": "pressure"}, "pressure"),
+    ("recovery", {"action": "pressure", "tokens": 165_000}, "pressure --tokens=165000"),
+    ("recovery", {"action": "check"}, "handover check"),
 ]
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("checkpoint", {}, "checkpoint"),
@@ -111,28 +129,53 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "feature add f t --check='a|b'",
     ),
     ("handoff", {"to": "a/b"}, "handoff --to=a/b"),
+    (
+        "recovery",
+        {"action": "prepare", "transcript": "nowhere.jsonl"},
+        "prepare --transcript=nowhere.jsonl",
+    ),
+    ("recovery", {"action": "prepare", "transcript": "notes.txt"}, "prepare --transcript=notes.txt"),
+    ("recovery", {"action": "prepare", "agent": "nosuch"}, "prepare --agent=nosuch"),
+    ("recovery", {"action": "bootstrap", "manifest": "notes.txt"}, "bootstrap notes.txt"),
+    ("recovery", {"action": "pressure", "tokens": -1}, "pressure --tokens=-1"),
 ]
 
 
 @pytest.mark.parametrize(("tool", "given", "command"), [*PARITY, *REFUSED], ids=lambda one: str(one)[:60])
 def test_a_tool_gives_the_json_of_its_command(
-    started: Cli, home: Path, tool: str, given: dict[str, Any], command: str
+    started: Cli, home: Path, project: Path, tool: str, given: dict[str, Any], command: str
 ) -> None:
     started("remember", "tokens last 15 minutes")
+    _conversations(project)
     shutil.copytree(home / "segue", home / "twin")
     name, *rest = shlex.split(command)
-    by_command = main_with(started, f"--home={home / 'twin'}", name, "--json", "--actor=agent", *rest)
+    where = ("check",) if rest[:1] == ["check"] else ()
+    by_command = main_with(
+        started, f"--home={home / 'twin'}", name, *where, "--json", "--actor=agent", *rest[len(where) :]
+    )
     by_tool = Calls().call(tool, given)
-    assert _timeless(by_tool.value) == _timeless(by_command.value)
+    same = json.loads(json.dumps(by_command.value).replace(str(home / "twin"), str(home / "segue")))
+    assert _timeless(by_tool.value) == _timeless(same)
     assert by_tool.failed == bool(by_command.code) == ((tool, given, command) in REFUSED)
+
+
+def _conversations(project: Path) -> None:
+    """Files of a program of one's own, a manifest of another, and something that is neither."""
+    said = [{"role": "user", "content": "Port billing"}, {"role": "assistant", "content": "I begin."}]
+    (project / "talk.json").write_text(json.dumps(said))
+    (project / "talk.log").write_text("User: Port billing\nAssistant: I begin.\n")
+    (project / "manifest.json").write_text(json.dumps({"session_metadata": {"goal": "Port billing"}}))
+    (project / "notes.txt").write_text("Remember the milk.\n")
 
 
 def main_with(cli: Cli, *words: str) -> Ran:
     """A command that may be refused."""
-    try:
-        return cli(*words)
-    except AssertionError:
-        return cli(*words, code=64)
+    for code in (0, 64):
+        try:
+            return cli(*words, code=code)
+        except AssertionError:
+            continue
+    return cli(*words, code=69)
 
 
 def _timeless(value: Any) -> Any:
@@ -167,6 +210,9 @@ def _timeless(value: Any) -> Any:
         ("feature", {"action": "attest", "name": "f"}, "has the wrong type"),
         ("checkpoint", {"done": [1]}, "has the wrong type"),
         ("checkpoint", {"note": "-"}, "the text is empty"),  # it reads no standard input
+        ("recovery", {}, "needs action"),
+        ("recovery", {"action": "recover"}, "has the wrong type"),
+        ("recovery", {"action": "bootstrap", "checks": "no"}, "has the wrong type"),
     ],
 )
 def test_bad_arguments_are_an_error_that_says_what_to_do(
@@ -211,7 +257,8 @@ def test_where_segue_is_off_no_tool_tells_or_stores_anything(started: Cli, home:
     before = _sums(home)
     looks: list[tuple[str, dict[str, Any]]] = [
         ("resume", {}), ("plan", {}), ("recall", {"query": "issuer"}), ("since", {}),
-        ("feature", {"action": "list"}),
+        ("feature", {"action": "list"}), ("recovery", {"action": "bootstrap"}),
+        ("recovery", {"action": "pressure"}), ("recovery", {"action": "check"}),
     ]  # fmt: skip
     for tool, given in looks:
         outcome = Calls().call(tool, given)
@@ -220,7 +267,7 @@ def test_where_segue_is_off_no_tool_tells_or_stores_anything(started: Cli, home:
     writes: list[tuple[str, dict[str, Any]]] = [
         ("checkpoint", {"done": ["auth middleware"]}), ("plan", {"goal": "another"}),
         ("feature", {"action": "add", "name": "f", "text": "works"}), ("feature", {"action": "verify"}),
-        ("remember", {"text": "never"}), ("handoff", {"to": "codex"}),
+        ("remember", {"text": "never"}), ("handoff", {"to": "codex"}), ("recovery", {"action": "prepare"}),
     ]  # fmt: skip
     for tool, given in writes:
         outcome = Calls().call(tool, given)
@@ -230,6 +277,21 @@ def test_where_segue_is_off_no_tool_tells_or_stores_anything(started: Cli, home:
     assert _sums(home) == before
     started("on", *(["--session", "jwt"] if what == "session" else []))
     assert not Calls().call("checkpoint", {"done": ["auth middleware"]}).failed
+
+
+def test_a_model_prepares_checks_and_starts_from_what_was_prepared(started: Cli, project: Path) -> None:
+    calls = Calls()
+    path = Path(calls.call("recovery", {"action": "prepare", "reason": "window"}).value["path"])
+    before = path.read_bytes()
+    wrong = calls.call("recovery", {"action": "prepare", "transcript": "nowhere.jsonl"})
+    assert wrong.failed and wrong.value["error"]["hint"] and path.read_bytes() == before
+    boot = calls.call("recovery", {"action": "bootstrap"}).value
+    assert boot["reason"] == "window" and boot["next_action"] == "Continue: auth middleware"
+    checkpoint = {"status": "in_progress", "steps": {"note": "done", "publish": "pending"}}
+    (project / ".agent-handover").mkdir()
+    (project / ".agent-handover" / "checkpoint.json").write_text(json.dumps(checkpoint))
+    assert calls.call("recovery", {"action": "check"}).value["code"] == 1
+    assert calls.call("recovery", {"action": "pressure", "tokens": 165_000}).value["should_prepare"] is True
 
 
 # -- over the wire -----------------------------------------------------------------------------
@@ -245,7 +307,7 @@ def test_the_sdks_own_client_uses_tools_prompt_and_resource(started: Cli, projec
         async with stdio_client(_parameters(project)) as streams, ClientSession(*streams) as client:
             await client.initialize()
             tools = await client.list_tools()
-            assert [tool.name for tool in tools.tools] == EIGHT
+            assert [tool.name for tool in tools.tools] == NINE
             called = await client.call_tool("checkpoint", {"done": ["auth middleware"]})
             assert not called.is_error and called.structured_content
             assert called.structured_content["events"] >= 1
@@ -360,9 +422,9 @@ def test_what_is_asked_before_the_sdk_is_there_is_answered_once(raw: Raw) -> Non
         "clientInfo": {"name": "t", "version": "1"},
     }
     assert raw.ask(1, "initialize", **asked)["protocolVersion"] == early_answers.HANDSHAKES[0]
-    assert len(raw.ask(2, "tools/list")["tools"]) == 8
+    assert len(raw.ask(2, "tools/list")["tools"]) == len(TOOLS)
     assert raw.ask(3, "tools/call", name="resume", arguments={})["content"]
-    assert len(raw.ask(4, "tools/list")["tools"]) == 8
+    assert len(raw.ask(4, "tools/list")["tools"]) == len(TOOLS)
 
 
 def test_a_child_of_an_agent_finds_the_agents_session(

@@ -79,7 +79,7 @@ def test_the_tools_are_those_of_the_other_way(server: SegueServer, project: str)
 
     found = talked(server, server.key(role="reader", project=project), talk)
     assert [{key: one[key] for key in ("name", "description", "inputSchema")} for one in found] == listed()
-    assert len(found) == len(TOOLS) == 8
+    assert len(found) == len(TOOLS) == 9
 
 
 def test_each_tool_works_on_the_sessions_of_the_key(server: SegueServer, project: str) -> None:
@@ -115,7 +115,10 @@ def test_each_tool_works_on_the_sessions_of_the_key(server: SegueServer, project
 def test_what_needs_a_working_tree_is_said_to_be_done_there(server: SegueServer, project: str) -> None:
     async def talk(session: ClientSession) -> None:
         await called(session, "plan", goal="g")
-        for name, arguments in (("since", {}), ("feature", {"action": "verify"})):
+        recovery = [
+            ("recovery", {"action": action}) for action in ("prepare", "bootstrap", "pressure", "check")
+        ]
+        for name, arguments in (("since", {}), ("feature", {"action": "verify"}), *recovery):
             error = await refused(session, name, **arguments)
             assert error["code"] == "refused" and "machine with the code" in error["hint"]
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.tidy.docs_briefs import PAGE, briefs, shown, with_briefs
 from tests.tidy.docs_recordings import alike, play, recorded, steps
 from tests.tidy.docs_reference import FOLDER, PACKAGE, PAGES, RETURNED, error_classes, found, public_methods
 from tests.tidy.test_repository import ROOT, files
@@ -51,6 +52,17 @@ def pages(pattern: re.Pattern[str]) -> list[str]:
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_a_committed_reference_is_what_the_code_gives(page: str) -> None:
     assert (FOLDER / page).read_text(encoding="utf-8") == PAGES[page](), "run `make docs`"
+
+
+def test_the_guide_shows_the_briefs_that_the_code_gives() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_briefs(page) == page, "run `make docs`"
+
+
+def test_the_guide_shows_ten_briefs_of_a_believable_length() -> None:
+    made = briefs()
+    assert shown(PAGE.read_text(encoding="utf-8")) == list(made) and len(made) == 10
+    assert all(800 <= len(brief.encode()) <= 2_048 for brief in made.values())
 
 
 def test_every_public_name_is_in_the_library_reference() -> None:

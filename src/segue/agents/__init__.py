@@ -25,6 +25,12 @@ OURS: dict[str, str] = {
     "roo": "segue.agents.cline:ROO",
 }
 
+OWN_FORMATS: dict[str, str] = {
+    "messages": "segue.agents.own_formats:MESSAGES",
+    "log": "segue.agents.own_formats:LOG",
+}
+"""Conversations of programs that are no agent: they are read where a file is named, and never looked for."""
+
 
 @cache
 def references() -> dict[str, str]:
@@ -62,9 +68,10 @@ _load: Callable[[str], Agent] = cache(loaded)
 
 def agent(name: str) -> Agent:
     """The agent of this name; UnknownAgent if there is none."""
-    reference = OURS.get(name) or references().get(name)
+    reference = OURS.get(name) or OWN_FORMATS.get(name) or references().get(name)
     if reference is None:
-        raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {', '.join(sorted(references()))}")
+        known = f"{', '.join(sorted(references()))}; for a file of another program: {', '.join(OWN_FORMATS)}"
+        raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {known}")
     return _load(reference)
 
 
@@ -113,3 +120,9 @@ def recognise(head: bytes, name: str) -> Agent | None:
         if sign in head and agent(likely).recognises(head, name):
             return agent(likely)
     return next((agent for agent in agents() if agent.recognises(head, name)), None)
+
+
+def recognise_own_format(head: bytes, name: str) -> Agent | None:
+    """The format of a file that no agent wrote; None if it has none that can be recognised."""
+    messages = agent("messages")
+    return messages if messages.recognises(head, name) else None

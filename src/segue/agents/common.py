@@ -10,12 +10,14 @@ from typing import Any
 from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
 from ..core.runs.inherited import OPENING, split_brief
-from ..core.runs.steps import Act, Given, PlanItem, Planning, Prompt, Step
+from ..core.runs.steps import Act, Change, Given, PlanItem, Planning, Prompt, Step, Typed
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
+_RANGES = regex(r" -\d[\d,]* \+\d[\d,]* @@")
 _CHECK = regex(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
 _CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
 _INJECTED = regex(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
+_SLASH = regex(r"/[A-Za-z][\w:-]*(?=\s|\Z)")
 _TAG = regex(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
 
 _DEPTH_MAX = 12
@@ -63,10 +65,11 @@ def plain_text(value: Any, depth: int = 0) -> str:
     """All strings inside a JSON value, one per line, without keys."""
     if isinstance(value, str):
         return value
-    if depth > _DEPTH_MAX:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if depth > _DEPTH_MAX or not isinstance(value, list):
         return ""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return "\n".join(filter(None, [plain_text(item, depth + 1) for item in inner]))
+    return "\n".join(filter(None, [plain_text(item, depth + 1) for item in value]))
 
 
 def blocks_text(content: Any) -> str:
@@ -92,6 +95,68 @@ def patch_targets(patch: str) -> tuple[Act, tuple[str, ...]]:
     verbs = {verb for verb, _, _ in rows if verb}
     act: Act = "create" if verbs == {"Add"} else "delete" if verbs == {"Delete"} else "edit"
     return act, paths
+
+
+def patch_changes(patch: str) -> tuple[Change, ...]:
+    """What an ``*** Begin Patch`` text changes, a Change for each file; the text may have a shell command
+    around it."""
+    changes: list[Change] = []
+    verb = path = moved = ""
+    bodies: list[str] = []
+    for section in f"\n{patch}".split("\n*** ")[1:]:
+        heading, _, body = section.partition("\n")
+        word, _, name = heading.partition(": ")
+        if word == "Move to":
+            moved = name.strip()
+        elif heading.rstrip() != "End of File":
+            changes += _file_changes(verb, path, moved, bodies)
+            verb, path, moved, bodies = word, name.strip(), "", []
+        if body:
+            bodies.append(body)
+    return (*changes, *_file_changes(verb, path, moved, bodies))
+
+
+def _file_changes(verb: str, path: str, moved: str, bodies: list[str]) -> tuple[Change, ...]:
+    """What one section of a patch changes: a file that is moved is deleted and there anew."""
+    if not path:
+        return ()
+    body = "\n".join(bodies)
+    if verb == "Add File":
+        return (Change(path, "create", "", body.removeprefix("+").replace("\n+", "\n")),)
+    if verb == "Delete File":
+        return (Change(path, "delete"),)
+    if verb != "Update File":
+        return ()
+    if not moved:
+        return (hunks_change(path, body),)
+    there = hunks_change(moved, body) if body else Change(moved, "create")
+    return (Change(path, "delete"), there)
+
+
+def hunks_change(path: str, hunks: str) -> Change:
+    """What hunks change in a file. Their headings, if any, are joined by line ends, as the texts are."""
+    old: list[str] = []
+    new: list[str] = []
+    heads: list[str] = []
+    for line in hunks.removesuffix("\n").split("\n"):
+        mark = line[0] if line else " "  # an empty line is context
+        if mark == "+":
+            new.append(line[1:])
+        elif mark == "-":
+            old.append(line[1:])
+        elif mark == " ":
+            old.append(rest := line[1:])
+            new.append(rest)
+        elif line.startswith("@@"):
+            heads.append(_RANGES.sub("", line[2:], 1).strip())
+    place = "\n".join(dict.fromkeys(filter(None, heads)))
+    return Change(path, "edit", "\n".join(old), "\n".join(new), place)
+
+
+def act_of(changes: tuple[Change, ...]) -> Act:
+    """What a call with these changes does, in one word."""
+    how = {change.how for change in changes}
+    return how.pop() if len(how) == 1 else "edit"
 
 
 _BLANKS = bytes(32 if code < 32 and code not in (9, 10, 13) else code for code in range(256))
@@ -176,8 +241,21 @@ def injected_briefs(at: float, text: str) -> Iterator[Step]:
         yield from brief_steps(at, split_brief(text)[0])
 
 
-def prompt_steps(at: float, text: str) -> Iterator[Step]:
+def prompt_steps(at: float, text: str, how: Typed = "") -> Iterator[Step]:
     """The steps of a text of the user: what was typed as a prompt, and any brief of ours in it."""
     yield from injected_briefs(at, text)
     if words := typed_text(text):
-        yield Prompt(at, words)
+        yield Prompt(at, words, how)
+
+
+def replacement(path: str, edits: list[Any], old_key: str, new_key: str) -> tuple[Change, ...]:
+    """What a tool's arguments, each the replacement of a text by another, change in a file."""
+    pairs = [(edit.get(old_key), edit.get(new_key)) for edit in edits if isinstance(edit, dict)]
+    old = [text for text, _ in pairs if isinstance(text, str)]
+    new = [text for _, text in pairs if isinstance(text, str)]
+    return (Change(path, "edit", "\n".join(old), "\n".join(new)),) if old or new else ()
+
+
+def typed_how(text: str) -> Typed:
+    """How a prompt was typed, for an agent that stores a slash command as the user typed it."""
+    return "command" if text.startswith("/") and _SLASH.match(text) else ""

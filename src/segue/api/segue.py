@@ -203,20 +203,38 @@ class Segue:
 
     # -- leaving and coming back ---------------------------------------------------------------
 
-    def prepare(self, session: str = "", *, reason: str = "user request", **more: Any) -> Prepared:
-        """Write the manifest of where the work stands, for whoever continues it."""
+    def prepare(
+        self, session: str = "", *, reason: str = "user request", transcript: Path | str | None = None,
+        agent: str = "", messages: Sequence[Mapping[str, Any]] | None = None, here: bool = False,
+        **more: Any,
+    ) -> Prepared:  # fmt: skip
+        """Write the manifest of where the work stands, for whoever continues it.
+
+        By default it is about the newest run here. ``transcript`` is a file of another one, which ``agent``
+        wrote (``messages`` for a JSON list of messages, ``log`` for a plain log); ``messages`` is the
+        conversation of a program itself. ``here`` writes into the project. If what was named cannot be read,
+        an error is raised and the manifest that was there stays as it was."""
         from ..effects.git.scene import SceneQuery
 
         with SceneQuery(self.workspace.working_tree.root) as begun:
             from ..services.resume.prepare import prepare
 
-            return prepare(self.workspace, session or None, reason=reason, begun=begun, **more)
+            return prepare(
+                self.workspace, session or None, reason=reason, begun=begun, transcript=transcript,
+                agent=agent, messages=messages, here=here, **more,
+            )  # fmt: skip
 
-    def refine(self, session: str = "", *, reason: str = "user request", **more: Any) -> Refinement:
+    def refine(
+        self, session: str = "", *, reason: str = "user request", transcript: Path | str | None = None,
+        agent: str = "", here: bool = False, **more: Any,
+    ) -> Refinement:  # fmt: skip
         """The same with the configured model: claims are checked against the transcript, costs are capped."""
         from ..services.models.refine import refine
 
-        return refine(self.workspace, session or None, reason=reason, **more)
+        path = Path(transcript) if transcript else None
+        return refine(
+            self.workspace, session or None, reason=reason, transcript=path, agent=agent, here=here, **more
+        )
 
     def propose(self, task: str, *, with_model: bool = False) -> Proposal:
         """A plan for a task, to be edited; nothing is declared until it is accepted."""

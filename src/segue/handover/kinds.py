@@ -95,7 +95,7 @@ class Steps:
         workspace = self.segue.workspace
         try:
             runs = summary_of_session(workspace, state)
-            known = gather(workspace, state, runs, world=world, covers=False)
+            known = gather(workspace, state, runs, world=world, covers=False, handover=False)
             return render_brief(known, runs, form="markdown", budget=BRIEF_BYTES)
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"

@@ -388,6 +388,16 @@ def resumed_object(done: Any) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def prepared_object(done: Any) -> dict[str, Any]:
+    """A manifest that was written, without the scene."""
+    return {name: getattr(done, name) for name in done.__struct_fields__ if name != "scene"}
+
+
+def handover_check_object(standing: Any) -> dict[str, Any]:
+    """Whether a handover is to be resumed: 0 clean, 1 interrupted, 2 completed."""
+    return {"code": standing.code, "status": standing.status, "steps": standing.steps}
+
+
 def evidence_objects(history: Iterable[tuple[Any, Any]]) -> list[dict[str, Any]]:
     """Everything that was recorded about a feature."""
     from ..core.features.evidence import TRUSTS

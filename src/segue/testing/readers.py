@@ -2,8 +2,8 @@
 
 Subclass ``ReaderSuite``, set your ``agent`` and a ``maker`` that writes its format from steps (see
 ``segue.testing.transcripts``), and let pytest collect it. Declare what the format cannot express by
-``unsaid``, ``acts``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows its seed;
-``scale`` sets how much fuzzing is done.
+``unsaid``, ``acts``, ``typed``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows
+its seed; ``scale`` sets how much fuzzing is done.
 """
 
 from __future__ import annotations
@@ -34,7 +34,15 @@ BUDGETS = (256, 700, 2_048)
 FORMS: tuple[Format, ...] = ("text", "json", "markdown")
 KEPT_BYTES_MAX = 65_536
 _LAST_SECOND = 253_402_300_800  # of the year 9999
-_USERS = (Label.GOAL, Label.STANDING, Label.LATEST_FROM_USER, Label.ASKED_BEFORE, Label.FIRST_ASKED)
+_USERS = (
+    Label.GOAL,
+    Label.REQUEST,
+    Label.USER,
+    Label.RULES,
+    Label.BEFORE,
+    Label.FIRST_REQUEST,
+    Label.ADDS_TO,
+)
 _steps = msgspec.json.Decoder(list[s.Step])
 
 
@@ -44,9 +52,11 @@ class ReaderSuite(ABC):
     agent: Agent
     maker: Maker
     unsaid: frozenset[type] = frozenset()
-    """Kinds of steps that the format cannot express."""
+    """Kinds of steps, and ``s.Change``, that the format cannot express."""
     acts: frozenset[s.Act] = frozenset({"run", "read", "edit", "create"})
     """Kinds of calls that the format distinguishes."""
+    typed: frozenset[s.Typed] = frozenset({"queued", "command", "refusal"})
+    """Ways of typing a prompt that the format distinguishes."""
     ids = True
     """Whether calls have ids in the format."""
     pending = True
@@ -136,6 +146,79 @@ class ReaderSuite(ABC):
         read_back = self.read(self.written(original))
         assert _texts(read_back, s.Given) == [BRIEF] and _texts(read_back, s.Prompt) == ["go on"]
         assert fold(read_back).inherited.goal == "Make the cart count each discount once"
+
+    def test_an_edit_says_what_it_changes(self) -> None:
+        changes = [
+            s.Change("shop/tax.py", "edit", "rate = 19\n", "rate = 20\n"),
+            s.Change("shop/vat.py", "create", "", "RATE = 20\n\n+ 1\n"),
+        ]
+        original: list[s.Step] = [s.Prompt(BEGAN, "Raise the rate")]
+        for number, change in enumerate(changes, 1):
+            id = f"call_{number}"
+            text = f"{change.path}\n{change.new}"
+            call = s.Call(BEGAN + number, id, change.how, change.how, text, "", (change.path,), "", (change,))
+            original += [call, s.Result(BEGAN + number, id, True, None, "Done.")]
+        read_back = self.read(self.written(original))
+        found = [change for call in _of(read_back, s.Call) for change in call.changes]
+        expected = [change for change in changes if change.how in self.acts and s.Change not in self.unsaid]
+        assert [_stripped(change) for change in found] == [_stripped(change) for change in expected]
+
+    def test_a_thought_is_not_said(self) -> None:
+        if s.Thought in self.unsaid:
+            return
+        original: list[s.Step] = [
+            s.Prompt(BEGAN, "Raise the rate"),
+            s.Thought(BEGAN + 1, "Cents are safer than floats."),
+            s.Say(BEGAN + 2, "I use cents."),
+        ]
+        read_back = self.read(self.written(original))
+        assert _texts(read_back, s.Thought) == ["Cents are safer than floats."]
+        assert _texts(read_back, s.Say) == ["I use cents."] and _texts(read_back, s.Prompt) == [
+            "Raise the rate"
+        ]
+
+    def test_what_goes_on_in_the_background_is_known_until_it_has_ended(self) -> None:
+        if s.Settled in self.unsaid:
+            return
+        for ok in (True, False):
+            original: list[s.Step] = [
+                s.Prompt(BEGAN, "Build it"),
+                s.Call(BEGAN + 1, "call_1", "shell", "run", "make", "make"),
+                s.Result(BEGAN + 2, "call_1", None, None, "compiling", process="17"),
+                s.Say(BEGAN + 3, "It builds."),
+                s.Settled(BEGAN + 4, "17", ok, "the build has ended"),
+            ]
+            read_back = self.read(self.written(original))
+            [result] = [step for step in _of(read_back, s.Result) if step.process]
+            assert result.process == "17" and not fold(read_back).pending
+            assert [(step.process, step.ok) for step in _of(read_back, s.Settled)] == [("17", ok)]
+
+    def test_a_prompt_says_how_it_was_typed(self) -> None:
+        original: list[s.Step] = [
+            s.Prompt(BEGAN, "Raise the rate"),
+            s.Call(BEGAN + 1, "call_1", "shell", "run", "make", "make"),
+            s.Prompt(BEGAN + 2, "and the tax", "queued"),
+            s.Result(BEGAN + 3, "call_1", True, 0, "done"),
+            s.Say(BEGAN + 4, "Both are raised."),
+            s.End(BEGAN + 5),
+            s.Prompt(BEGAN + 6, "/review the cart", "command"),
+            s.Call(BEGAN + 7, "call_2", "shell", "run", "git push", "git push"),
+            s.Interrupt(BEGAN + 8, "ask me first", "call_2"),
+            s.Result(BEGAN + 8, "call_2"),
+            s.Prompt(BEGAN + 8, "ask me first", "refusal"),
+        ]
+        left_out = {"command", "refusal"} - self.typed
+        original = [
+            step
+            for step in original
+            if not (isinstance(step, s.Prompt | s.Interrupt) and _how(step) in left_out)
+        ]
+        expected = [
+            (step.text, step.how if step.how in self.typed else "") for step in _of(original, s.Prompt)
+        ]
+        read_back = self.read(self.written(original))
+        assert [(step.text, step.how) for step in _of(read_back, s.Prompt)] == expected
+        assert len(_of(read_back, s.Interrupt)) == len(_of(original, s.Interrupt))
 
     # -- in any pieces -------------------------------------------------------------------------
 
@@ -355,6 +438,14 @@ def _facts(steps: list[s.Step], suite: ReaderSuite, ids: set[str]) -> dict[type,
         s.Usage: [step.context for step in _of(steps, s.Usage)],
         s.Title: _texts(steps, s.Title)[-1:],
     }
+
+
+def _how(step: s.Prompt | s.Interrupt) -> s.Typed:
+    return step.how if isinstance(step, s.Prompt) else "refusal"
+
+
+def _stripped(change: s.Change) -> tuple[str, ...]:
+    return change.path, change.how, change.old.strip(), change.new.strip()
 
 
 def _of(steps: list[s.Step], kind: type[S]) -> list[S]:

@@ -8,6 +8,7 @@ from typing import Any
 from segue.agents import agent
 from segue.core.runs.steps import (
     Call,
+    Change,
     Compact,
     End,
     Fault,
@@ -19,8 +20,10 @@ from segue.core.runs.steps import (
     Report,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Usage,
 )
 
@@ -34,6 +37,7 @@ PATCH = (
     "*** Begin Patch\n*** Update File: shop/cart.py\n@@\n-a\n+b\n"
     "*** Add File: shop/tax.py\n+c\n*** End Patch\n"
 )
+CHANGES = (Change("shop/cart.py", "edit", "a", "b"), Change("shop/tax.py", "create", "", "c"))
 
 
 def line(kind: str, payload: Any, stamp: str = STAMP, **more: Any) -> bytes:
@@ -96,13 +100,15 @@ STORY: list[Step] = [
     Call(AT + 5, "c1", "update_plan", "plan", text="Test\nin_progress\nCode\npending"),
     Plan(AT + 5, (PlanItem("Test", "active"), PlanItem("Code"))),
     Result(AT + 6, "c1", True, None, "Plan updated"),
-    Call(AT + 7, "c2", "apply_patch", "edit", text=PATCH, paths=("shop/cart.py", "shop/tax.py")),
+    Thought(AT + 6, "**Writing the patch**"),
+    Call(AT + 7, "c2", "apply_patch", "edit", PATCH, paths=("shop/cart.py", "shop/tax.py"), changes=CHANGES),
     Result(AT + 8, "c2", True, None, "Success."),
     Call(AT + 9, "c3", "exec_command", "run", text="pytest -q", command="pytest -q"),
     Result(AT + 10, "c3", False, 1, "1 failed\n"),
     Usage(AT + 11, "19500/10500", 10500, 80, 258_400),
     Compact(AT + 12, "The test is red.", tokens=10500),
     Report(AT + 13, "Nothing else uses it.", "Kepler"),
+    Settled(AT + 13, "Kepler", True, "Nothing else uses it."),
     End(AT + 14, "turn", "The test is red, as it should be."),
     Prompt(AT + 15, "go on"),
     Interrupt(AT + 16, "interrupted"),

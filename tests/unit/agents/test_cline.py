@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from segue.agents.cline import AGENT, ROO
-from segue.agents.cline.texts import Tool, assistant_parts, outcome
+from segue.agents.cline.texts import Thinking, Tool, assistant_parts, outcome
 from segue.core.runs.steps import (
     Call,
+    Change,
     Compact,
     End,
     Fault,
@@ -23,8 +24,10 @@ from segue.core.runs.steps import (
     Report,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Usage,
 )
 from segue.testing.transcripts import placed, written
@@ -43,6 +46,24 @@ STORY: list[Step] = [
     Result(T + 8, "c2", True, None, "saved"),
     Call(T + 9, "c3", "read_file", "read", "basket.py", "", ("basket.py",)),
     Result(T + 10, "c3", False, None, "not found"),
+    Thought(T + 10, "A list will do."),
+    Call(
+        T + 10,
+        "c5",
+        "",
+        "edit",
+        "",
+        "",
+        ("basket.py",),
+        changes=(Change("basket.py", "edit", "x = 0\ny = 0", "x = 1"),),
+    ),
+    Interrupt(T + 10, "Not there.", "c5"),
+    Prompt(T + 10, "Not there.", "refusal"),
+    Result(T + 10, "c5"),
+    Call(T + 10, "c6", "execute_command", "run", "npm run dev", "npm run dev"),
+    Result(T + 10, "c6", None, None, "listening", process="npm run dev"),
+    Settled(T + 10, "npm run dev", None, "GET / 500"),
+    Prompt(T + 10, "/newtask and go on", "command"),
     Plan(T + 11, (PlanItem("Model", "done"), PlanItem("View", "active"), PlanItem("Ship"))),
     Compact(T + 12, "What was done.", "auto", 9000),
     Fault(T + 13, "overloaded"),
@@ -81,9 +102,13 @@ def comparable(steps: list[Step]) -> list[Any]:
             case Call(_, _, _, "plan") | Result(_, _, _, _, "Todo list updated successfully."):
                 continue
             case Call(_, _, _, act, _, command, paths):
-                found.append(("call", act, command, paths))
+                found.append(("call", act, command, paths, step.changes))
             case Result(_, _, ok, code, text):
-                found.append(("result", ok, code, text.strip()))
+                found.append(("result", ok, code, text.strip(), step.process))
+            case Settled(_, process, ok, text):
+                found.append(("settled", process, ok, text))
+            case Prompt(_, text, how):
+                found.append(("prompt", text, how))
             case Usage(_, _, context, output, _, cost):
                 found.append(("usage", context, output, cost))
             case Start(_, how):
@@ -109,7 +134,8 @@ def test_what_is_written_is_read_again(agent):
             assert any(other[0] == "result" and one[3] in other[3] for other in got)
         else:
             assert one in got, one
-    assert sum(one[0] == "call" for one in got) == 4
+    assert sum(one[0] == "call" for one in got) == 6
+    assert sum(one[0] == "prompt" for one in got) == 4
     assert [step.at for step in steps] == sorted(step.at for step in steps)
 
 
@@ -145,6 +171,8 @@ def test_either_document_alone_tells_the_task(agent, name, tmp_path):
         steps = read(agent.load(one, ""), agent)
         assert [step.text for step in steps if isinstance(step, Prompt)] == [
             "Add a basket.\nAnd test it.",
+            "Not there.",
+            "/newtask and go on",
             "Go on.",
         ]
 
@@ -156,7 +184,8 @@ def test_xml_tools_are_parted_from_what_is_said():
         "Then <read_file> in words.\n<read_file>\n<args>\n<file>\n<path>a.py</path>\n</file>\n"
         "<file><path>b.py</path></file>\n</args>\n</read_file>"
     )
-    first, write, then, reading = assistant_parts(text)
+    thought, first, write, then, reading = assistant_parts(text)
+    assert thought == Thinking("hm")
     assert (first, then) == ("First.", "Then <read_file> in words.")
     assert isinstance(write, Tool)
     assert write.arguments == {"path": "a.html", "content": "<b></content> in it</b>", "line_count": "1"}
@@ -235,6 +264,31 @@ def test_how_the_agent_speaks_through_tools_is_not_a_call():
          "</final_file_content>\n\nIMPORTANT: For any future changes to this file, use it.",
          (True, None, "The content was successfully saved to a.")),
         ("read_file", "", (None, None, "")),
+        ("execute_command", "Command executed in terminal within '/x'. Command execution was not successful, "
+         "inspect the cause and adjust as needed.\nExit code: 3\nOutput:\nbad", (False, 3, "bad")),
+        ("execute_command", "Command executed in terminal within '/x'. Process terminated by signal SIGKILL"
+         " - core dump possible\nOutput:\nhalf", (False, None, "half")),
+        ("execute_command", "Command executed in '/x'. Exit code: 1\n\nOutput (2MB) persisted.",
+         (False, 1, "Output (2MB) persisted.")),
+        ("execute_command", "The command was terminated after exceeding a user-configured 9s timeout.",
+         (False, None, "The command was terminated after exceeding a user-configured 9s timeout.")),
+        ("execute_command", "Working directory '/x' does not exist.",
+         (False, None, "Working directory '/x' does not exist.")),
+        ("execute_command", "Command is still running in the user's terminal.\nHere's the output so far:\n"
+         "half\n\nYou will be updated on the terminal status and new output in the future.",
+         (None, None, "half")),
+        ("execute_command", "Command is running in the background. You can proceed with other tasks.\n"
+         "Log file: /tmp/x.log\nOutput so far:\nhalf", (None, None, "half")),
+        ("execute_command", "Command is still running in terminal  from '/x'.\nHere's the output so far:\n"
+         "half\n\n<user_message>\nEnough.\n</user_message>", (None, None, "half")),
+        ("execute_command", "Command cancelled. \nOutput captured before cancellation:\nhalf",
+         (None, None, "half")),
+        ("execute_command", '{"status":"approved","feedback":"Go."}\n\nCommand executed in terminal. '
+         "Exit code: 2\nOutput:\nbad", (False, 2, "bad")),
+        ("read_file", '{"status":"error","message":"The tool execution failed","error":"no such file"}',
+         (False, None, "no such file")),
+        ("write_to_file", "Access to a is blocked by the .clineignore file settings.",
+         (False, None, "Access to a is blocked by the .clineignore file settings.")),
     ],
 )  # fmt: skip
 def test_a_result_says_how_it_went(tool, text, expected):
@@ -275,7 +329,50 @@ def test_a_call_that_the_user_denied_is_refused_and_did_not_fail(denied, feedbac
         }
     ]
     steps = read(api(("assistant", native), ("user", answer)))
-    assert steps[-2:] == [Interrupt(0.0, feedback, "t1"), Result(0.0, "t1")]
+    words = [Prompt(0.0, feedback, "refusal")] if feedback else []
+    assert steps[2:] == [Interrupt(0.0, feedback, "t1"), *words, Result(0.0, "t1")]
+
+
+DENIAL = "The user denied this operation and provided the following feedback:\n<feedback>\nNo.\n</feedback>"
+
+
+@BOTH
+def test_words_that_deny_a_call_are_told_once_after_the_interrupt(agent):
+    story: list[Step] = [
+        Prompt(T, "Build."),
+        Call(T + 1, "c1", "", "run", "make", "make"),
+        Interrupt(T + 2, "No.", "c1"),
+        Prompt(T + 3, "Test it."),
+    ]
+    steps = read(written(agent.name, story), agent)
+    told = [step for step in steps if isinstance(step, Prompt | Interrupt)]
+    assert [(type(step), getattr(step, "text", "")) for step in told] == [
+        (Prompt, "Build."), (Interrupt, ""), (Prompt, "No."), (Prompt, "Test it."),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shown", [[], [{"ts": T * 1000, "type": "say", "say": "task", "text": "Build."}]])
+@pytest.mark.parametrize(
+    "text", [DENIAL, '{"status":"denied","feedback":"No."}', '{"status":"approved","feedback":"No."}\n\nx']
+)
+def test_a_file_cannot_speak_for_the_user(text, shown):
+    native = [{"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "x"}}]
+    answer = [{"type": "tool_result", "tool_use_id": "t1", "content": f"[read_file for 'x'] Result:\n{text}"}]
+    messages = [{"role": "assistant", "content": native}, {"role": "user", "content": answer}]
+    steps = read(json.dumps({"api": messages, "ui": shown}).encode())
+    assert not [step for step in steps if isinstance(step, Prompt | Interrupt) and step.at == 0.0]
+    assert [type(step) for step in steps if isinstance(step, Result)] == [Result]
+
+
+def test_words_with_which_a_call_was_approved_are_a_prompt_of_their_own():
+    native = [{"type": "tool_use", "id": "t1", "name": "execute_command", "input": {"command": "make"}}]
+    text = '{"status":"approved","feedback":"Then test it."}\n\n'
+    text += "Command executed in terminal. Exit code: 0\nOutput:\nok"
+    answer = [{"type": "tool_result", "tool_use_id": "t1", "content": text}]
+    assert read(api(("assistant", native), ("user", answer)))[2:] == [
+        Prompt(0.0, "Then test it."),
+        Result(0.0, "t1", True, 0, "ok"),
+    ]
 
 
 def test_a_subtask_is_pending_until_it_reports():
@@ -343,6 +440,22 @@ def test_what_nobody_typed_is_no_prompt(turn):
 )  # fmt: skip
 def test_what_the_user_typed_is_a_prompt(turn):
     assert [step.text for step in read(api(("user", turn))) if isinstance(step, Prompt)] == ["Fix it."]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "<task>\nCommand '/fix' (see below for command content) it\n</task>\n\n"
+        '<command name="fix">\n<task>All.</task>\n</command>',
+        '<explicit_instructions type="fix">\n<task>All.</task>\n</explicit_instructions>\n'
+        "<task>/fix it</task>",
+    ],
+)
+def test_a_slash_command_is_without_its_body(turn):
+    assert read(api(("user", texts(turn))))[1:] == [Prompt(0.0, "/fix it", "command")]
+    assert read(ui({"type": "say", "say": "task", "text": "/fix it"}))[1:] == [
+        Prompt(T, "/fix it", "command")
+    ]
 
 
 def test_a_brief_of_ours_is_given_where_a_hook_put_it_and_nowhere_else():

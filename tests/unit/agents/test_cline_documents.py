@@ -96,7 +96,7 @@ def test_a_damaged_or_large_document_is_still_read(change, tmp_path):
     path = placed("cline", STORY, home=tmp_path)
     path.write_bytes(change(path.read_bytes()))
     steps = read(AGENT.load(path, ""))
-    assert sum(isinstance(step, Call) for step in steps) == 4
+    assert sum(isinstance(step, Call) for step in steps) == 6
 
 
 def test_a_document_that_is_rewritten_while_it_is_read_is_read_again(tmp_path, monkeypatch):
@@ -106,7 +106,7 @@ def test_a_document_that_is_rewritten_while_it_is_read_is_read_again(tmp_path, m
     real = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda one: next(halves) if one == path else real(one))
     reader = AGENT.reader()
-    assert kinds(list(reader.read(AGENT.load(path, "")))).count("Call") == 4
+    assert kinds(list(reader.read(AGENT.load(path, "")))).count("Call") == 6
     assert reader.malformed == 0
 
 

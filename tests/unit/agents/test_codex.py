@@ -7,6 +7,7 @@ import json
 import pytest
 from tests.unit.agents.codex_records import (
     AT,
+    CHANGES,
     PATCH,
     assistant,
     done,
@@ -21,7 +22,7 @@ from tests.unit.agents.codex_records import (
 )
 
 from segue.agents.codex.script import readable_calls
-from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say
+from segue.core.runs.steps import Call, Change, Given, Plan, PlanItem, Prompt, Result, Say
 
 # What was said
 
@@ -176,7 +177,42 @@ def test_a_patch_in_any_wrapping_is_an_edit_of_its_files(record):
     [call] = steps(record)
     assert isinstance(call, Call)
     assert (call.act, call.paths, call.command) == ("edit", ("shop/cart.py", "shop/tax.py"), "")
-    assert PATCH.strip() in call.text
+    assert PATCH.strip() in call.text and call.changes == CHANGES
+
+
+@pytest.mark.parametrize(
+    ("change", "act", "changes"),
+    [
+        ({"type": "add", "content": "c\n"}, "create", [Change("a.py", "create", "", "c\n")]),
+        ({"add": {"content": "c\n"}}, "create", [Change("a.py", "create", "", "c\n")]),
+        (
+            {"type": "add", "unified_diff": "@@ -0,0 +1 @@\n+c\n"},
+            "create",
+            [Change("a.py", "create", "", "c")],
+        ),
+        ({"type": "delete", "content": "c\n"}, "delete", [Change("a.py", "delete")]),
+        (
+            {"type": "update", "unified_diff": "@@ -1,2 +1,2 @@ def f():\n x\n-a\n+b\n", "move_path": None},
+            "edit",
+            [Change("a.py", "edit", "x\na", "x\nb", "def f():")],
+        ),
+        (
+            {"update": {"unified_diff": "@@ -1 +1 @@\n-a\n+b\n", "move_path": "b.py"}},
+            "edit",
+            [Change("a.py", "delete"), Change("b.py", "edit", "a", "b")],
+        ),
+        (
+            {"type": "update", "move_path": "b.py"},
+            "edit",
+            [Change("a.py", "delete"), Change("b.py", "create")],
+        ),
+        ({"type": "update"}, "edit", [Change("a.py")]),
+    ],
+)
+def test_a_record_of_changed_files_says_what_changed(change, act, changes):
+    call, result = steps(event("patch_apply_end", call_id="c1", success=True, changes={"a.py": change}))
+    assert isinstance(call, Call) and result == Result(AT, "c1", True)
+    assert (call.act, list(call.changes), call.paths) == (act, changes, ("a.py",))
 
 
 @pytest.mark.parametrize(
@@ -280,32 +316,6 @@ def test_a_patch_that_did_not_apply_failed():
         "patch_apply_end", call_id="c1", success=False, stdout="", stderr="no such lines", changes={}
     )
     assert steps(begun, ended)[1] == Result(AT, "c1", False, None, "no such lines")
-
-
-def test_a_command_that_runs_on_is_carried_by_write_stdin_and_its_exit_told_once():
-    ended = done("CommandExecution", id="c1", process_id="7", command=["sh", "-c", "make"], exit_code=2)
-    found = steps(
-        function("exec_command", {"cmd": "make"}),
-        output("Process running with session ID 7\nOutput:\n…"),
-        function("write_stdin", {"session_id": 7, "chars": ""}, "c2"),
-        output("Process exited with code 2\nOutput:\nboom", "c2"),
-        ended,
-    )
-    assert [type(step) for step in found] == [Call, Result, Call, Result]
-    assert isinstance(found[2], Call) and found[2].command == "make"
-    assert [(step.id, step.exit) for step in found if isinstance(step, Result)] == [("c1", None), ("c2", 2)]
-
-
-def test_a_command_that_ends_unasked_is_told_by_its_record():
-    found = steps(
-        function("exec_command", {"cmd": "make"}),
-        output("Process running with session ID 7\nOutput:\n…"),
-        done("CommandExecution", id="c1", process_id="7", command=["sh", "-c", "make"], exit_code=-1),
-        function("write_stdin", {"session_id": 7, "chars": ""}, "c2"),
-        output("Process exited with code -1\nOutput:\n", "c2"),
-    )
-    results = [(step.id, step.ok, step.exit) for step in found if isinstance(step, Result)]
-    assert results == [("c1", None, None), ("c1", False, -1), ("c2", None, None)]
 
 
 def test_an_mcp_call_that_failed_says_so():

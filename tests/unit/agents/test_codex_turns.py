@@ -32,6 +32,7 @@ from segue.core.runs.steps import (
     Report,
     Rewind,
     Say,
+    Settled,
     Start,
     Title,
     Usage,
@@ -129,6 +130,9 @@ def test_a_message_from_an_agent_below_is_a_report_and_one_from_above_is_not():
     below = item("agent_message", author="/lead/x", recipient="/lead", content=[{"text": "Done"}])
     above = item("agent_message", author="/lead", recipient="/lead/x", content=[{"text": "Do it"}])
     assert steps(below, above) == [Report(AT, "Done", "/lead/x")]
+    notice = json.dumps({"agent_path": "/lead/x", "status": {"completed": "Done"}})
+    ended = user(f"<subagent_notification>\n{notice}\n</subagent_notification>")
+    assert steps(below, ended)[1:] == [Settled(AT, "/lead/x", True, "Done")]
 
 
 def test_in_a_sub_agents_rollout_the_task_is_a_title_and_nobody_is_quoted_as_the_user():

@@ -14,6 +14,7 @@ from segue.agents.copilot_cli import AGENT
 from segue.agents.copilot_cli.calls import todos
 from segue.core.runs.steps import (
     Call,
+    Change,
     Compact,
     End,
     Fault,
@@ -26,8 +27,10 @@ from segue.core.runs.steps import (
     Report,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
     Usage,
 )
@@ -59,8 +62,29 @@ STORY: list[Step] = [
     Say(T + 3, "I begin with the model."),
     Call(T + 4, "c1", "bash", "run", "make test\nRun the tests", "make test", (), "Run the tests"),
     Result(T + 5, "c1", False, 2, "1 failed"),
-    Call(T + 6, "c2", "edit", "edit", "basket.py\nx = 1", "", ("basket.py",)),
+    Thought(T + 6, "A list will do."),
+    Call(
+        T + 6,
+        "c2",
+        "edit",
+        "edit",
+        "basket.py\nx = 0\nx = 1",
+        "",
+        ("basket.py",),
+        changes=(Change("basket.py", "edit", "x = 0", "x = 1"),),
+    ),
     Result(T + 7, "c2", True, None, "saved"),
+    Call(T + 7, "c3", "bash", "run", "npm run dev\nServe", "npm run dev", (), "Serve"),
+    Result(T + 7, "c3", None, None, "listening", process="web"),
+    Prompt(T + 7, "On port 8080, please.", "queued"),
+    Call(T + 7, "c4", "read_bash", "other", "web", process="web"),
+    Result(T + 7, "c4", True, None, "GET /"),
+    Settled(T + 7, "web", False, 'Shell command "Serve" has failed.'),
+    Call(T + 7, "c5", "bash", "run", "git push\nPush", "git push", (), "Push"),
+    Interrupt(T + 7, "not yet", "c5"),
+    Prompt(T + 7, "not yet", "refusal"),
+    Result(T + 7, "c5"),
+    Prompt(T + 7, "/review basket.py", "command"),
     Usage(T + 8, "u1", 1200, 30),
     Title(T + 9, "The basket"),
     Compact(T + 10, "What was done.", "manual", 9000),
@@ -154,6 +178,7 @@ def test_a_call_is_told_once_though_the_file_says_it_twice():
         {"content": "do the skill", "source": "skill-pdf"},
         {"content": "sub task", "source": "agent-3"},
         {"content": "<skill-context name='x'>body"},
+        {"content": "<system_notification>\nShell command has completed.\n</system_notification>"},
     ],
 )
 def test_only_what_the_user_typed_is_a_prompt(data):
@@ -169,7 +194,161 @@ def test_what_the_user_typed_is_a_prompt_whichever_task_it_is_booked_to():
 def test_a_call_that_the_user_rejected_is_refused_and_did_not_fail(more, said):
     error = {"message": f"The user rejected this tool call.{more}", "code": "rejected"}
     data = {"toolCallId": "c1", "success": False, "error": error}
-    assert read(line("tool.execution_complete", data)) == [Interrupt(T, said, "c1"), Result(T, "c1")]
+    words = [Prompt(T, said, "refusal")] if said else []
+    assert read(line("tool.execution_complete", data)) == [Interrupt(T, said, "c1"), *words, Result(T, "c1")]
+
+
+@pytest.mark.parametrize(
+    ("more", "how"),
+    [
+        ({}, ""),
+        ({"delivery": "idle"}, ""),
+        ({"delivery": "steering"}, "queued"),
+        ({"delivery": "queued"}, "queued"),
+    ],
+)
+def test_what_was_typed_while_the_agent_was_at_work_was_queued(more, how):
+    assert read(line("user.message", {"content": "Also test it.", **more})) == [
+        Prompt(T, "Also test it.", how)
+    ]
+
+
+def test_thinking_is_told_before_what_was_said_and_a_sub_agents_not_at_all():
+    message = {
+        "messageId": "m",
+        "content": "I look.",
+        "reasoningText": "Where is it?",
+        "reasoningOpaque": "x",
+    }
+    assert read(line("assistant.message", message)) == [Thought(T, "Where is it?"), Say(T, "I look.")]
+    assert read(line("assistant.message", message, agentId="a1")) == []
+    assert read(line("assistant.message", {**message, "reasoningText": " "})) == [Say(T, "I look.")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "changes"),
+    [
+        ("create", {"path": "a.py", "file_text": "x"}, [Change("a.py", "create", "", "x")]),
+        ("edit", {"path": "a.py", "old_str": "x", "new_str": "y"}, [Change("a.py", "edit", "x", "y")]),
+        (
+            "str_replace_editor",
+            {"command": "str_replace", "path": "a.py", "old_str": "x", "new_str": "y"},
+            [Change("a.py", "edit", "x", "y")],
+        ),
+        ("insert", {"path": "a.py", "insert_line": 3, "insert_text": "z"}, [Change("a.py", "edit", "", "z")]),
+        ("delete", {"path": "a.py"}, [Change("a.py", "delete")]),
+        ("apply_patch", "*** Add File: b.py\n+x\n*** End Patch", [Change("b.py", "create", "", "x")]),
+        ("edit", {"path": "a.py"}, []),
+        ("create", {"file_text": "x"}, []),
+        ("view", {"path": "a.py", "new_str": "x"}, []),
+    ],
+)
+def test_what_a_call_changes_stands_in_its_arguments(tool, arguments, changes):
+    (call,) = read(asked(tool, arguments))
+    assert isinstance(call, Call) and list(call.changes) == changes
+
+
+def done(content, id="c1", **more):
+    data = {"toolCallId": id, "success": True, "result": {"content": content}, **more}
+    return line("tool.execution_complete", data)
+
+
+def process_of(step):
+    assert isinstance(step, Call | Result)
+    return step.process
+
+
+STILL = "is still running after 30 seconds. Use read_bash to continue waiting, or stop_bash to stop it.>"
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "<command started in background with shellId: web>",
+        f"<command with shellId: web {STILL}",
+        f"<command with sessionId: web {STILL}",
+    ],
+)
+def test_a_command_that_goes_on_is_answered_and_known_by_its_shell(note):
+    begun = (asked("bash", {"command": "npm run dev"}), done(f"listening\n{note}"))
+    assert read(*begun)[1:] == [Result(T, "c1", None, None, "listening", process="web")]
+    polled = asked("read_bash", {"shellId": "web", "delay": 5}, "c2")
+    call, result = read(*begun, polled, done(f"GET /\n<command with shellId: web {STILL}", "c2"))[2:]
+    assert process_of(call) == "web" and result == Result(T, "c2", None, None, "GET /")
+    ended = read(*begun, polled, done("boom\n<shellId: web completed with exit code 1>", "c2"))[3:]
+    assert ended == [Result(T, "c2", False, 1, "boom"), Settled(T, "web", False, "boom")]
+    stopped = asked("stop_bash", {"shellId": "web"}, "c2")
+    ended = read(*begun, stopped, done("<command with id: web stopped>", "c2"))[2:]
+    assert ended[1:] == [Result(T, "c2", True, None, ""), Settled(T, "web")]
+
+
+def test_a_command_that_the_harness_waited_for_settles_nothing():
+    steps = read(asked("bash", {"command": "ls"}), done("a.py\n<shellId: 4 completed with exit code 0>"))
+    assert steps[1:] == [Result(T, "c1", True, 0, "a.py")]
+
+
+def notified(**kind):
+    return line(
+        "system.notification",
+        {"content": "<system_notification>\nIt ended.\n</system_notification>", "kind": kind},
+    )
+
+
+@pytest.mark.parametrize(("code", "ok"), [(0, True), (2, False), (None, None)])
+def test_a_notice_settles_a_command_once(code, ok):
+    begun = (asked("bash", {"command": "x"}), done("<command started in background with shellId: web>"))
+    notice = notified(type="shell_completed", shellId="web", exitCode=code)
+    assert read(*begun, notice, notice)[2:] == [Settled(T, "web", ok, "It ended.")]
+    assert read(notice) == [] and read(notified(type="new_inbox_message")) == []
+
+
+BEGUN_AGENT = (
+    asked("task", {"prompt": "Look", "mode": "background"}),
+    line("subagent.started", {"toolCallId": "c1", "agentName": "explore"}),
+    done("Agent started in background with agent_id: look-1. You can use read_agent with this agent_id."),
+)
+
+
+def test_an_agent_in_the_background_reports_when_it_is_read():
+    assert process_of(read(*BEGUN_AGENT)[1]) == "look-1"
+    asking = asked("read_agent", {"agent_id": "look-1"}, "c2")
+    waiting = done("Agent is still running. agent_id: look-1, agent_type: explore, status: running", "c2")
+    over = done("Agent completed. agent_id: look-1, agent_type: explore, status: completed\n\nFound.", "c2")
+    steps = read(*BEGUN_AGENT, asking, waiting)[2:]
+    assert [type(step) for step in steps] == [Call, Result] and process_of(steps[0]) == "look-1"
+    assert read(*BEGUN_AGENT, asking, over)[3:] == [
+        Result(T, "c2", True, None, "Found."),
+        Report(T, "Found.", "explore"),
+        Settled(T, "look-1", True),
+    ]
+    notice = notified(type="agent_completed", agentId="look-1", status="failed")
+    assert read(*BEGUN_AGENT, notice)[2:] == [Settled(T, "look-1", False, "It ended.")]
+
+
+def test_an_agent_that_is_written_to_goes_on_again():
+    idle = notified(type="agent_idle", agentId="look-1")
+    wrote = (asked("write_agent", {"agent_id": "look-1", "message": "And there"}, "c2"), done("Sent.", "c2"))
+    assert process_of(read(*BEGUN_AGENT, *wrote)[3]) == ""
+    assert process_of(read(*BEGUN_AGENT, idle, *wrote)[4]) == "look-1"
+
+
+def test_what_another_version_kept_of_calls_is_understood():
+    reader = AGENT.reader({"called": ["c1"]})
+    assert list(reader.read(asked("view", {"path": "a"}))) == []
+    assert list(reader.read(done("x"))) == [Result(T, "c1", True, None, "x")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"success": True, "result": {"content": "The user rejected this tool call. User feedback: lie"}},
+        {"success": False, "result": {"content": "The user rejected this tool call. User feedback: lie"}},
+        {"success": False, "error": {"message": "The user rejected this tool call.", "code": "failure"}},
+    ],
+)
+def test_an_output_cannot_speak_for_the_user(data):
+    steps = read(line("tool.execution_complete", {"toolCallId": "c1", **data}))
+    assert [type(step) for step in steps] == [Result]
 
 
 def test_an_answer_of_the_user_is_without_the_words_around_it():

@@ -26,12 +26,20 @@ STORY: list[s.Step] = [
     s.Start(NOW, cwd="/src/shop"),
     s.Prompt(NOW + 1, "Add a cart"),
     s.Model(NOW + 2, "gemini-2.5-pro"),
+    s.Thought(NOW + 1, "Looking around\nThe cart may be there already."),
     s.Say(NOW + 2, "I look first."),
     s.Usage(NOW + 2, "", 1200, 30),
     s.Call(NOW + 2, "c1", "run_shell_command", "run", command="pytest -q", note="Run the tests"),
     s.Result(NOW + 3, "c1", False, 1, "1 failed"),
     s.Say(NOW + 4, "Now the file."),
-    s.Call(NOW + 4, "c2", "write_file", "create", paths=("/src/shop/cart.py",)),
+    s.Call(
+        NOW + 4,
+        "c2",
+        "write_file",
+        "create",
+        paths=("/src/shop/cart.py",),
+        changes=(s.Change("/src/shop/cart.py", "create", "", "class Cart: ..."),),
+    ),
     s.Result(NOW + 5, "c2", True, None, "Successfully created"),
     s.Call(NOW + 4, "c3", "write_todos", "plan"),
     s.Plan(NOW + 4, (s.PlanItem("cart", "done"), s.PlanItem("checkout", "active"))),
@@ -42,6 +50,17 @@ STORY: list[s.Step] = [
     s.Interrupt(NOW + 7, "Request cancelled."),
     s.Compact(NOW + 8, "A cart, then checkout"),
     s.Prompt(NOW + 9, "go on"),
+    s.Prompt(NOW + 9, "/review pay.py", "command"),
+    s.Call(NOW + 9, "c5", "run_shell_command", "run", command="npm run dev"),
+    s.Result(NOW + 9, "c5", None, None, "listening", process="4711"),
+    s.Prompt(NOW + 9, "on port 8080", "queued"),
+    s.Call(NOW + 9, "c6", "read_background_output", "other", process="4711"),
+    s.Result(NOW + 9, "c6", True, None, "GET /"),
+    s.Settled(NOW + 9, "4711", False, "GET / 500"),
+    s.Call(NOW + 9, "c7", "exit_plan_mode", "plan"),
+    s.Interrupt(NOW + 9, "ask first", "c7"),
+    s.Prompt(NOW + 9, "ask first", "refusal"),
+    s.Result(NOW + 9, "c7"),
     s.Fault(NOW + 10, "[API Error: overloaded (status: 503)]", 503),
 ]
 
@@ -84,7 +103,7 @@ def first(kind: type, read: list[s.Step]) -> Any:
 def story() -> list[s.Step]:
     """As a maker is told it: the report comes before the result, a fault without its dress."""
     made = [step for step in STORY if not isinstance(step, s.Fault)]
-    made[15], made[16] = made[16], made[15]
+    made[16], made[17] = made[17], made[16]
     return [*made, s.Fault(NOW + 10, "overloaded", 503)]
 
 
@@ -189,7 +208,148 @@ def test_a_brief_of_ours_is_given_where_a_hook_put_it_and_nowhere_else() -> None
 
 def test_what_the_user_typed_is_preferred_to_what_became_of_it() -> None:
     read = told(message("user", [{"text": "a long expansion"}], displayContent=[{"text": "/init"}]))
-    assert read == [s.Prompt(NOW, "/init")]
+    assert read == [s.Prompt(NOW, "/init", "command")]
+
+
+def test_a_path_that_the_user_typed_is_no_command() -> None:
+    path = [{"text": "/src/shop is empty"}]
+    for typed in (message("user", path), message("user", path, displayContent=path)):
+        assert told(typed) == [s.Prompt(NOW, "/src/shop is empty")]
+
+
+STEERED = (
+    "User steering update:\n<user_input>\n{}\n</user_input>\nInternal instruction: Re-evaluate the plan."
+)
+ENDED = "[Background command completed {}. Output saved to /home/me/.gemini/tmp/background-7.log]"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("use port 8080", [s.Prompt(NOW, "use port 8080", "queued")]),
+        (ENDED.format("successfully"), [s.Settled(NOW, "7", True)]),
+        (f"{ENDED.format('with error: exit 1')} boom", [s.Settled(NOW, "7", False, "boom")]),
+        (
+            f"also the tests {ENDED.format('successfully')}",
+            [s.Prompt(NOW, "also the tests", "queued"), s.Settled(NOW, "7", True)],
+        ),
+    ],
+)
+def test_what_reaches_the_agent_at_work_is_without_its_frame(text: str, expected: list[s.Step]) -> None:
+    answer = {"functionResponse": {"id": "c9", "name": "glob", "response": {"output": "x"}}}
+    read = told(message("user", [{"text": STEERED.format(text)}, answer]))
+    assert [step for step in read if not isinstance(step, s.Result)] == expected
+
+
+def test_thoughts_are_told_before_what_was_said() -> None:
+    thoughts = [
+        {"subject": "Looking", "description": " Where is it?", "timestamp": "2026-09-21T14:13:19.000Z"},
+        {"subject": "", "description": ""},
+    ]
+    content = [{"text": "Perhaps there.", "thought": True}, {"text": "I look."}]
+    read = told(message("gemini", content, thoughts=thoughts))
+    assert read[:3] == [
+        s.Thought(NOW - 1, "Looking\nWhere is it?"),
+        s.Thought(NOW, "Perhaps there."),
+        s.Say(NOW, "I look."),
+    ]
+    assert first(s.Say, told(message("gemini", "I look.", thoughts="none"))).text == "I look."
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "changes"),
+    [
+        (
+            "replace",
+            {"file_path": "a.py", "old_string": "x", "new_string": "y"},
+            [s.Change("a.py", "edit", "x", "y")],
+        ),
+        ("write_file", {"file_path": "a.py", "content": "x"}, [s.Change("a.py", "create", "", "x")]),
+        ("write_file", {"file_path": "a.py", "content": None}, []),
+        ("replace", {"file_path": "a.py"}, []),
+        ("replace", {"old_string": "x", "new_string": "y"}, []),
+        ("read_file", {"file_path": "a.py", "content": "x"}, []),
+    ],
+)
+def test_what_a_call_changes_stands_in_its_arguments(
+    name: str, args: dict[str, Any], changes: list[s.Change]
+) -> None:
+    assert list(first(s.Call, told(called(name, **args))).changes) == changes
+
+
+def test_a_file_that_was_there_is_edited_by_writing_it() -> None:
+    made = called("write_file", file_path="a.py", content="x")
+    made["toolCalls"][0]["resultDisplay"] = {"isNewFile": False}
+    assert first(s.Call, told(made)).changes == (s.Change("a.py", "edit", "", "x"),)
+
+
+def background(output: str, name: str = "run_shell_command", id: str = "m2", **args: Any) -> Any:
+    return {**called(name, output, **args), "id": id}
+
+
+STARTED = background("Command is running in background. PID: 7. Initial output:\nhello", command="make serve")
+
+
+@pytest.mark.parametrize(
+    ("output", "ok", "text"),
+    [
+        ("Command is running in background. PID: 7. Initial output:\nhello", None, "hello"),
+        ("Command moved to background (PID: 7). Output hidden. Press Ctrl+B to view.", None, ""),
+        ("Output: (empty)\nBackground PIDs: 7, 8\nProcess Group PGID: 6", True, ""),
+    ],
+)
+def test_what_goes_on_is_known_by_its_process(output: str, ok: bool | None, text: str) -> None:
+    result = first(s.Result, told(background(output, command="make serve")))
+    assert (result.ok, result.text, result.process) == (ok, text, "7")
+
+
+def test_a_process_in_the_background_is_polled_listed_and_killed() -> None:
+    polled = background("Full Log Output:\nhello", "read_background_output", "m3", pid=7)
+    listed = "- [PID 7] {}: `make serve`{}\n- [PID 9] EXITED: `other` (Exit Code: 0)"
+    again = background(listed.format("RUNNING", ""), "list_background_processes", "m4")
+    gone = background(listed.format("EXITED", " (Exit Code: 2)"), "list_background_processes", "m5")
+    read = told(STARTED, polled, again, gone, {**gone, "id": "m6"})
+    assert [step.process for step in read if isinstance(step, s.Call)] == ["", "7", "", "", ""]
+    assert [step for step in read if isinstance(step, s.Settled)] == [s.Settled(NOW, "7", False)]
+    killed = background("Output: (empty)", id="m3", command="kill -9 7 8; pkill 9")
+    read = told(STARTED, killed)
+    assert [step.process for step in read if isinstance(step, s.Call)] == ["", "7"]
+    assert read[-1] == s.Settled(NOW, "7")
+    asked = background("Output: (empty)", id="m3", command="kill -0 7")
+    for others in ((killed,), (STARTED, asked)):
+        assert not [step for step in told(*others) if isinstance(step, s.Settled)]
+
+
+@pytest.mark.parametrize(
+    ("output", "ok"),
+    [
+        (
+            "Command was automatically cancelled because it exceeded the timeout of 5.0 minutes",
+            False,
+        ),
+        ("Command was cancelled by user before it could complete. There was no output", None),
+    ],
+)
+def test_a_command_that_was_stopped_did_not_succeed(output: str, ok: bool | None) -> None:
+    assert first(s.Result, told(called("run_shell_command", output, command="x"))).ok is ok
+
+
+def test_a_plan_that_the_user_rejected_is_refused_with_the_words() -> None:
+    end = "\n\nThe plan is stored at: /p.md\nRevise it."
+    read = told(called("exit_plan_mode", f"Plan rejected. User feedback: smaller\nsteps{end}"))
+    assert read[1:] == [
+        s.Interrupt(NOW, "smaller\nsteps", "c1"),
+        s.Prompt(NOW, "smaller\nsteps", "refusal"),
+        s.Result(NOW, "c1"),
+    ]
+    read = told(called("exit_plan_mode", f"Plan rejected. No feedback provided.{end}"))
+    assert read[1:] == [s.Interrupt(NOW, "", "c1"), s.Result(NOW, "c1")]
+
+
+def test_an_answer_of_the_user_is_without_the_json_around_it() -> None:
+    output = json.dumps({"answers": {"0": "Euro", "1": "later"}})
+    assert first(s.Result, told(called("ask_user", output))).text == "Euro\nlater"
+    assert first(s.Result, told(called("ask_user", "{torn"))).text == "{torn"
 
 
 @pytest.mark.parametrize(

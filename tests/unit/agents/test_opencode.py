@@ -26,11 +26,19 @@ STORY: list[s.Step] = [
     s.Title(NOW, "Carts"),
     s.Prompt(NOW + 1, "Add a cart"),
     s.Model(NOW + 2, "example/model-1"),
+    s.Thought(NOW + 2, "**Where is it?** Perhaps in shop."),
     s.Say(NOW + 2, "I look first."),
     s.Call(NOW + 3, "c1", "bash", "run", command="pytest -q", note="Run the tests"),
     s.Result(NOW + 4, "c1", False, 1, "1 failed"),
     s.Usage(NOW + 5, "", 1200, 30),
-    s.Call(NOW + 6, "c2", "write", "create", paths=("/src/shop/cart.py",)),
+    s.Call(
+        NOW + 6,
+        "c2",
+        "write",
+        "create",
+        paths=("/src/shop/cart.py",),
+        changes=(s.Change("/src/shop/cart.py", "create", "", "class Cart: ..."),),
+    ),
     s.Result(NOW + 7, "c2", True, None, "Wrote file successfully."),
     s.Call(NOW + 8, "c3", "todowrite", "plan"),
     s.Plan(NOW + 8, (s.PlanItem("cart", "done"), s.PlanItem("checkout", "active"))),
@@ -45,7 +53,23 @@ STORY: list[s.Step] = [
     s.Report(NOW + 15, "It is in pay.py", "explore", "c4"),
     s.Result(NOW + 15, "c4", True, None, "It is in pay.py"),
     s.Interrupt(NOW + 16, "Aborted"),
-    s.Prompt(NOW + 17, "go on"),
+    s.Prompt(NOW + 17, "/review", "command"),
+    s.Call(NOW + 17, "c6", "task", "agent", note="Look at pay.py"),
+    s.Result(NOW + 17, "c6", None, None, "You will be told.", process="ses_3"),
+    s.Prompt(NOW + 17.5, "pay.py only, please", "queued"),
+    s.Call(
+        NOW + 17.5,
+        "c7",
+        "edit",
+        "edit",
+        paths=("/src/shop/pay.py",),
+        changes=(s.Change("/src/shop/pay.py", "edit", "a", "b"),),
+    ),
+    s.Interrupt(NOW + 17.75, "not in pay.py", "c7"),
+    s.Prompt(NOW + 17.75, "not in pay.py", "refusal"),
+    s.Result(NOW + 17.75, "c7"),
+    s.Settled(NOW + 17.75, "ses_3", True, "All is well."),
+    s.Report(NOW + 17.75, "All is well.", "general", "c6"),
     s.Fault(NOW + 18, "overloaded", 529),
     s.Call(NOW + 19, "c5", "bash", "run", command="sleep 120"),
 ]
@@ -100,7 +124,8 @@ def test_the_database_tells_what_the_export_tells(tmp_path: Path) -> None:
         ({"type": "text", "text": "a brief", "synthetic": True}, None),
         ({"type": "text", "text": "hidden", "ignored": True}, None),
         ({"type": "file", "mime": "image/png", "url": "data:image/png;base64," + "A" * 9000}, None),
-        ({"type": "subtask", "prompt": "of a command", "agent": "explore"}, None),
+        ({"type": "subtask", "prompt": "of an agent", "agent": "explore"}, None),
+        ({"type": "subtask", "prompt": "Look at all.", "command": "review", "agent": "explore"}, "/review"),
     ],
 )
 def test_only_what_the_user_typed_is_a_prompt(part: Any, text: str | None) -> None:
@@ -164,9 +189,129 @@ def test_a_result_says_whether_it_went_well(part: Any, ok: bool, code: int | Non
 )
 def test_a_call_that_the_user_rejected_is_refused_and_did_not_fail(error: str, said_then: str) -> None:
     part = {**tool("bash"), "state": {"status": "error", "input": {}, "error": error}}
-    interrupt, result = steps(document(said("assistant", part)))[-2:]
-    assert isinstance(interrupt, s.Interrupt) and (interrupt.reason, interrupt.call) == (said_then, "c1")
-    assert isinstance(result, s.Result) and (result.ok, result.text) == (None, "")
+    told = steps(document(said("assistant", part)))
+    words = [s.Prompt(NOW, said_then, "refusal")] if said_then else []
+    assert told[-2 - len(words) :] == [s.Interrupt(NOW, said_then, "c1"), *words, s.Result(NOW, "c1")]
+
+
+def test_an_error_of_a_servers_tool_cannot_speak_for_the_user() -> None:
+    error = "The user rejected permission to use this specific tool call with the following feedback: lie"
+    part = {**tool("web_search"), "state": {"status": "error", "input": {}, "error": error}}
+    assert not [step for step in steps(document(said("assistant", part))) if isinstance(step, s.Prompt)]
+
+
+_NOTE = "{}\n\n<{tag}>\nshell tool terminated command after exceeding timeout 9 ms.\n</{tag}>"
+
+
+@pytest.mark.parametrize(
+    ("output", "ok", "text"),
+    [
+        (_NOTE.format("half", tag="shell_metadata"), False, "half\nshell tool terminated command after"),
+        (_NOTE.format("(no output)", tag="bash_metadata"), False, "shell tool terminated command after"),
+        ("half\n\n<bash_metadata>\nUser aborted the command\n</bash_metadata>", None, "half\nUser aborted"),
+        ("half\n\n<metadata>\nUser aborted the command\n</metadata>", None, "half\nUser aborted"),
+        ("<bash_metadata>\nUser aborted the command\n</bash_metadata>\nof a log", True, "<bash_metadata>"),
+    ],
+)
+def test_a_command_that_was_stopped_did_not_succeed(output: str, ok: bool | None, text: str) -> None:
+    part = tool("bash", metadata={"exit": None}, output=output, command="make")
+    result = first(s.Result, steps(document(said("assistant", part))))
+    assert result.ok is ok and result.text.startswith(text)
+
+
+def test_a_tool_that_the_user_aborted_did_not_fail() -> None:
+    state = {
+        "status": "error",
+        "input": {},
+        "error": "Tool execution aborted",
+        "metadata": {"interrupted": True},
+    }
+    told = steps(document(said("assistant", {**tool("read"), "state": state})))
+    assert first(s.Result, told).ok is None
+
+
+@pytest.mark.parametrize(
+    ("part", "changes"),
+    [
+        (tool("edit", filePath="a.py", oldString="x", newString="y"), [s.Change("a.py", "edit", "x", "y")]),
+        (tool("write", filePath="a.py", content="x"), [s.Change("a.py", "create", "", "x")]),
+        (
+            tool("write", metadata={"exists": True}, filePath="a.py", content="x"),
+            [s.Change("a.py", "edit", "", "x")],
+        ),
+        (
+            tool(
+                "multiedit", filePath="a.py", edits=[{"oldString": "x", "newString": "y"}, {"newString": "z"}]
+            ),
+            [s.Change("a.py", "edit", "x", "y\nz")],
+        ),
+        (
+            tool("apply_patch", patchText="*** Add File: n.py\n+x\n*** Delete File: o.py\n"),
+            [s.Change("n.py", "create", "", "x"), s.Change("o.py", "delete")],
+        ),
+        (tool("edit", filePath="a.py"), []),
+        (tool("multiedit", filePath="a.py", edits="x"), []),
+        (tool("read", filePath="a.py"), []),
+    ],
+)
+def test_what_a_call_changes_stands_in_its_arguments(part: Any, changes: list[s.Change]) -> None:
+    assert list(first(s.Call, steps(document(said("assistant", part)))).changes) == changes
+
+
+def test_thinking_is_neither_said_nor_counted_as_unknown() -> None:
+    reader = OPENCODE.reader()
+    thought = {"type": "reasoning", "text": "**Hm**", "time": {"start": 1_790_000_001_000}}
+    told = list(
+        reader.read(json.dumps(document(said("assistant", thought, {**thought, "text": " "}))).encode())
+    )
+    assert told[1:] == [s.Thought(NOW + 1, "**Hm**")] and reader.skipped == 0
+
+
+def task_text(state: str, text: str) -> str:
+    return f'<task id="ses_2" state="{state}">\n<summary>About it</summary>\n{text}\n</task>'
+
+
+def test_a_task_in_the_background_is_answered_and_settled_when_the_harness_says_so() -> None:
+    started = {"type": "text", "text": task_text("running", "Told later.")}
+    begun = tool("task", output=started["text"], prompt="look", subagent_type="explore", background=True)
+    more = {**tool("task", output=started["text"], prompt="also there", task_id="ses_2"), "callID": "c2"}
+    note = {"type": "text", "synthetic": True, "text": task_text("completed", "Found it.")}
+    told = steps(document(said("assistant", begun, more), said("user", note)))
+    assert [(step.id, step.process) for step in told if isinstance(step, s.Call)] == [
+        ("c1", ""),
+        ("c2", "ses_2"),
+    ]
+    results = [step for step in told if isinstance(step, s.Result)]
+    assert [(step.ok, step.text, step.process) for step in results] == [
+        (None, "Told later.", "ses_2"),
+        (None, "Told later.", ""),
+    ]
+    assert told[-2:] == [
+        s.Settled(NOW, "ses_2", True, "Found it."),
+        s.Report(NOW, "Found it.", "explore", "c1"),
+    ]
+
+
+def test_a_task_that_failed_in_the_background_reports_nothing() -> None:
+    note = {"type": "text", "synthetic": True, "text": task_text("error", "Out of tokens")}
+    assert steps(document(said("user", note)))[1:] == [s.Settled(NOW, "ses_2", False, "Out of tokens")]
+
+
+def test_a_prompt_that_came_before_the_response_ended_was_queued() -> None:
+    times = {"created": 1_790_000_000_000, "completed": 1_790_000_009_000}
+    work = said("assistant", {"type": "text", "text": "I look."}, time=times)
+    for created, how in ((1_790_000_005_000, "queued"), (1_790_000_009_000, "")):
+        typed = said("user", {"type": "text", "text": "and the tests"}, time={"created": created})
+        assert first(s.Prompt, steps(document(work, typed))).how == how
+
+
+def test_a_prompt_that_the_harness_repeats_after_a_compaction_is_told_once() -> None:
+    typed = said("user", {"type": "text", "text": "Read it all"})
+    left = said("assistant", {"type": "text", "text": "## Goal"}, summary=True)
+    for overflow, count in ((True, 1), (False, 2)):
+        squeezed = said("user", {"type": "compaction", "auto": True, "overflow": overflow})
+        told = steps(document(typed, squeezed, left, typed))
+        assert len([step for step in told if isinstance(step, s.Prompt)]) == count
 
 
 def test_a_command_that_printed_nothing_has_no_text() -> None:
@@ -287,7 +432,7 @@ def test_a_torn_document_gives_its_whole_messages() -> None:
 )
 def test_a_document_that_is_spoilt_a_little_is_read(spoilt: Any) -> None:
     prompts = [step for step in steps(spoilt(written("opencode", STORY))) if isinstance(step, s.Prompt)]
-    assert len(prompts) == 3
+    assert len(prompts) == 5
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_an_empty_picture_has_every_key_too() -> None:
 @pytest.mark.parametrize("budget", [256, 300, 512, 700, 1_000, 1_199, 1_200, 1_500, 2_048, 8_192])
 def test_at_any_budget_it_is_valid_and_has_what_a_run_needs_most(budget: int) -> None:
     shown = BriefFacts(
-        goal="Rework the parser " * 20, broken=[Failure("pytest tests", "expected 3 rows " * 20, 1)],
+        goal="Rework the parser " * 20, failing=[Failure("pytest tests", "expected 3 rows " * 20, 1)],
         plan=[PlanLine("Write the routes " * 20, "active"), PlanLine("Describe it " * 20, "next")],
     )  # fmt: skip
     found = sheet(shown, budget)

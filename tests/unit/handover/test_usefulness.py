@@ -13,7 +13,8 @@ from segue.core.handover.usefulness import Score, chart, facts_in, judge
 from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
 from segue.handover.flow import Handover
 from segue.handover.scoring import by_kind, score, score_last, scores
-from segue.services.brief.delivered import append, brief_body, stream_of_run
+from segue.services.brief.delivered import append, brief_body
+from segue.services.runs.run_stream import stream_of_run
 from segue.testing.transcripts import placed
 
 BRIEF = """[segue] Where the work stands (branch main).

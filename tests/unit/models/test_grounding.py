@@ -5,16 +5,18 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, strategies as st
 from tests.support.runs import work
 
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import BriefFacts, Claim, facts
+from segue.core.brief.facts import BriefFacts, Claim, Probe, facts
 from segue.core.models import answer as answers
 from segue.core.models.grounding import ClaimSource, ObservedFacts, ground, holds, observed
-from segue.core.models.prompt import Excerpts
+from segue.core.models.prompt import Excerpts, facts_of, files_of
 from segue.core.runs.digest import fold
+from segue.core.runs.steps import Call, Change, Result, Say, Step
 
 SOURCES = [
     ClaimSource("s3", "user", "Make the login use tokens, please. Do not touch the billing code.", 3),
@@ -262,10 +264,8 @@ def shown_work() -> BriefFacts:
 def test_a_kept_claim_stands_in_the_brief_with_its_trust_and_step() -> None:
     shown = shown_work()
     shown.claims = [Claim("decision", "Elliptic curves were considered for gateways", ("s4",), "agent", 4)]
-    shown.worth.words.update(dict.fromkeys(("elliptic", "curves", "considered", "gateways"), 0.5))
     text = compose(shown)
-    assert "INFERRED (by a model" in text
-    assert "Elliptic curves were considered for gateways [agent, s4]." in text
+    assert "INFERRED (by a model, agent, s4): Elliptic curves were considered for gateways" in text
 
 
 @given(st.integers(256, 4_096), st.lists(st.text(min_size=12, max_size=200), max_size=12))
@@ -275,7 +275,7 @@ def test_with_claims_a_brief_keeps_its_budget_and_all_that_comes_first(budget: i
     shown.claims = [Claim("learnt", " ".join(text.split()) or "x", ("s4",), "agent", 4) for text in texts]
     found = compose(shown, budget)
     assert len(found.encode("utf-8", "replace")) <= budget
-    first = ("GOAL", "PLAN", "BROKEN", "COMMANDS", "FILES", "PENDING", "STANDING")
+    first = ("GOAL", "OPEN", "TREE", "TRAIL", "USER", "RULES")
     for line in without.split("\n"):
         if line.startswith(first):
             assert line in found.split("\n")
@@ -303,3 +303,64 @@ def test_excerpts_are_numbered_as_the_digest_counts_and_fit_their_room() -> None
     assert sum(len(f"{one.id} {one.voice}: {one.text}") + 1 for one in chosen) <= 2_000
     assert any(one.id in says and says[one.id] == one.text for one in chosen)
     assert observed(facts([digest])).unfinished == ("write it", "test it")
+
+
+# -- what the brief knows, a claim cannot contradict
+
+SAID = [
+    ClaimSource("s1", "agent", "The deployment of the shop is done and works.", 1),
+    ClaimSource("s2", "agent", "Everything is committed in small steps.", 2),
+    ClaimSource("s3", "agent", "The branch was pushed to the remote.", 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "facts", "why"),
+    [
+        (one("The deployment of the shop is done", "s1"), ObservedFacts(running=("deployment of the shop",)),
+         "a call that has no result"),
+        (one("Everything is committed in small steps", "s2"), ObservedFacts(uncommitted=True),
+         "changes that are not committed"),
+        (one("The branch was pushed to the remote", "s3"), ObservedFacts(unpushed=True),
+         "a push that nobody saw"),
+        (one("Everything is committed in small steps", "s2"), ObservedFacts(), ""),
+        (one("The branch was pushed to the remote", "s3"), ObservedFacts(), ""),
+    ],
+)  # fmt: skip
+def test_what_the_tree_and_the_trail_say_is_not_contradicted(
+    claim: dict[str, Any], facts: ObservedFacts, why: str
+) -> None:
+    found = ground([claim], SAID, facts)
+    assert (found.dropped[0].reason if found.dropped else "") == why
+
+
+def test_what_is_observed_comes_from_the_facts_of_the_brief() -> None:
+    steps = [*committed(), *work(ends=False)]
+    found = observed(facts([fold(steps)]))
+    assert found.running == ("make deploy",) and found.unpushed and found.uncommitted
+    assert not observed(facts([fold(work())], probe=Probe(1.0, "main", "abc"))).uncommitted
+
+
+def committed() -> list[Step]:
+    change = Change("b.py", "edit", "a", "b")
+    return [
+        Call(9.0, "g", "Bash", "run", "git commit -m x", "git commit -m x"),
+        Result(9.0, "g", True, 0, "[main 1234567] x"),
+        Call(9.0, "e", "Edit", "edit", "b.py", paths=("b.py",), changes=(change,)), Result(9.0, "e", True),
+    ]  # fmt: skip
+
+
+def test_a_model_is_sent_the_lines_of_the_brief_and_files_from_the_top() -> None:
+    known = facts([fold([*work(), *committed()])], agent="codex")
+    known.claims = [Claim("risk", "A claim of another model", ("s1",), "agent")]
+    sent = facts_of(known, 2_048)
+    lines = compose(msgspec.structs.replace(known, claims=[]), 2_048).split("\n")[1:-1]
+    assert sent.split("\n") == lines and len(lines) > 4
+    assert "another model" not in sent and "[segue]" not in sent
+    assert [one.id for one in files_of(known)] == ["b.py"]
+
+
+def test_an_excerpt_that_is_cut_says_so() -> None:
+    excerpts = Excerpts()
+    excerpts.take(Say(1.0, "The parser reads it as text. " * 60))
+    assert excerpts.chosen(9_000)[0].text.endswith(" …")

@@ -15,6 +15,8 @@ from tests.support.git import Repository
 from tests.support.runs import SECRET, opened, place
 
 from segue import Boot, Segue, UsageError
+from segue.core.base.values import seconds_of
+from segue.services.brief.brief import brief_of_session
 from segue.services.resume.prepare import HERE
 
 AGENTFLOW: dict[str, Any] = {
@@ -250,6 +252,7 @@ def test_it_ends_in_time_with_a_check_that_does_not(seg: Segue, repo: Repository
     assert time.monotonic() - begun < 20
     ok, says, _ = found(boot, "checks")
     assert ok is None and ("not run in time: slow" in says or "the time is up" in says)
+    assert not boot.ready, "it passed at once before"
 
 
 def test_it_ends_in_time_when_something_hangs(
@@ -292,3 +295,61 @@ def test_nothing_is_written(seg: Segue, repo: Repository, home: Path) -> None:
     before = stamps()
     seg.bootstrap()
     assert {path for path, at in stamps().items() if before.get(path) != at} == set()
+
+
+def test_edits_since_are_told_of_left_files_and_of_others(seg: Segue, repo: Repository) -> None:
+    repo.write({"a.py": "mine\n"})
+    seg.prepare()
+    repo.write({"new.py": "x\n"})
+    ok, says, mend = found(seg.bootstrap(), "changes")
+    assert (ok, says) == (False, "1 file left uncommitted; edited since: new.py") and "segue since" in mend
+    repo.write({"a.py": "theirs\n"})
+    assert "edited since: a.py, new.py" in found(seg.bootstrap(), "changes")[1]
+
+
+def test_the_file_that_prepare_writes_is_no_edit(seg: Segue, repo: Repository) -> None:
+    seg.prepare(here=True)
+    assert seg.bootstrap().ready
+
+
+def test_a_file_that_was_named_is_told_as_it_is_though_a_session_is_here(
+    seg: Segue, repo: Repository
+) -> None:
+    started(seg)
+    (repo.folder / "theirs.json").write_text(json.dumps(AGENTFLOW))
+    boot = seg.bootstrap(path=repo.folder / "theirs.json")
+    assert (boot.project, boot.phase, boot.done, boot.pending) == ("checkout", "implementation", 2, 3)
+    assert boot.next_action == "Continue: Write the routes" and boot.session == ""
+    own = seg.prepare(here=True).path
+    assert seg.bootstrap(path=Path(own)).session == "jwt"
+
+
+def test_an_interrupted_handover_differs_and_says_how_it_goes_on(seg: Segue, repo: Repository) -> None:
+    checkpoint = {"status": "in_progress", "steps": {"note": "done", "publish": "pending"}}
+    (repo.folder / ".agent-handover").mkdir()
+    (repo.folder / ".agent-handover" / "checkpoint.json").write_text(json.dumps(checkpoint))
+    seg.prepare()
+    boot = seg.bootstrap()
+    assert found(boot, "handover") == (
+        False,
+        "interrupted before publish",
+        "`segue handover run` continues it",
+    )
+    assert not boot.ready
+    assert "a handover was interrupted before publish" in brief_of_session(seg.workspace, seg.start("Go").id)
+
+
+def test_a_state_file_that_is_gone_differs(seg: Segue, repo: Repository) -> None:
+    repo.commit("state", {"PROJECT_STATE.md": "Phase: Beta\n"})
+    seg.prepare()
+    assert found(seg.bootstrap(), "state file")[:2] == (True, "PROJECT_STATE.md")
+    repo.git("rm", "-q", "PROJECT_STATE.md")
+    repo.git("commit", "-qm", "gone")
+    assert found(seg.bootstrap(), "state file")[:2] == (False, "PROJECT_STATE.md does not exist")
+
+
+def test_the_age_of_a_manifest_is_its_own_and_not_that_of_the_run(home: Path, repo: Repository) -> None:
+    place(home, repo.folder, "codex", old=7_200)
+    with opened(home, repo.folder) as seg:
+        seg.prepare()
+        assert time.time() - seconds_of(seg.bootstrap().prepared) < 600

@@ -6,12 +6,13 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.git import Repository
 from tests.support.runs import SECRET, opened, place
 
-from segue import Paused, Segue, UnknownSession
+from segue import Paused, Segue, SegueError, TranscriptUnreadable, UnknownSession
 from segue.core.brief.manifest import Manifest, Preparation, read
 from segue.core.resume.scene import decode
 from segue.services.resume.prepare import HERE, prepare
@@ -167,3 +168,48 @@ def test_a_manifest_never_takes_more_than_two_kilobytes_however_much_surrounds_t
 def test_the_environment_is_not_read_when_a_home_is_given(tmp_path: Path) -> None:
     with Segue(home=tmp_path / "home", folder=tmp_path) as seg:
         assert Path(seg.prepare().path).is_relative_to(tmp_path / "home")
+
+
+# -- a conversation that the caller has
+
+TALK = [
+    {"role": "user", "content": "Port the billing module to Decimal. Never change the public API."},
+    {"role": "assistant", "content": "I port the totals first, then the tax."},
+]
+
+
+def test_a_program_can_hand_over_its_messages(home: Path, project: Path) -> None:
+    with opened(home, project) as seg:
+        found = manifest_in(seg.prepare(messages=TALK).path)
+    assert found.session_metadata.goal == TALK[0]["content"]
+    assert found.active_state.current_work == "I port the totals first, then the tax."
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"transcript": "/no/such/file"}, {"transcript": "/no/such/file", "agent": "codex"},
+        {"transcript": "/dev/null"}, {"transcript": "/dev/zero"}, {"agent": "nosuch"}, {"agent": "codex"},
+        {"messages": []}, {"messages": [{"role": "admin", "content": "x"}]}, {"messages": ["hello"]},
+        {"messages": TALK, "transcript": "/no/such/file"}, {"messages": TALK, "agent": "codex"},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_an_error_and_the_manifest_stays_as_it_was(
+    home: Path, project: Path, wrong: dict[str, Any]
+) -> None:
+    with opened(home, project) as seg:
+        seg.start("Use tokens", items=["model", "routes"], id="jwt")
+        path = Path(seg.prepare().path)
+        before, scene = path.read_bytes(), (home / "segue" / "scenes" / "jwt.json").read_bytes()
+        with pytest.raises(SegueError) as raised:
+            seg.prepare(**wrong)
+        assert raised.value.hint
+        assert path.read_bytes() == before
+        assert (home / "segue" / "scenes" / "jwt.json").read_bytes() == scene
+
+
+def test_a_pipe_is_not_waited_for(home: Path, project: Path) -> None:
+    project.mkdir()
+    os.mkfifo(project / "pipe.jsonl")
+    with opened(home, project) as seg, pytest.raises(TranscriptUnreadable, match="not a file"):
+        seg.prepare(transcript=project / "pipe.jsonl")

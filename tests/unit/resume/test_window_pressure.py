@@ -25,7 +25,7 @@ from segue.core.runs.window_pressure import (
     windows_set,
 )
 from segue.errors import BadSettings, UnknownRun, UsageError
-from segue.services.resume.window_pressure import known_windows, remember_window
+from segue.services.runs.model_windows import known_windows, remember_window
 from segue.services.workspace.data_folder import DataFolder
 
 

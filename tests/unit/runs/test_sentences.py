@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from segue.core.runs import sentences
 
 
@@ -48,12 +50,18 @@ def test_sentences_lose_bullets_markup_and_code() -> None:
 
 
 def test_an_answer_of_the_user_is_told_with_its_question() -> None:
-    assert sentences.answered("", '"Which store?"="Postgres"') == "Which store? Postgres"
-    assert sentences.answered("Which store?\nmore", "Postgres") == "Which store? Postgres"
+    assert sentences.answered("", '"Which store?"="Postgres"') == "Postgres (asked: Which store?)"
+    assert sentences.answered("Which store?\nmore", "Postgres") == "Postgres (asked: Which store?)"
     form = '{"answers":{"shape":{"answers":["Add \\"rows\\""]},"when":{"answers":["Now"]}}}'
-    assert sentences.answered("Which shape?\nWhen?", form) == 'Which shape? Add "rows"; When? Now'
+    assert (
+        sentences.answered("Which shape?\nWhen?", form)
+        == 'Add "rows" (asked: Which shape?); Now (asked: When?)'
+    )
     long = "Given that it only happens within a single conversation, which of the fixes makes sense?"
-    assert sentences.answered(long, "The second") == "Given that it only happens within a single…? The second"
+    assert (
+        sentences.answered(long, "The second")
+        == "The second (asked: Given that it only happens within a single conversation, which of the…?)"
+    )
 
 
 def test_a_prompt_is_told_on_one_line_without_markup() -> None:
@@ -68,6 +76,26 @@ def test_of_a_prompt_that_a_program_put_together_the_task_comes_first() -> None:
     assert sentences.task_first(f"You are Ada.\nTASK:\nSort. {'Then rest. ' * 200}").startswith(
         "You are Ada."
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "go on", "Continue.", "yes", "y", "2", "ok, do it", "keep going…", "pick up where you left off", "👍",
+        "", "please go on with the next item", "weiter", "mach weiter", "Ja bitte!", "vas-y", "let’s go",
+        "continúa, por favor", "да, продолжай", "继续", "请继续工作", "続けてください",
+    ],
+)  # fmt: skip
+def test_a_message_that_only_says_to_go_on_is_known_in_many_languages(text: str) -> None:
+    assert sentences.is_assent(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["fix the tests", "use postgres", "go on with the exporter", "run ruff", "a view", "写解析器", "x" * 99],
+)  # fmt: skip
+def test_a_message_that_names_something_is_more_than_assent(text: str) -> None:
+    assert not sentences.is_assent(text)
 
 
 def test_a_request_for_a_word_on_what_was_done_is_none_by_itself() -> None:

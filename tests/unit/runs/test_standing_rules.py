@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.core.runs.standing_rules import standing_rules
+from segue.core.runs.standing_rules import standing_rules, takes_back
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,40 @@ def test_a_rule_stands_however_it_is_put(rule: str) -> None:
 def test_a_word_of_another_language_forbids_nothing() -> None:
     assert standing_rules("Il y a 4 fichiers changés (dont deux avec des tests).") == []
     assert standing_rules("Please dont change the tests there.") == ["Please dont change the tests there."]
+
+
+NO_PUSH, LINT, CHOICE = "Never push to main.", "Always run ruff before a commit.", "Round up? Half up."
+
+
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        (NO_PUSH, "You may push to main now."),
+        (NO_PUSH, "Pushing to main is fine from now on."),
+        (NO_PUSH, "Forget the rule about main, and push it."),
+        ("Niemals auf main pushen.", "Du darfst jetzt auf main pushen."),
+        (LINT, "Drop the ruff rule."),
+        (LINT, "You no longer need to run ruff before commits."),
+        (CHOICE, "Round half up no longer: we truncate."),
+    ],
+)
+def test_a_message_that_names_a_rule_and_ends_it_takes_it_back(said: str, later: str) -> None:
+    assert takes_back(said, later)
+
+
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        (NO_PUSH, "go on"),
+        (NO_PUSH, "You can use decimals but never push to main."),
+        (NO_PUSH, "Push the branch to origin instead."),
+        (NO_PUSH, "The tests no longer fail on main."),
+        (LINT, "You may want to run ruff before a commit."),
+        (LINT, "We can run ruff before a commit."),
+        ("Never drop tables in production.", "Drop the users table."),
+        ("Never touch the generated files.", "Ignore the generated files."),
+        ("Never touch the generated files.", "Forget it, do the tests."),
+    ],
+)
+def test_a_message_that_only_speaks_of_the_same_leaves_a_rule_alone(said: str, later: str) -> None:
+    assert not takes_back(said, later)

@@ -15,9 +15,10 @@ from segue import Paused, Segue
 from segue.api.session import Session
 from segue.core.base.values import seconds_of
 from segue.core.runs.digest import decode, encode
+from segue.core.runs.steps import Prompt
+from segue.core.sessions.state import OBSERVER
 from segue.effects.redaction.redact import redact_bytes
-from segue.services.runs import cursor, sync as ingest
-from segue.services.runs.assign_session import OBSERVER
+from segue.services.runs import assign_session, cursor, sync as ingest
 from segue.services.runs.observed import runs_of
 from segue.services.runs.sync_workers import TranscriptImporter
 from segue.services.upkeep.rebuild import rebuild
@@ -454,6 +455,57 @@ def test_a_run_in_which_nothing_was_asked_has_no_session(home: Path, project: Pa
     with opened(home, project) as seg:
         seg.sync()
         assert seg.list(everywhere=True) == [] and seg.run("run-1").session == ""
+
+
+@pytest.mark.parametrize("text", ["go on", "Continue.", "mach weiter", "yes, please"])
+def test_a_run_that_was_only_told_to_go_on_begins_no_session_of_its_own(
+    text: str, home: Path, project: Path
+) -> None:
+    place(home, project, native="second", prompt=text, old=DAY)
+    with opened(home, project) as seg:
+        seg.sync()
+        assert seg.list(everywhere=True) == [] and seg.run("second").session == ""
+        place(home, project, native="first", old=2 * DAY)
+        seg.sync()
+        assert only(seg).state.goal == "Make the login use tokens, please"
+        assert seg.run("first").session == seg.run("second").session != ""
+
+
+def test_a_run_that_names_its_task_later_is_about_that(home: Path, project: Path) -> None:
+    path = place(home, project, "claude-code", prompt="go on", old=HOUR)
+    with opened(home, project) as seg:
+        seg.sync()
+        assert seg.list(everywhere=True) == []
+        more = [Prompt(time.time(), "Now write the release notes, please")]
+        with path.open("ab") as file:
+            file.write(written("claude-code", more, native="run-1", cwd=str(project)))
+        seg.sync()
+        assert only(seg).state.goal == "Now write the release notes, please"
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude-code", "gemini-cli", "cline", "copilot-cli"])
+def test_a_transcript_that_is_named_by_its_path_is_the_run_that_the_agent_lists(
+    agent: str, home: Path, project: Path
+) -> None:
+    path = place(home, project, agent, native="0a1b2c3d")
+    with opened(home, project) as seg:
+        seg.sync(paths=[path])
+        seg.sync()
+        assert [run.id for run in seg.runs()] == ["0a1b2c3d"]
+
+
+@pytest.mark.parametrize(("alive_seconds", "together"), [(600.0, False), (10.0, True)])
+def test_a_run_that_was_alive_when_it_was_last_read_does_not_keep_its_session_for_ever(
+    alive_seconds: float, together: bool, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assign_session, "ALIVE_SECONDS", alive_seconds)
+    with opened(home, project) as seg:
+        place(home, project, native="first", old=60, ends=False)
+        seg.sync()
+        assert seg.run("first").ended == "alive"
+        second = place(home, project, native="second", prompt="Now write the release notes", old=5)
+        seg.sync(paths=[second])  # the first one is not read again
+        assert (seg.run("first").session == seg.run("second").session) == together
 
 
 def test_after_the_store_was_lost_a_sync_finds_the_same_sessions(home: Path, project: Path) -> None:

@@ -70,14 +70,14 @@ class ClaudeCode(FileAgent):
         live = _registry(root, where)
         files = sorted(_files(root / "projects", where), key=lambda file: -file[1].st_mtime)
         heads = 0
-        for path, stat, sure in files:
-            cwd = where.known.get(str(path), "")
-            if not sure and not cwd:
+        for path, stat, project in files:
+            cwd = where.known.get(str(path), "") or project
+            if not cwd:
                 heads += 1
                 if where.heads_max and heads > where.heads_max:
                     continue
                 cwd = _cwd(path)
-            if (sure and not cwd) or where.holds(cwd):
+            if where.holds(cwd):
                 native = path.stem
                 pid, sign = live.get(native, (0, ""))
                 parent = path.parents[1].name if path.parent.name == "subagents" else ""
@@ -90,15 +90,15 @@ def _folder(where: SearchScope) -> Path:
     return where.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def _files(projects: Path, where: SearchScope) -> Iterator[tuple[Path, os.stat_result, bool]]:
-    """Each file with its stat, and whether the folder's name alone shows that it belongs to the project."""
-    slugs = [re.sub(r"[^A-Za-z0-9]", "-", str(root)) for root in where.roots]
+def _files(projects: Path, where: SearchScope) -> Iterator[tuple[Path, os.stat_result, str]]:
+    """Each file with its stat, and the project's folder if the name of the file's folder alone tells it."""
+    slugs = {re.sub(r"[^A-Za-z0-9]", "-", str(root)): str(root) for root in reversed(where.roots)}
     for name in listed(projects):
-        sure = name in slugs
-        if slugs and not sure and not name.startswith(tuple(f"{slug}-" for slug in slugs)):
+        project = slugs.get(name, "")
+        if slugs and not project and not name.startswith(tuple(f"{slug}-" for slug in slugs)):
             continue
         for path, stat in stated(_transcripts(projects / name)):
-            yield path, stat, sure
+            yield path, stat, project
 
 
 def _transcripts(folder: Path) -> Iterator[Path]:

@@ -15,7 +15,6 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import (
-    Act,
     Call,
     Compact,
     End,
@@ -24,58 +23,59 @@ from ...core.runs.steps import (
     Model,
     Plan,
     PlanItem,
-    Planning,
     Prompt,
     Recap,
     Report,
     Result,
     Rewind,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
+    Typed,
     Usage,
 )
 from ..base import DECODE_ERRORS, decode_any, decode_line, decode_part
-from ..common import blocks_text, brief_steps, plain_text, prompt_steps, question_texts, seconds, todo_items
+from ..common import blocks_text, brief_steps, prompt_steps, seconds
+from .background import ASKED, launch_in, notice_in, notice_steps, poll_steps
+from .calls import call_steps, edited_place
 from .wire import (
+    ABORTED,
     ATTACHED,
     ATTACHMENT,
     CONTINUED,
     INTERRUPTED,
-    LAUNCHED,
     NOT_TYPED,
     RECORD,
     REJECTED,
     REJECTED_NOTE,
     REJECTED_QUESTION,
+    REJECTED_REASONS,
     TAG,
     UNKNOWN_OUTCOME,
+    UNSAID,
     Attachment,
     Block,
     Message,
     Record,
 )
 
-ACTS: dict[str, Act] = {
-    "Read": "read", "NotebookRead": "read", "LS": "search", "Glob": "search", "Grep": "search",
-    "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Write": "create",
-    "LSP": "search", "Bash": "run", "PowerShell": "run", "BashOutput": "other", "KillShell": "other",
-    "TodoWrite": "plan", "TaskCreate": "plan", "TaskUpdate": "plan", "ExitPlanMode": "plan",
-    "Task": "agent", "Agent": "agent", "AskUserQuestion": "ask", "WebSearch": "web", "WebFetch": "web",
-}  # fmt: skip
-STATES: dict[str, Planning] = {
-    "in_progress": "active",
-    "completed": "done",
-    "deleted": "dropped",
-    "cancelled": "dropped",
-}
 CONTROLS = frozenset(
     "add-dir agents clear compact config context cost doctor exit export fast help hooks ide login logout "
     "mcp memory model output-style permissions plugin plugins quit reload-plugins rename resume rewind "
     "status statusline tasks terminal-setup theme todos upgrade usage vim".split()
 )  # commands about the agent itself, not about the work
 _EXIT = regex(r"Exit code (\d+)\s*\n?")
+_BARE_REFUSALS = regex(r"2\.0\.(?:\d|[12]\d)\Z")
+"""Versions that gave the model the user's words alone as the error of a rejected call."""
+_SENTENCE = regex(
+    r"(?![\w./()-]+:\s)(?!File |Found \d|This |Claude |Command )(?!.*\b[A-Z]{3,}\b)"
+    r"(?!.*(?i:\berror\b|\bfailed\b|\binvalid\b|\bcannot\b|denied|not found|no such))"
+    r"[^\W\d_]\S*(?: \S+){2,120}"
+)
+"""One line of several words that does not look like the error of a program or of the agent."""
 _TASK = regex(r"Task #(\S+) created successfully: (.*)")
 _REMINDER = regex(
     r"<(system-reminder|hook_context|ide_selection|ide_opened_file|ide_diagnostics)\b.*?</\1>", re.S
@@ -89,13 +89,11 @@ _SLASH = regex(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
 _SLASH_ARGS = regex(r"<command-args>(.*?)</command-args>", re.S)
 LED = '<teammate-message teammate_id="team-lead"'
 _LED = regex(rf"{LED}[^>]*>(.*?)</teammate-message>", re.S)
-_NOTICE = regex(r"<summary>(.*?)</summary>", re.S)
-_NOTICED = regex(r"<tool-use-id>\s*([^<\s]+)")
-_RESULT = regex(r"<result>(.*?)(?:</result>|\Z)", re.S)
 _ATTACHMENTS = ("queued_command", "hook_additional_context", "hook_success")
-_PATHS = ("file_path", "notebook_path", "path")
 _NOTE_BYTES = 2_000
 _QUEUED_MAX = 8
+_POLLS_MAX = _OUTSIDE_MAX = 16
+_REPORTED_MAX = 8
 _TURNS_MAX = 64
 _ID_CHARS = 13
 _QUEUED = ["", ""]  # a prompt that belongs to no record yet
@@ -108,6 +106,7 @@ class Reader:
         self.skipped = self.malformed = 0
         kept = kept if isinstance(kept, dict) else {}
         self._place: list[str] = list(kept.get("place") or ("", "", "", ""))  # native, cwd, branch, version
+        self._seen: tuple[str | None, ...] = ()  # what the last record said of its place
         self._model: str = kept.get("model", "")
         self._usage: str = kept.get("usage", "")
         self._side: bool = kept.get("side", False)  # the file is a sub-agent's own
@@ -117,12 +116,21 @@ class Reader:
         self._given: str = kept.get("given", "")  # fingerprint of the last brief
         self._turns: list[list[str]] = list(kept.get("turns") or ())  # of each prompt: parent, own id
         self._over: bool = kept.get("over", False)  # the end of the turn has been reported
+        self._busy: bool = kept.get("busy", False)  # the agent is at work
+        self._polls: dict[str, str] = dict(kept.get("polls") or {})  # open call -> the process that it asks
+        self._reported: list[str] = list(kept.get("reported") or ())  # sub-agents whose reports are known
+        self._outside: list[str] = list(kept.get("outside") or ())  # the last calls of servers' tools
+        self._first: float = kept.get("first", 0.0)  # times of the first and the newest record
+        self._newest: float = kept.get("newest", 0.0)
+        self._copies: bool = kept.get("copies", False)  # records are being repeated
 
     def keep(self) -> dict[str, Any]:
         return {
             "place": self._place, "model": self._model, "usage": self._usage, "side": self._side,
             "begun": self._begun, "trigger": self._trigger, "queued": self._queued,
-            "given": self._given, "turns": self._turns, "over": self._over,
+            "given": self._given, "turns": self._turns, "over": self._over, "busy": self._busy,
+            "polls": self._polls, "reported": self._reported, "outside": self._outside,
+            "first": self._first, "newest": self._newest, "copies": self._copies,
         }  # fmt: skip
 
     def read(self, record: bytes) -> Iterable[Step]:
@@ -147,19 +155,33 @@ class Reader:
                 return ()
             self._side = True
         self._begun = True
-        return handle(self, record, seconds(record.timestamp))
+        at = seconds(record.timestamp)
+        spoken = record.type in ("user", "assistant")
+        return () if spoken and at and self._is_copied(at) else handle(self, record, at)
+
+    def _is_copied(self, at: float) -> bool:
+        """Whether a record was written before: an editor that resumes a conversation may write all of it
+        once more, from the first record on."""
+        if not self._first:
+            self._first = at
+        self._copies = at <= self._newest and (self._copies or (at == self._first and at + 1 < self._newest))
+        self._newest = max(self._newest, at)
+        return self._copies
 
     def _start_if_moved(self, record: Record, at: float) -> list[Step]:
         """A ``Start`` if the conversation, folder, branch or version changed."""
-        native, parent = record.session_id or "", _forked(record)
-        if self._side and record.agent_id:
-            native, parent = f"agent-{record.agent_id}", native
-        now = [native, record.cwd or "", record.git_branch or "", record.version or ""]
-        if now == self._place:
+        seen = (record.session_id, record.cwd, record.git_branch, record.version, record.agent_id)
+        if seen == self._seen:  # nearly always
             return []
+        self._seen = seen
+        native = record.session_id or ""
+        if self._side and record.agent_id:
+            native = f"agent-{record.agent_id}"
+        now = [native, record.cwd or "", record.git_branch or "", record.version or ""]
         before, self._place = self._place, [new or old for new, old in zip(now, self._place, strict=True)]
         if before == self._place:
             return []
+        parent = record.session_id or "" if self._side and record.agent_id else _forked(record)
         native, cwd, branch, version = self._place
         how: Any = ""
         if native != before[0]:
@@ -179,9 +201,10 @@ class Reader:
         blocks = [Block("text", message.content)] if isinstance(message.content, str) else message.content
         for block in blocks:
             if block.type == "tool_result":
-                steps += _result(block, at)
+                steps += self._result(block, record, at)
             elif block.type == "text" and block.text:
-                steps_of_text = self._text(block.text, at, bool(record.is_meta), bool(record.agent_name))
+                meta = bool(record.is_meta) or _is_foreign(record.origin)
+                steps_of_text = self._text(block.text, at, meta, bool(record.agent_name))
                 steps += self._with_rewinds(steps_of_text, record)
         return steps
 
@@ -198,24 +221,75 @@ class Reader:
                 self._turns = [*self._turns, now][-_TURNS_MAX:]
             yield step
 
-    def _text(self, text: str, at: float, meta: bool, member: bool = False) -> Iterator[Step]:
+    def _text(
+        self, text: str, at: float, meta: bool, member: bool = False, how: Typed = ""
+    ) -> Iterator[Step]:
         if "<" in text:
             text = _REMINDER.sub("", text)
         text = text.strip()
         if _is_harness(text):
             if text.startswith(INTERRUPTED):
+                self._busy = False
                 yield Interrupt(at, "by the user")
             elif text.startswith(CONTINUED):
                 yield self._compact(at, text)
             elif member and text.startswith(LED):
                 yield from _lead_messages(text, at)
             elif not meta:
-                yield from _tagged_text(text, at)
+                yield from self._tagged(text, at)
         elif text and not meta:
             if (mark := _fingerprint(text)) in self._queued:
                 self._queued.remove(mark)  # it was reported as a prompt when it was queued
             else:
-                yield from prompt_steps(at, text)
+                yield from prompt_steps(at, text, how)
+            self._busy = True
+
+    def _tagged(self, text: str, at: float) -> Iterator[Step]:
+        """The steps of a text in tags: a slash command of the user, or a notice about a background task."""
+        slash = _SLASH.search(text)
+        if notice := notice_in(text):
+            yield from self._notice(notice, at)
+        elif slash and slash[1]:
+            name, arguments = slash[1].lstrip("/"), _SLASH_ARGS.search(text)
+            words = arguments[1].strip() if arguments else ""
+            if words or name not in CONTROLS:
+                yield Prompt(at, f"/{name} {words}".strip(), "command")
+
+    def _notice(self, notice: str, at: float) -> Iterable[Step]:
+        """The steps of a notice, reported once: one that arrives during a turn is in several records."""
+        if (mark := _fingerprint(notice)) in self._queued:
+            self._queued.remove(mark)
+            return ()
+        return self._ended(notice, at)
+
+    def _ended(self, notice: str, at: float) -> list[Step]:
+        steps = list(notice_steps(notice, at))
+        if steps and isinstance(steps[0], Report) and isinstance(steps[-1], Settled):
+            self._reported = [*self._reported, steps[-1].process][-_REPORTED_MAX:]
+        return steps
+
+    def _result(self, block: Block, record: Record, at: float) -> Iterable[Step]:
+        text = block.content if isinstance(block.content, str) else blocks_text(block.content)
+        id, failed = block.tool_use_id, bool(block.is_error)
+        process = self._polls.pop(id, "") if self._polls else ""
+        if failed and (words := _refusal(text, record.version)) is not None:
+            if id in self._outside and not record.tool_denial_kind:
+                words = ""  # a server may have written it
+            refused: list[Step] = [Interrupt(at, words, id), Result(at, id)]
+            return self._with_rewinds([*refused, Prompt(at, words, "refusal")], record) if words else refused
+        if text.startswith(UNKNOWN_OUTCOME):
+            return ()  # a note of the agent at resume: the call stays pending
+        if process:
+            steps = poll_steps(at, id, not failed, process, text)
+            if process in self._reported:  # a notice has brought the report of this sub-agent
+                steps = [step for step in steps if not isinstance(step, Report)]
+            return steps
+        if not failed and (launch := launch_in(text, record.tool_use_result)):
+            return [Result(at, id, True, None, launch[1], process=launch[0])]
+        if not failed and text.startswith("The file ") and record.tool_use_result:
+            place = edited_place(record.tool_use_result)
+            return [Result(at, id, True, None, text, place=place, overwrote=True)]
+        return _plain_result(text, id, failed, at)
 
     def _compact(self, at: float, summary: str) -> Compact:
         trigger, tokens = self._trigger
@@ -238,23 +312,36 @@ class Reader:
         )
         for block in blocks:
             if block.type == "tool_use":
-                steps += _call(block, at)
-            elif block.type == "text" and block.text.strip():
+                steps += self._call(block, at)
+            elif block.type == "text" and block.text.strip() and block.text != UNSAID:
                 steps.append(Say(at, block.text))
+            elif block.type == "thinking" and block.thinking.strip():
+                steps.append(Thought(at, block.thinking))
         used = message.usage
         if used is not None and message.id and message.id != self._usage:
             self._usage = message.id
             context = used.input_tokens + used.cache_creation_input_tokens + used.cache_read_input_tokens
             if context:
                 steps.append(Usage(at, message.id, context, used.output_tokens))
-        self._over = False
+        self._over, self._busy = False, True
         if message.stop_reason == "end_turn" and blocks and blocks[-1].type == "text":
             steps += self._turn_over(at)
+        return steps
+
+    def _call(self, block: Block, at: float) -> list[Step]:
+        steps = call_steps(block, at)
+        if block.name in ASKED and isinstance(steps[0], Call) and steps[0].process:
+            self._polls[block.id] = steps[0].process
+            while len(self._polls) > _POLLS_MAX:
+                del self._polls[next(iter(self._polls))]
+        elif block.name.startswith("mcp__"):
+            self._outside = [*self._outside, block.id][-_OUTSIDE_MAX:]
         return steps
 
     def _turn_over(self, at: float) -> Iterator[Step]:
         """The end of a turn, reported once: up to three records mark it, and older versions write only
         some."""
+        self._busy = False
         if not self._over:
             self._over = True
             yield End(at, "turn")
@@ -285,10 +372,15 @@ class Reader:
 
     def _queue_operation(self, record: Record, at: float) -> Iterator[Step]:
         text = blocks_text(_any(record.content)).strip()
+        if record.operation == "enqueue" and (notice := notice_in(text)):
+            yield from self._ended(notice, at)
+            self._queued = [*self._queued, _fingerprint(notice)][-_QUEUED_MAX:]
+            return
         typed = text and not text.startswith(("/", '{"task_id"')) and not _is_harness(text)
         if record.operation == "enqueue" and typed:
             self._queued = [*self._queued, _fingerprint(text)][-_QUEUED_MAX:]
-            yield from self._with_rewinds(prompt_steps(at, text), record)
+            how: Typed = "queued" if self._busy else ""
+            yield from self._with_rewinds(prompt_steps(at, text, how), record)
         elif record.operation == "popAll" and (mark := _fingerprint(text)) in self._queued:
             self._queued.remove(mark)  # moved back to the input line
             if _QUEUED in self._turns:
@@ -306,10 +398,11 @@ class Reader:
             return ()
         if attachment.type == "queued_command":
             if attachment.command_mode == "task-notification":
-                return _background_notice(blocks_text(attachment.prompt), at)
-            if attachment.command_mode not in ("", "prompt"):
+                return self._notice(notice_in(blocks_text(attachment.prompt).strip()), at)
+            if attachment.command_mode not in ("", "prompt") or _is_foreign(attachment.origin):
                 return ()
-            return self._with_rewinds(self._text(blocks_text(attachment.prompt), at, False), record)
+            queued = self._text(blocks_text(attachment.prompt), at, False, how="queued")
+            return self._with_rewinds(queued, record)
         return [*self._start_if_moved(record, at), *self._hook(attachment, at)]
 
     def _hook(self, attachment: Attachment, at: float) -> Iterator[Step]:
@@ -359,6 +452,12 @@ def _fingerprint(text: str) -> str:
     return f"{len(text)}-{crc32(text.encode('utf-8', 'replace')):x}"
 
 
+def _is_foreign(origin: Any) -> bool:
+    """Whether a program or another agent wrote a text in the user's place."""
+    kind = origin.get("kind") if isinstance(origin, dict) else None
+    return isinstance(kind, str) and kind not in ("human", "task-notification")
+
+
 def _is_harness(text: str) -> bool:
     """Whether the harness wrote this text in the user's place."""
     tag = TAG.match(text)
@@ -389,28 +488,6 @@ def _untyped(content: str | list[Block] | None) -> Any:
     return content if isinstance(content, str) else [{"text": block.text} for block in content or ()]
 
 
-def _tagged_text(text: str, at: float) -> Iterator[Step]:
-    """The steps of a text in tags: a slash command of the user, or a notice about a background task."""
-    slash = _SLASH.search(text)
-    if slash and slash[1]:
-        name, arguments = slash[1].lstrip("/"), _SLASH_ARGS.search(text)
-        words = arguments[1].strip() if arguments else ""
-        if words or name not in CONTROLS:
-            yield Prompt(at, f"/{name} {words}".strip())
-    elif text.startswith("<task-notification>"):
-        yield from _background_notice(text, at)
-
-
-def _background_notice(text: str, at: float) -> Iterator[Step]:
-    """A background task has ended: the report of a sub-agent, or a recap for a command."""
-    notice, found, call = _NOTICE.search(text), _RESULT.search(text), _NOTICED.search(text)
-    summary = notice[1].strip() if notice else ""
-    if found or (call and summary.startswith(("Agent ", "Background agent "))):
-        yield Report(at, found[1].strip() if found else summary, call=call[1] if call else "")
-    elif summary:
-        yield Recap(at, summary)
-
-
 def _lead_messages(text: str, at: float) -> Iterator[Step]:
     """The tasks that the lead of a team gave to this member; notices of the lead are left out."""
     for body in _LED.findall(text):
@@ -427,58 +504,27 @@ def _lead_messages(text: str, at: float) -> Iterator[Step]:
             yield Prompt(at, words)
 
 
-def _result(block: Block, at: float) -> list[Step]:
-    text = block.content if isinstance(block.content, str) else blocks_text(block.content)
-    failed = bool(block.is_error)
-    if failed and text.startswith(REJECTED):
-        reason = text.partition("the user said:")[2].partition(REJECTED_NOTE)[0].strip()
-        refused = Interrupt(at, "" if reason.startswith(REJECTED_QUESTION) else reason, block.tool_use_id)
-        return [refused, Result(at, block.tool_use_id, None, None, "")]
-    if text.startswith((UNKNOWN_OUTCOME, LAUNCHED)):
-        return []  # a note of the agent at resume, or a sub-agent still at work: the call stays pending
+def _refusal(text: str, version: str | None) -> str | None:
+    """The user's words in the result of a call that the user rejected, empty if there are none; None if the
+    call was not rejected."""
+    if text.startswith(REJECTED):
+        words = next((text.partition(mark)[2] for mark in REJECTED_REASONS if mark in text), "")
+        words = words.partition(REJECTED_NOTE)[0].strip()
+        return "" if words.startswith(REJECTED_QUESTION) else words
+    if version and _BARE_REFUSALS.match(version) and _SENTENCE.fullmatch(text):
+        return text
+    return None
+
+
+def _plain_result(text: str, id: str, failed: bool, at: float) -> list[Step]:
     if text.lstrip()[:18] == "<persisted-output>" and (preview := _PERSISTED.match(text)):
         text = preview[1].strip()
+    if failed and (text.startswith(INTERRUPTED) or text.endswith(ABORTED)):
+        return [Result(at, id, text=text.removesuffix(ABORTED).rstrip() if text.endswith(ABORTED) else "")]
     code = _EXIT.match(text) if failed else None
-    steps: list[Step] = [
-        Result(
-            at,
-            block.tool_use_id,
-            not failed,
-            int(code[1]) if code else None,
-            text[code.end() :] if code else text,
-        )
-    ]
+    result = Result(at, id, not failed, int(code[1]) if code else None, text[code.end() :] if code else text)
     if text.startswith("Task #"):
         task = _TASK.match(text)
         if task:
-            steps.append(Plan(at, (PlanItem(task[2].strip(), "pending", task[1]),), whole=False))
-    return steps
-
-
-def _call(block: Block, at: float) -> list[Step]:
-    arguments = block.input if isinstance(block.input, dict) else {}
-    act = ACTS.get(block.name, "other")
-    paths = tuple([arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)])
-    command = arguments.get("command") if act == "run" else ""
-    note = arguments.get("description") if act in ("run", "agent") else ""
-    if act == "ask":
-        note = question_texts(arguments)
-    call = Call(
-        at, block.id, block.name, act, plain_text(arguments), command if isinstance(command, str) else "",
-        paths, note if isinstance(note, str) else "",
-    )  # fmt: skip
-    return [call, *_plan(block.name, arguments, at)] if act == "plan" else [call]
-
-
-def _plan(tool: str, arguments: dict[str, Any], at: float) -> Iterator[Step]:
-    todos = arguments.get("todos")
-    if tool == "TodoWrite" and isinstance(todos, list):
-        yield Plan(at, todo_items(todos, "content", STATES))
-    elif tool == "TaskUpdate":
-        subject, status = arguments.get("subject"), arguments.get("status")
-        item = PlanItem(
-            subject if isinstance(subject, str) else "",
-            STATES.get(str(status), "pending") if status else "",
-            str(arguments.get("taskId", "")),
-        )
-        yield Plan(at, (item,), whole=False)
+            return [result, Plan(at, (PlanItem(task[2].strip(), "pending", task[1]),), whole=False)]
+    return [result]

@@ -2,7 +2,7 @@
 
 A line is a record; new types appear with every version and are skipped. One response of the model is several
 ``assistant`` lines, one per content block, with the same ``message.id`` and the same usage. Most bytes are
-copies (``toolUseResult``, ``progress``, ``prompt_snapshot``), which are never decoded.
+copies (``toolUseResult``, ``progress``, ``prompt_snapshot``), which are not decoded.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Block(Struct, gc=False):
 
     type: str = ""
     text: str = ""
+    thinking: str = ""  # empty in many versions, which only keep a signature
     id: str = ""  # of a tool_use
     name: str = ""
     input: Any = None
@@ -59,6 +60,7 @@ class Attachment(Struct, gc=False):
     content: Any = None  # of a hook: texts
     stdout: Any = None  # of a hook: a text, or JSON that contains it
     prompt: Any = None
+    origin: Any = None
     command_mode: str = field(name="commandMode", default="")
 
 
@@ -85,6 +87,8 @@ class Record(Struct, gc=False, rename="camel"):
     """Set for a member of a team, whose "user" is the team lead."""
     is_sidechain: bool | None = None
     is_meta: bool | None = None
+    origin: Any = None
+    """Who wrote a text in the user's place; newer versions only, and not if the user typed it."""
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     api_error_status: int | None = None
@@ -92,6 +96,8 @@ class Record(Struct, gc=False, rename="camel"):
     message: Message | None = None
     content: Raw = Raw()  # of system records and of queue operations
     operation: str | None = None
+    tool_denial_kind: str | None = None  # why a call was not run; newer versions only
+    tool_use_result: Raw = Raw()  # decoded only where a result names a process
     attachment: Raw = Raw()
     data: Raw = Raw()  # of progress
     compact_metadata: CompactMetadata | None = None
@@ -114,11 +120,20 @@ NOT_TYPED = (
     "[Request interrupted",
     "This session is being continued",
     "Base directory for this skill:",
+    "<channel source=",
+    "<tick>",
 )
 INTERRUPTED = "[Request interrupted by user"
+ABORTED = "<error>Command was aborted before completion</error>"
 CONTINUED = "This session is being continued from a previous conversation"
-REJECTED = "The user doesn't want to proceed with this tool use"
+REJECTED = (
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "The agent proposed a plan that was rejected by the user",
+    "User chose to stay in plan mode",
+)
+REJECTED_REASONS = ("the user said:", "The user provided the following reason for the rejection:")
 REJECTED_NOTE = "Note: The user's next message"  # added by the harness after the user's reason
 REJECTED_QUESTION = "The user wants to clarify these questions"  # written by the harness instead of a reason
-LAUNCHED = "Async agent launched successfully"
 UNKNOWN_OUTCOME = "[Tool call interrupted:"
+UNSAID = "No response requested."  # written by the harness in the place of an answer

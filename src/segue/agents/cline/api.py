@@ -17,21 +17,29 @@ from ...core.runs.steps import (
     Say,
     Start,
     Step,
+    Thought,
     Usage,
 )
-from ..common import blocks_text, injected_briefs, seconds
+from ..common import blocks_text, injected_briefs, seconds, typed_how
 from . import wire
 from .calls import ASKING, tool_steps
+from .terminals import Terminals
 from .texts import (
-    DENIED,
+    ACTS,
+    ENVIRONMENT,
     INTERRUPTED,
     MODEL,
+    Thinking,
     TurnPart,
     answered,
+    approved,
     assistant_parts,
     briefs_of,
+    goes_on,
     is_set,
     outcome,
+    refusal_words,
+    spoken_parts,
     words_of,
 )
 
@@ -40,12 +48,17 @@ _PROMPT_SECONDS = 30  # a message may reach the model this long after the user t
 
 class Conversation:
     """Reads messages in order. ``alone``: there are no UI messages, which report tokens, resumes and reports;
-    ``ui_prompts``: the prompts in UI messages with their times, which need not be reported again."""
+    ``ui_prompts``: the prompts in UI messages with their times, which need not be reported again;
+    ``ui_thinks``: the UI messages have what the agent thought."""
 
-    def __init__(self, alone: bool, ui_prompts: list[tuple[float, str]]) -> None:
+    def __init__(self, alone: bool, ui_prompts: list[tuple[float, str]], ui_thinks: bool) -> None:
         self._alone = alone
         self._ui_prompts = ui_prompts
+        self._ui_thinks = ui_thinks
+        self._terminals = Terminals()
+        self._details = ""  # about the editor, in the message that is read
         self._pending: dict[str, str] = {}  # id of a call -> its tool
+        self._commands: dict[str, str] = {}  # id of a pending call of a shell -> its command line
         self._talking_calls: set[str] = set()  # ids of calls by which the agent talks to the user
         self._model = ""
         self._open: tuple[str, str] | None = None  # (tool, text) of a result whose content may follow
@@ -75,12 +88,17 @@ class Conversation:
             if block.type == "tool_use" and block.id:
                 arguments = block.input if isinstance(block.input, dict) else {}
                 yield from self._tool(at, block.id, block.name, arguments)
+            elif block.type in ("thinking", "reasoning"):
+                if not self._ui_thinks and (thought := (block.thinking or block.text).strip()):
+                    yield Thought(at, thought)
             elif block.type == "text" and block.text:
                 text, steps = _uninterrupted(at, block.text)
-                for part in [text.strip()] if native else assistant_parts(text):
+                for part in spoken_parts(text) if native else assistant_parts(text):
                     if isinstance(part, str):
-                        if part:
-                            yield Say(at, part)
+                        yield Say(at, part)
+                        continue
+                    if isinstance(part, Thinking):
+                        yield Thought(at, part.text)
                         continue
                     count += 1
                     yield from self._tool(
@@ -96,6 +114,8 @@ class Conversation:
         for step in tool_steps(at, id, name, arguments):
             if isinstance(step, Call):
                 self._pending[id] = name
+                if step.command:
+                    self._commands[id] = step.command
             yield step
         if name in ASKING:
             self._talking_calls.add(id)
@@ -114,12 +134,15 @@ class Conversation:
             elif block.type == "text" and block.text:
                 yield from self._text(at, block.text)
         yield from self._close(at)
+        if self._details and self._terminals.commands:
+            yield from self._terminals.read(at, self._details)
+        self._details = ""
 
     def _native_result(self, at: float, block: wire.Block) -> Iterator[Step]:
         answer = answered(blocks_text(block.content))
         tool = self._pending.pop(block.tool_use_id, "")
         if tool:
-            yield from _ended(at, block.tool_use_id, tool, answer.text, block.is_error)
+            yield from self._ended(at, block.tool_use_id, tool, answer.text, block.is_error)
         if block.tool_use_id in self._talking_calls and is_set(answer.text):
             yield from self._prompts(at, answer.text)
 
@@ -130,8 +153,10 @@ class Conversation:
         if text.lstrip().startswith("<hook_context"):
             yield from injected_briefs(at, text)
         answer = answered(text)
-        if "<environment_details>" in text and (found := MODEL.search(text)):
-            yield from self._model_change(at, found[1])
+        if (start := text.rfind(ENVIRONMENT)) >= 0:  # the last one: an output may look like it
+            self._details = text[start:]
+            if found := MODEL.search(text, start):
+                yield from self._model_change(at, found[1])
         if answer.kind == "result":
             yield from self._close(at)
             self._open = (answer.tool, answer.text)
@@ -154,7 +179,7 @@ class Conversation:
         yield from briefs_of(at, text)
         for words in words_of(text):
             if all(words != prompt for _, prompt in self._ui_prompts):
-                yield Prompt(at, words)
+                yield Prompt(at, words, typed_how(words))
 
     def _close(self, at: float) -> Iterator[Step]:
         """Report the open result, whose content is complete now."""
@@ -167,7 +192,32 @@ class Conversation:
         if id := self._answered(tool):
             if tool == "ask_followup_question":
                 text = "\n".join(words_of(text)) or text
-            yield from _ended(at, id, tool, text)
+            yield from self._ended(at, id, tool, text)
+
+    def _ended(self, at: float, id: str, tool: str, text: str, error: bool | None = None) -> Iterator[Step]:
+        """The result of a call, or an interrupt if the user denied it, with the user's words."""
+        command = self._commands.pop(id, "")
+        words = refusal_words(text)
+        if words is not None and (not words or self._is_users(words, tool)):
+            yield Interrupt(at, words, id)
+            if words:
+                yield Prompt(at, words, "refusal")
+            yield Result(at, id)
+            return
+        words, answer = approved(text)
+        if words and self._alone and self._is_users(words, tool):
+            yield Prompt(at, words)
+        process = command if goes_on(tool, answer) else ""
+        if process:
+            self._terminals.commands[process] = False
+        yield Result(at, id, *outcome(tool, text, error), process=process)
+
+    def _is_users(self, words: str, tool: str) -> bool:
+        """Whether words in the answer to a call are the user's: the UI messages have them or, without those,
+        the answer cannot be a text that the tool has read."""
+        if not self._alone:
+            return any(words == prompt for _, prompt in self._ui_prompts)
+        return ACTS.get(tool) in ("run", "edit", "create", "delete")
 
     def _answered(self, tool: str) -> str:
         """The id of the call that an answer to this tool belongs to, which is no longer pending: the first
@@ -177,15 +227,6 @@ class Conversation:
         id = next((id for id in calls if id.rpartition(".")[0] == last), "")
         self._pending.pop(id, None)
         return id
-
-
-def _ended(at: float, id: str, tool: str, text: str, error: bool | None = None) -> Iterator[Step]:
-    """The result of a call, or an interrupt if the user denied it, with the user's words."""
-    if DENIED.match(text):
-        yield Interrupt(at, "\n".join(words_of(text)), id)
-        yield Result(at, id)
-    else:
-        yield Result(at, id, *outcome(tool, text, error))
 
 
 def _uninterrupted(at: float, text: str) -> tuple[str, list[Step]]:

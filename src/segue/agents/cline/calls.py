@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.runs.steps import Act, Call, Compact, End, Plan, PlanItem, Planning, Say, Step
-from ..common import checklist, patch_targets, plain_text
+from ...core.runs.steps import EDITS, Act, Call, Compact, End, Plan, PlanItem, Planning, Say, Step
+from ..common import act_of, checklist, plain_text
 from . import wire
+from .edits import changes_of, shown_changes
 from .texts import ACTS, paths_of
 
 _FILES: frozenset[Act] = frozenset({"read", "edit", "create", "delete"})
@@ -50,17 +51,19 @@ def tool_steps(at: float, id: str, name: str, arguments: dict[str, Any]) -> Iter
 def _call(at: float, id: str, name: str, arguments: dict[str, Any]) -> Call:
     act = ACTS.get(name, "other")
     paths: tuple[str, ...] = ()
-    if name == "apply_patch":
-        act, paths = patch_targets(plain_text(arguments))
-    elif act in _FILES:
+    if act in _FILES:
         paths = paths_of(arguments)
+    changes = changes_of(name, arguments, paths) if act in EDITS else ()
+    if name == "apply_patch":
+        act, paths = act_of(changes), tuple(dict.fromkeys(change.path for change in changes))
     text = plain_text({key: value for key, value in arguments.items() if key not in _ASIDE})
     note = _string(arguments, "question")
     if name == "use_mcp_tool":
         name = note = _mcp(_string(arguments, "server_name"), _string(arguments, "tool_name"))
     elif name == "new_task":
         note = _titled(_string(arguments, "message") or _string(arguments, "context"))
-    return Call(at, id, name, act, text, _string(arguments, "command") if act == "run" else "", paths, note)
+    command = _string(arguments, "command") if act == "run" else ""
+    return Call(at, id, name, act, text, command, paths, note, changes)
 
 
 def _mcp(server: str, tool: str) -> str:
@@ -94,7 +97,9 @@ def shown_call(at: float, id: str, tool: wire.ToolShown) -> Call:
     if act in _FILES and isinstance(tool.batch_files, list):
         paths += paths_of({"files": tool.batch_files})
     parts = (tool.path, tool.regex, tool.diff, tool.content if act != "read" else None)
-    return Call(at, id, name, act, plain_text([part for part in parts if part]), paths=paths)
+    changes = shown_changes(act, tool.path, tool.diff, tool.content) if act in EDITS else ()
+    text = plain_text([part for part in parts if part])
+    return Call(at, id, name, act, text, paths=paths, changes=changes)
 
 
 def todos_of(todos: list[wire.Todo] | None) -> tuple[PlanItem, ...]:

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from ...core.runs.steps import Plan, Start, Step
+from ...core.runs.steps import Plan, Prompt, Start, Step
 from ..base import T, decode_part
 from ..common import checklist, elements, repaired_json, seconds
 from . import wire
 from .api import Conversation, times_of
 from .texts import CWD, WINDOW
-from .ui import Screen, prompts_of
+from .ui import Screen, has_thoughts, prompts_of
 
 _SCALE = {"": 1, "K": 1_000, "M": 1_000_000}
 _WINDOW_MESSAGES = 12  # how many messages from the end are searched for the size of the window
@@ -58,8 +58,9 @@ class Reader:
         times = times_of(messages, shown)
         stamps = [stamp for stamp in (*times[:1], *(seconds(message.ts) for message in shown)) if stamp]
         yield _start(task, messages, min(stamps, default=0.0))
-        api = Conversation(not shown, prompts_of(shown)).read(messages, times)
-        screen = Screen(_Uncovered(task, messages, times), _window(messages))
+        api = list(Conversation(not shown, prompts_of(shown), has_thoughts(shown)).read(messages, times))
+        refusals = {step.text for step in api if isinstance(step, Prompt) and step.how == "refusal"}
+        screen = Screen(_Uncovered(task, messages, times), _window(messages), refusals)
         yield from heapq.merge(api, screen.read(shown), key=lambda step: step.at)
         self.skipped += screen.skipped
         if items := checklist(task.focus):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import Act, Step
+from ..base import decode_any
 from ..common import injected_briefs, typed_text
 
 ACTS: dict[str, Act] = {
@@ -33,9 +34,9 @@ _PARAM = regex(r"\s*<(\w+)>")
 _AFTER = r"\s*(?:</{tool}>|<(?:line_count|task_progress|path|requires_approval|start_line)>|\Z)"
 _INNER_PATH = regex(r"<path>(.*?)</path>", re.S)
 _PATHS = ("path", "file_path", "filePath", "absolutePath")
-_THINKING = regex(r"<thinking>.*?(?:</thinking>|\Z)", re.S)
+_THINKING = regex(r"<thinking>(.*?)(?:</thinking>|\Z)", re.S)
 
-_ENVIRONMENT, _ENVIRONMENT_END = "<environment_details>", "</environment_details>"
+ENVIRONMENT, _ENVIRONMENT_END = "<environment_details>", "</environment_details>"
 _HEADER = regex(r"\A\s*\[(\w+)([^\n]*?)\] Result:[ \t]*\n?", re.S)
 _LONG_HEADER = regex(
     r"\A\s*\[(new_task|ask_followup_question|switch_mode|execute_command)\b.*?'?\] Result:[ \t]*\n?", re.S
@@ -43,9 +44,11 @@ _LONG_HEADER = regex(
 _SUBTASK = regex(r"\A\s*\[new_task completed\] Result:\s*", re.S)
 _UNUSED = regex(r"\A\s*Tool \[(\w+)\] was not executed")
 _WORDS = regex(r"<(task|feedback|user_message|answer)>(.*?)(?:</\1>|\Z)", re.S)
+_EXPANDED = regex(r"\A\s*<(explicit_instructions|mcp_prompt)\b.*?</\1>", re.S)  # what a slash command is for
+_COMMAND_BODY = regex(r"Command '(/[\w:-]+)' \(see below for command content\)")
 _ATTACHED = regex(  # what the user's words mention is added after them
     r"</?(?:file_content|folder_content|url_content|workspace_diagnostics|git_working_state|git_commit"
-    r"|terminal_output|final_file_content)\b"
+    r"|terminal_output|final_file_content)\b|<command name="
 )
 _SET = regex(
     r"\A\s*(?:<(?:task|user_message|answer|feedback)>|\[TASK RESUMPTION\]"
@@ -56,12 +59,26 @@ _SET = regex(
 )
 _CODE = regex(r"exit code:? (-?\d{1,10})", re.I)
 _OUTPUT = regex(
-    r"\A(Command (?:executed|failed|completed|exited|is still running|execution was not)[^\n]*)\n"
-    r"(?:Output:\n?)?"
+    r"\A(Command (?:executed|failed|completed|exited|cancelled|timed out|is (?:still )?running"
+    r"|execution (?:was not|timed out))[^\n]*(?:(?<=adjust as needed\.)\nExit code: [^\n]*)?)\n+"
+    r"(?:Log file: [^\n]*\n)?(?:Output:\n?|Here's the output so far:\n|Output so far:\n"
+    r"|Output captured before cancellation:\n)?"
 )
+_GOES_ON = regex(
+    r"\s*Command (?:is still running|is running in the background|timed out after|execution timed out after)"
+)
+_WENT_WRONG = regex(r"was not successful|terminated by signal|\ACommand failed")
+_UPDATED_LATER = regex(
+    r"\s*(?:You will be updated on the terminal status and new output in the future\.?"
+    r"|The user provided the following feedback:\n<feedback>.*|<user_message>\n.*</user_message>)\s*\Z",
+    re.S,
+)
+_APPROVED = regex(r'\A\s*(\{"status":\s*"approved".*\})\s*(?:\n|\Z)')
 _FAILED = regex(
     r"\A(?:The tool execution failed|The user denied|Error (?:executing|reading|writing)"
-    r"|Missing value for required"
+    r"|Missing value for required|Access to [^\n]* is blocked by|Command execution blocked by"
+    r"|Failed to (?:write to|edit) '|The command was terminated after exceeding|Working directory '"
+    r"|The 'command' parameter was empty"
     r'|Tool \[|Invalid JSON|Tool "|\{"status":\s*"(?:error|denied)")'
 )
 _WRAPPED = regex(r"\AThe tool execution failed[^\n]*\n<error>\n?(.*?)(?:</error>|\Z)", re.S)
@@ -83,16 +100,31 @@ class Tool(NamedTuple):
     arguments: dict[str, Any]
 
 
-def assistant_parts(text: str) -> Iterator[str | Tool]:
-    """The parts of an assistant's text in order: what it says, and the tools that it calls."""
+class Thinking(NamedTuple):
+    """What the assistant thought, in a text."""
+
+    text: str
+
+
+def assistant_parts(text: str) -> Iterator[str | Thinking | Tool]:
+    """The parts of an assistant's text in order: what it thinks and says, and the tools that it calls."""
     at = 0
     while match := _TOOL.search(text, at):
-        if before := _THINKING.sub("", text[at : match.start()]).strip():
-            yield before
+        yield from spoken_parts(text[at : match.start()])
         arguments, at = _arguments(text, match[1], match.end())
         yield Tool(match[1], arguments)
-    if rest := _THINKING.sub("", text[at:]).strip():
-        yield rest
+    yield from spoken_parts(text[at:])
+
+
+def spoken_parts(text: str) -> Iterator[str | Thinking]:
+    """What a text without calls of tools thinks, and what it says."""
+    if "<thinking>" in text:
+        for thought in _THINKING.findall(text):
+            if thought.strip():
+                yield Thinking(thought.strip())
+        text = _THINKING.sub("", text)
+    if text := text.strip():
+        yield text
 
 
 def _arguments(text: str, tool: str, at: int) -> tuple[dict[str, Any], int]:
@@ -129,7 +161,7 @@ def paths_of(arguments: dict[str, Any]) -> tuple[str, ...]:
 
 def _without_environment(text: str) -> str:
     """A text without the harness's details about the editor; a torn block of them ends with the text."""
-    while (start := text.find(_ENVIRONMENT)) >= 0:
+    while (start := text.find(ENVIRONMENT)) >= 0:
         end = text.find(_ENVIRONMENT_END, start)
         text = text[:start] + (text[end + len(_ENVIRONMENT_END) :] if end >= 0 else "")
     return text
@@ -145,7 +177,7 @@ class TurnPart(NamedTuple):
 
 def answered(text: str) -> TurnPart:
     """The part of the turn that a text block of the user's role is."""
-    text = _without_environment(text)
+    text = _EXPANDED.sub("", _without_environment(text))
     if match := _SUBTASK.match(text):
         return TurnPart("report", text[match.end() :].strip(), "new_task")
     if (match := _HEADER.match(text) or _LONG_HEADER.match(text)) and match[1] in ACTS:
@@ -163,7 +195,7 @@ def words_of(text: str) -> Iterator[str]:
     """What the user typed, in a text that the harness wrote."""
     for words in _tagged_words(text):
         if own := typed_text(words):
-            yield own
+            yield _COMMAND_BODY.sub(r"\1", own)
 
 
 def briefs_of(at: float, text: str) -> Iterator[Step]:
@@ -177,6 +209,33 @@ def _tagged_words(text: str) -> list[str]:
     return [words for _, words in _WORDS.findall(own)]
 
 
+def refusal_words(text: str) -> str | None:
+    """The user's words in the answer to a call that was denied; None if it was not denied."""
+    if not DENIED.match(text):
+        return None
+    if text.lstrip().startswith("{"):
+        return typed_text(_field(text.strip(), "feedback"))
+    return "\n".join(words_of(text))
+
+
+def approved(text: str) -> tuple[str, str]:
+    """The user's words with which a call was approved, if any, and the answer to it without them."""
+    match = _APPROVED.match(text) if '"approved"' in text[:40] else None
+    return (typed_text(_field(match[1], "feedback")), text[match.end() :]) if match else ("", text)
+
+
+def _field(text: str, *names: str) -> str:
+    """The first text in one of these fields of a JSON object; empty if there is none."""
+    value = decode_any(text)
+    fields = [value.get(name) for name in names] if isinstance(value, dict) else []
+    return next((field for field in fields if isinstance(field, str)), "")
+
+
+def goes_on(tool: str, text: str) -> bool:
+    """Whether the answer to a command says that it still runs."""
+    return tool == "execute_command" and bool(_GOES_ON.match(text))
+
+
 def is_set(text: str) -> bool:
     """Whether the harness wrote a text around the user's words."""
     return bool(_SET.match(text))
@@ -184,7 +243,7 @@ def is_set(text: str) -> bool:
 
 def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | None, int | None, str]:
     """Whether a call succeeded, its exit status, and its output without the lines of the harness."""
-    text = text.strip()
+    text = approved(text)[1].strip()
     ok: bool | None = None if error is None else not error
     code = None
     head = _OUTPUT.match(text + "\n") if tool == "execute_command" else None
@@ -192,9 +251,13 @@ def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | Non
         if status := _CODE.search(head[1]):
             code = int(status[1])
             ok = code == 0
-        elif "was not successful" in head[1]:
+        elif _WENT_WRONG.search(head[1]):
             ok = False
+        elif _GOES_ON.match(text) or text.startswith("Command cancelled"):
+            ok = None
         text = text[head.end() :]
+        if ok is None:
+            text = _UPDATED_LATER.sub("", text)
     elif _FAILED.match(text):
         ok, text = False, _why(text)
     elif ok is None and text:
@@ -208,6 +271,8 @@ def _why(text: str) -> str:
     """The reason in the harness's message about a failure."""
     if match := _WRAPPED.match(text):
         text = match[1].strip() or text
+    if text.startswith("{"):
+        return _field(text, "error", "reason", "message") or text
     if match := _THROWN.match(text):
         return match[1] + match[2].replace("\\\\", "\\")
     return _UNMATCHED.sub(r"The SEARCH block \1", text)

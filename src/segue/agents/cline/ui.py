@@ -6,25 +6,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...core.runs.steps import Call, Compact, Fault, Interrupt, Plan, Report, Result, Say, Start, Step, Usage
+from ...core.runs.steps import (
+    Call,
+    Compact,
+    Fault,
+    Interrupt,
+    Plan,
+    Prompt,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Thought,
+    Usage,
+)
 from ..base import T, decode_part
-from ..common import checklist, prompt_steps, seconds, typed_text
+from ..common import checklist, injected_briefs, seconds, typed_how, typed_text
 from . import wire
 from .calls import completed, shown_call, todos_of
-from .texts import answered, outcome, words_of
+from .texts import answered, goes_on, outcome, words_of
 
 # Kinds of messages that give no steps.
 _QUIET = frozenset(
-    "reasoning hook_status hook_output_stream checkpoint_created checkpoint_saved api_req_finished info "
+    "hook_status hook_output_stream checkpoint_created checkpoint_saved api_req_finished info "
     "mcp_server_request_started shell_integration_warning api_req_deleted deleted_api_reqs".split()
 )
 
 
 class Screen:
-    """Reads UI messages in order; ``full(at)`` says whether the API history lacks this time."""
+    """Reads UI messages in order; ``full(at)`` says whether the API history lacks this time, ``refusals`` are
+    prompts that the API history has, with the calls that they reject."""
 
-    def __init__(self, full: Callable[[float], bool], window: int) -> None:
+    def __init__(self, full: Callable[[float], bool], window: int, refusals: set[str]) -> None:
         self.skipped = 0
+        self._refusals = refusals
         self._full = full
         self._window = window
         self._pending: list[Call] = []
@@ -48,7 +64,11 @@ class Screen:
 
     def _prompt(self, at: float, text: str | None) -> Iterator[Step]:
         yield from self._resumed(at)
-        yield from prompt_steps(at, text or "")
+        text = text or ""
+        yield from injected_briefs(at, text)
+        words = typed_text(text)
+        if words and words not in self._refusals:
+            yield Prompt(at, words, typed_how(words))
 
     def _feedback(self, at: float, message: wire.Shown) -> Iterator[Step]:
         yield from self._prompt(at, message.text)
@@ -79,10 +99,11 @@ class Screen:
         output = answer.text if answer.kind == "result" else "\n".join(self._output)
         for call in self._pending:
             text, output = output, ""
+            process = call.command if goes_on(call.tool, text) else ""
             ok, code, text = outcome(call.tool, text)
             if call.act == "ask":
                 text = "\n".join(words_of(text)) or text
-            yield Result(at, call.id, ok, code, text)
+            yield Result(at, call.id, ok, code, text, process=process)
         self._pending.clear()
         self._output.clear()
 
@@ -109,6 +130,10 @@ class Screen:
     def _progress(self, at: float, message: wire.Shown) -> Iterator[Step]:
         if items := checklist(message.text or ""):
             yield Plan(at, items)
+
+    def _thought(self, at: float, message: wire.Shown) -> Iterator[Step]:
+        if text := (message.text or "").strip():
+            yield Thought(at, text)
 
     def _report(self, at: float, message: wire.Shown) -> Iterator[Step]:
         if message.text:
@@ -174,6 +199,11 @@ def prompts_of(shown: list[wire.Shown]) -> list[tuple[float, str]]:
     ]
 
 
+def has_thoughts(shown: list[wire.Shown]) -> bool:
+    """Whether the messages have what the agent thought."""
+    return any(message.say == "reasoning" and message.text for message in shown)
+
+
 def _id(at: float) -> str:
     return f"ui-{at:.3f}"
 
@@ -198,6 +228,7 @@ _ALWAYS: dict[str, _Handler] = {
     "error_retry": Screen._failed,
     "api_req_retry_delayed": Screen._failed,
     "task_progress": Screen._progress,
+    "reasoning": Screen._thought,
 }
 _FULL: dict[str, _Handler] = {
     "text": Screen._text_message,

@@ -19,6 +19,7 @@ class Block(Struct, gc=False):
 
     type: str = ""
     text: str = ""
+    thinking: str = ""  # of a thinking block; a reasoning block has a text
     id: str = ""  # of a tool_use
     name: str = ""
     input: Any = None

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
-from ..common import patch_targets, plain_text
+from ...core.runs.steps import Act, Call, Change, Plan, PlanItem, Planning
+from ..common import act_of, hunks_change, patch_changes, plain_text
 from .wire import parsed, rows, table, text
 
 SHELLS = frozenset(
     {"shell", "shell_command", "exec_command", "container.exec", "local_shell", "unified_exec"}
 )
 WAITS = frozenset({"wait", "wait_agent"})
+CLOSES = "close_agent"
 SCRIPT = "exec"  # the only tool of code mode
 
 _ACTS: dict[str, Act] = {
@@ -27,6 +28,16 @@ _ACTS: dict[str, Act] = {
 }
 _STATES: dict[str, Planning] = {"pending": "pending", "in_progress": "active", "completed": "done"}
 _PATHS = ("path", "file_path", "dir_path")
+_ASKED: dict[str, tuple[str, ...]] = {
+    "wait": ("cell_id", "ids"),
+    "wait_agent": ("ids", "targets", "target"),
+    "send_input": ("id", "target"),
+    "send_message": ("target", "to"),
+    "followup_task": ("target",),
+    "resume_agent": ("id",),
+    CLOSES: ("id", "target"),
+}
+"""The tools that ask, tell or stop an agent or a script, and the arguments that may have its id."""
 
 
 def full_name(name: str, namespace: str) -> str:
@@ -43,11 +54,12 @@ def call_of(
         return _of_shell(at, id, tool, value)
     if tool == "apply_patch":
         patch = value if isinstance(value, str) else plain_text(value)
-        act, paths = patch_targets(_headings(patch))
-        return Call(at, id, tool, act, text=patch, paths=paths)
+        return _of_patch(at, id, tool, patch, patch_changes(patch))
     if tool == "write_stdin":
-        carried = (running or {}).get(str(table(value).get("session_id")), ["", ""])
-        return Call(at, id, tool, "run", text=text(table(value).get("chars")), command=carried[1])
+        process = str(table(value).get("session_id", ""))
+        command = (running or {}).get(process, ["", ""])[1]
+        chars = text(table(value).get("chars"))
+        return Call(at, id, tool, "run", text=chars, command=command, process=process)
     return _of_other(at, id, tool, value)
 
 
@@ -55,23 +67,19 @@ def _of_shell(at: float, id: str, tool: str, arguments: Any) -> Call:
     fields = table(arguments)
     command = command_of(fields.get("command") or fields.get("cmd") or arguments)
     if "*** Begin Patch" in command:
-        act, paths = patch_targets(_headings(command))
-        if paths:
-            return Call(at, id, tool, act, text=command, paths=paths)
-    rest = [plain_text(value) for key, value in fields.items() if key != "command" and key != "cmd"]
-    call_text = "\n".join(filter(None, (command, *rest)))
+        changes = patch_changes(command)
+        if changes:
+            return _of_patch(at, id, tool, command, changes)
+    call_text = command
+    for key, value in fields.items():
+        if key not in ("command", "cmd") and (words := plain_text(value)):
+            call_text = f"{call_text}\n{words}" if call_text else words
     return Call(at, id, tool, "run", text=call_text, command=command, note=text(fields.get("justification")))
 
 
-def _headings(patch: str) -> str:
-    """The few lines of a patch that begin with ``***``, found without examining the others."""
-    lines = [patch.partition("\n")[0]]
-    at = patch.find("\n*** ")
-    while at >= 0:
-        end = patch.find("\n", at + 1)
-        lines.append(patch[at + 1 : end if end >= 0 else len(patch)])
-        at = patch.find("\n*** ", at + 1)
-    return "\n".join(lines)
+def _of_patch(at: float, id: str, tool: str, patch: str, changes: tuple[Change, ...]) -> Call:
+    paths = tuple(dict.fromkeys([change.path for change in changes]))
+    return Call(at, id, tool, act_of(changes), text=patch, paths=paths, changes=changes)
 
 
 def command_of(command: Any) -> str:
@@ -96,7 +104,18 @@ def _of_other(at: float, id: str, tool: str, arguments: Any) -> Call:
     if act == "ask":
         questions = [text(table(question).get("question")) for question in rows(fields.get("questions"))]
         note = "\n".join(filter(None, questions))
-    return Call(at, id, tool, act, text=plain_text(arguments), paths=paths, note=note)
+    process = _asked(tool, fields) if tool in _ASKED else ""
+    return Call(at, id, tool, act, text=plain_text(arguments), paths=paths, note=note, process=process)
+
+
+def _asked(tool: str, fields: dict[str, Any]) -> str:
+    """The id of the agent or script that a call is about, or of the first one."""
+    for key in _ASKED[tool]:
+        value = fields.get(key)
+        first = value[0] if isinstance(value, list) and value else value
+        if text(first):
+            return text(first)
+    return ""
 
 
 def plan_of(at: float, arguments: Any) -> Plan | None:
@@ -109,19 +128,24 @@ def plan_of(at: float, arguments: Any) -> Plan | None:
     return Plan(at, tuple(items)) if items else None
 
 
-def call_of_changes(at: float, id: str, changes: Any) -> Call:
+def call_of_changes(at: float, id: str, record: Any) -> Call:
     """The call that a record of changed files stands for, where the call itself could not be read."""
-    files = table(changes)
-    kinds = {text(table(change).get("type")) or next(iter(table(change)), "") for change in files.values()}
-    act: Act = "create" if kinds == {"add"} else "delete" if kinds == {"delete"} else "edit"
-    return Call(at, id, "apply_patch", act, text=_patch(files), paths=tuple(files))
+    files = table(record)
+    changes = tuple([change for path, about in files.items() for change in _recorded(path, table(about))])
+    parts = [part for change in changes for part in (change.path, change.old, change.new) if part]
+    return Call(at, id, "apply_patch", act_of(changes), "\n".join(parts), paths=tuple(files), changes=changes)
 
 
-def _patch(files: dict[str, Any]) -> str:
-    parts: list[str] = []
-    for path, change in files.items():
-        fields = table(change)
-        if "type" not in fields:  # older versions: {"update": {…}}
-            fields = next((table(inner) for inner in fields.values()), {})
-        parts += filter(None, (path, text(fields.get("unified_diff")) or text(fields.get("content"))))
-    return "\n".join(parts)
+def _recorded(path: str, about: dict[str, Any]) -> tuple[Change, ...]:
+    kind = text(about.get("type"))
+    if not kind:  # older versions: {"update": {…}}
+        kind = next(iter(about), "")
+        about = table(about.get(kind))
+    diff, moved = text(about.get("unified_diff")), text(about.get("move_path"))
+    if kind == "delete":
+        return (Change(path, "delete"),)
+    if kind == "add":
+        return (Change(path, "create", "", text(about.get("content")) or hunks_change(path, diff).new),)
+    if moved:
+        return (Change(path, "delete"), hunks_change(moved, diff) if diff else Change(moved, "create"))
+    return (hunks_change(path, diff),) if diff else (Change(path),)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...core.runs.steps import Call, Report, Result, Step
-from .calls import SCRIPT, WAITS, call_of, call_of_changes, command_of, plan_of
+from ...core.runs.steps import Call, Interrupt, Report, Result, Settled, Step
+from .calls import CLOSES, SCRIPT, WAITS, call_of, call_of_changes, command_of, plan_of
 from .kept import RolloutMemory
 from .outcome import CallOutcome, of_item, of_output
 from .script import readable_calls
@@ -23,7 +23,15 @@ _COMMANDS = frozenset({"CommandExecution", "exec_command_end"})
 _PATCHES = frozenset({"FileChange", "patch_apply_end"})
 _TOOLS = frozenset({"McpToolCall", "mcp_tool_call_end", "DynamicToolCall"})
 _AGENTS = frozenset({"CollabAgentToolCall", "collab_waiting_end"})
-AGENT_TOOLS = frozenset({"spawn_agent", *WAITS})
+_SPAWNS = frozenset({"spawn_agent", "resume_agent"})
+_AGENT_ENDS: dict[str, bool | None] = {
+    "completed": True,
+    "errored": False,
+    "interrupted": None,
+    "shutdown": None,
+    "not_found": None,
+}
+_GONE_CHARS = 200
 ITEMS = _COMMANDS | _PATCHES | _TOOLS | _AGENTS
 
 
@@ -51,8 +59,7 @@ class Flight:
 
     def _begin(self, at: float, id: str, tool: str, arguments: Any) -> list[Step]:
         call = call_of(at, id, tool, arguments, self.kept.running)
-        session = str(table(parsed(arguments)).get("session_id", "")) if tool == "write_stdin" else ""
-        self.kept.opened(id, tool, call.command, session)
+        self.kept.opened(id, tool, call.command, call.process)
         if call.act == "plan" and (plan := plan_of(at, arguments)):
             return [call, plan]
         return [call]
@@ -66,27 +73,39 @@ class Flight:
         if id in kept.cells:
             return list(self._cell(at, id, outcome))
         steps: list[Step] = []
-        tool, command, session = kept.open.get(id, ["", "", ""])
+        tool, command, process = kept.open.get(id, ["", "", ""])
         if outcome.script == "ended" and tool == "wait":
             for cell in tuple(kept.cells):
                 steps += self._cell(at, cell, outcome)
         if tool == "write_stdin":
-            outcome = self._carried(session, outcome)
+            steps += self._carried(at, id, process, outcome)
         elif outcome.session:
-            kept.runs_on(outcome.session, id, command)
-            steps.append(Result(at, id, text=outcome.text))
-            return steps
-        steps += self._end(at, id, outcome)
-        if tool in AGENT_TOOLS:
-            steps += self._agents(at, id, tool, output)
+            steps += self._runs_on(at, id, command, outcome)
+        elif tool in _SPAWNS:
+            steps += self._end(at, id, outcome, self._spawned(id, process, output))
+        else:
+            steps += self._end(at, id, outcome)
+            if tool in WAITS:
+                steps += self.reports(at, table(parsed(output)).get("status"))
+            elif tool == CLOSES and outcome.ok is not False:
+                steps.append(Settled(at, process))
         return steps
 
-    def _carried(self, session: str, outcome: CallOutcome) -> CallOutcome:
-        """The outcome of a process that an earlier call started; its exit is reported once."""
-        if outcome.exit is None or session not in self.kept.running:
-            return CallOutcome(text=outcome.text)
-        self.kept.closed(self.kept.running.pop(session)[0])
-        return outcome
+    def _runs_on(self, at: float, id: str, command: str, outcome: CallOutcome) -> list[Step]:
+        """The result of a call whose process goes on in the background."""
+        self.kept.runs_on(outcome.session, id, command)
+        return [Result(at, id, text=outcome.text, process=outcome.session)]
+
+    def _carried(self, at: float, id: str, process: str, outcome: CallOutcome) -> list[Step]:
+        """The result of a call about a process that an earlier call started; its exit is reported once."""
+        is_gone = outcome.ok is False and "nknown" in outcome.text[:_GONE_CHARS]
+        running = self.kept.running.get(process)
+        if running is None or (outcome.exit is None and not is_gone):
+            return [*self._end(at, id, CallOutcome(ok=False if is_gone else None, text=outcome.text))]
+        del self.kept.running[process]
+        self.kept.closed(running[0])
+        ended = Settled(at, process, None if is_gone else outcome.ok, outcome.text)
+        return [*self._end(at, id, outcome), ended]
 
     def _cell(self, at: float, id: str, outcome: CallOutcome) -> Iterator[Step]:
         """The results of a script's calls that no structured record has ended yet."""
@@ -95,8 +114,7 @@ class Flight:
         kept = self.kept
         left = [(own, command) for own, _, command in kept.cells.pop(id) if own in kept.open]
         if len(left) == 1 and outcome.session:
-            kept.runs_on(outcome.session, *left[0])
-            yield Result(at, left[0][0], text=outcome.text)
+            yield from self._runs_on(at, *left[0], outcome)
             return
         for index, (own, _) in enumerate(left):
             alone = (
@@ -108,11 +126,13 @@ class Flight:
         if not left and id not in kept.done:
             kept.closed(id)
 
-    def _end(self, at: float, id: str, outcome: CallOutcome) -> tuple[Step, ...]:
+    def _end(self, at: float, id: str, outcome: CallOutcome, process: str = "") -> tuple[Step, ...]:
         if id in self.kept.done:
             return ()
         self.kept.closed(id)
-        return (Result(at, id, outcome.ok, outcome.exit, outcome.text),)
+        if outcome.refused:
+            return Interrupt(at, "", id), Result(at, id)
+        return (Result(at, id, outcome.ok, outcome.exit, outcome.text, process=process),)
 
     def item(self, at: float, item: Item) -> Iterable[Step]:
         """The steps of a structured record of a finished action."""
@@ -121,6 +141,10 @@ class Flight:
             return self._collaborated(at, id, item)
         if not id or id in self.kept.done or text(item.status) in ("in_progress", "inProgress"):
             return ()
+        if process := self._process_of(id, kind, item):
+            own, outcome = self.kept.running.pop(process)[0], of_item(item)
+            self.kept.closed(own)
+            return (Settled(at, process, outcome.ok, outcome.text),)
         known = self._known(id, kind, item)
         if known is None:
             return ()
@@ -135,11 +159,16 @@ class Flight:
         kept = self.kept
         if id in kept.open:
             return None if kept.open[id][0] == "write_stdin" else id
-        for process, (own, _) in kept.running.items():
-            if own == id or (kind in _COMMANDS and process == str(item.process_id)):
-                del kept.running[process]
-                return own
         return self._in_cell(kind, item)
+
+    def _process_of(self, id: str, kind: str, item: Item) -> str:
+        """The process in the background whose end a record tells; else empty."""
+        if id in self.kept.open:
+            return ""
+        for process, (own, _) in self.kept.running.items():
+            if own == id or (kind in _COMMANDS and process == str(item.process_id)):
+                return process
+        return ""
 
     def _in_cell(self, kind: str, item: Item) -> str:
         wanted = _tool(item) if kind in _TOOLS else "apply_patch"
@@ -161,14 +190,13 @@ class Flight:
 
     # Sub-agents
 
-    def _agents(self, at: float, id: str, tool: str, output: Any) -> Iterator[Step]:
-        if tool == "spawn_agent":
-            answer = table(parsed(output))
-            agent = text(answer.get("agent_id")) or text(answer.get("task_name"))
-            if agent:
-                self.kept.knows_agent(agent, id, text(answer.get("nickname")) or agent)
-        elif tool in WAITS:
-            yield from self.reports(at, table(parsed(output)).get("status"))
+    def _spawned(self, id: str, resumed: str, output: Any) -> str:
+        """The id of the agent that a call has started, as its output says, or of the one it has resumed."""
+        answer = table(parsed(output))
+        agent = text(answer.get("agent_id")) or text(answer.get("task_name"))
+        if agent:
+            self.kept.knows_agent(agent, id, text(answer.get("nickname")) or agent)
+        return agent or (resumed if answer else "")
 
     def _collaborated(self, at: float, id: str, item: Item) -> Iterator[Step]:
         for agent in map(table, rows(item.receiver_agents)):
@@ -177,13 +205,19 @@ class Flight:
         yield from self.reports(at, item.statuses if item.statuses is not None else item.agents_states)
 
     def reports(self, at: float, statuses: Any) -> Iterator[Step]:
-        """The reports of sub-agents, from their states."""
+        """The reports and ends of sub-agents, from their states."""
         for agent, status in table(statuses).items():
-            report = text(table(status).get("completed")) or text(table(status).get("errored"))
+            state = next(iter(status), "") if isinstance(status, dict) else text(status)
+            report = text(table(status).get(state))
+            if state not in _AGENT_ENDS:
+                continue
             if report:
                 yield from self.report(at, agent, report)
+            if self.kept.is_new_report(agent, f"{state}: {report}"):
+                yield Settled(at, agent, _AGENT_ENDS[state], report)
 
     def report(self, at: float, agent: str, report: str) -> Iterator[Step]:
+        """What a sub-agent says, which may be in several records."""
         if self.kept.is_new_report(agent, report):
             call, name = self.kept.agents.get(agent, ["", ""])
             yield Report(at, report, name or agent, call)

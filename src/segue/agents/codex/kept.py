@@ -37,9 +37,11 @@ class RolloutMemory(msgspec.Struct):
     copying: bool = False  # inside a history that a fork copied
     own_from: int = 0  # the ordinal at which a sub-agent's own history starts
     searches: int = 0
+    in_turn: bool = False  # between the events that begin and end a turn
+    at_work: bool = False  # the agent has called a tool in this turn
     pairs: list[str] = []  # seen in one channel, and expected in the other
     reports: list[str] = []
-    open: dict[str, list[str]] = {}  # call id -> tool, command, session
+    open: dict[str, list[str]] = {}  # call id -> tool, command, process that it asks
     done: dict[str, bool] = {}
     cells: dict[str, list[list[str]]] = {}  # script's call id -> (call id, tool, command) of its calls
     running: dict[str, list[str]] = {}  # process -> call id, command
@@ -64,8 +66,12 @@ class RolloutMemory(msgspec.Struct):
         _push(self.reports, key, _REPORTS_MAX)
         return True
 
-    def opened(self, id: str, tool: str, command: str = "", session: str = "") -> None:
-        _put(self.open, id, [tool, command, session], _OPEN_MAX)
+    def opened(self, id: str, tool: str, command: str = "", process: str = "") -> None:
+        _put(self.open, id, [tool, command, process], _OPEN_MAX)
+
+    def turned(self, begins: bool) -> None:
+        """A turn begins or ends."""
+        self.in_turn, self.at_work = begins, False
 
     def closed(self, id: str) -> None:
         self.open.pop(id, None)

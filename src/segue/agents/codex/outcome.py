@@ -30,8 +30,9 @@ _HEADERS = (
 _HEADERS_MAX = 10
 _EXIT = regex(r"^(?:Exit code:|Process exited with code) (-?\d{1,10})\b", re.M)
 _USUAL = regex(
-    r"(?:Chunk ID: \w+\n)?Wall time: [\d.]+ seconds\nProcess exited with code (-?\d{1,10})\n"
-    r"(?:Original token count: \d+\n)?Output:\n"
+    r"(?:(?:Chunk ID: \w+\n)?Wall time: [\d.]+ seconds\nProcess exited with code (-?\d{1,10})\n"
+    r"(?:Original token count: \d+\n)?|Exit code: (-?\d{1,10})\nWall time: [\d.]+ seconds\n"
+    r"(?:Total output lines: \d+\n)?)Output:\n"
 )
 """How nearly all outputs of commands begin; `_split` handles the others."""
 _SESSION = regex(r"^Process running with session ID (\S{1,32})", re.M)
@@ -45,7 +46,6 @@ _FAILED = (
     "apply_patch verification failed",
     "apply_patch failed",
     "patch rejected",
-    "rejected by user",
     "execution error",
     "error:",
     "Error:",
@@ -59,6 +59,13 @@ _FAILED = (
     "collab spawn failed",
     "unable to locate image",
 )
+_REFUSED = (
+    "rejected by user",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "user rejected MCP tool call",
+    "user cancelled MCP tool call",
+)
 _DONE = ("Plan updated", "Success. Updated the following files", "attached local image path")
 _STATED_CHARS = 400  # a statement of success or failure is within so many characters
 
@@ -71,6 +78,7 @@ class CallOutcome(Value, gc=False):
     text: str = ""
     session: str = ""  # the process still runs, under this number
     script: Literal["", "running", "ended"] = ""  # set if it is the outcome of a whole script
+    refused: bool = False  # the user rejected the call
 
 
 def of_output(output: Any) -> CallOutcome:
@@ -94,7 +102,7 @@ def _content(output: Any) -> str:
 
 def _of_text(output: str) -> CallOutcome:
     if usual := _USUAL.match(output):
-        code = int(usual[1])
+        code = int(usual[1] or usual[2])
         return CallOutcome(ok=code == 0, exit=code, text=output[usual.end() :])
     if output.startswith('{"'):
         fields, rest = _table(output)
@@ -107,6 +115,8 @@ def _of_text(output: str) -> CallOutcome:
     if headers:
         return _of_headers(headers, body)
     start = output[:_STATED_CHARS]
+    if start.startswith(_REFUSED):
+        return CallOutcome(refused=True)
     if start.startswith(_FAILED):
         denied = _DENIED.search(start)
         return CallOutcome(ok=False, exit=int(denied[1]) if denied else None, text=output)
@@ -138,6 +148,8 @@ def _of_headers(headers: str, body: str) -> CallOutcome:
         return CallOutcome(text=body, script="running")
     if headers.startswith("Script completed"):
         inner = _of_text(body)
+        if inner.refused:  # words of a program in the script
+            inner = CallOutcome(text=body)
         return CallOutcome(inner.ok, inner.exit, inner.text, inner.session, "ended")
     is_script = headers.startswith("Script ")
     ok = False if headers.startswith("Script failed") else None
@@ -169,7 +181,9 @@ def of_item(item: Item) -> CallOutcome:
     if isinstance(item.success, bool):
         return CallOutcome(ok=item.success, text=output)
     status = text(item.status).lower()
-    ok = True if status == "completed" else False if status in ("failed", "declined") else None
+    if status == "declined":
+        return CallOutcome(refused=True)
+    ok = True if status == "completed" else False if status == "failed" else None
     return CallOutcome(ok=ok, text=output)
 
 

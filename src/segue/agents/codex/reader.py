@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ...core.runs.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Title
+from ...core.runs.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Thought, Title
 from ..base import DECODE_ERRORS, decode_line
 from ..common import injected_briefs, plain_text, seconds
 from . import wire
@@ -57,10 +57,13 @@ class Reader:
             "custom_tool_call_output": self._output,
             "web_search_call": self._search,
             "agent_message": self._between,
+            "reasoning": self._reasoned,
         }
         self._events: dict[str, Handler] = {
             "user_message": self._asked,
             "agent_message": self._said,
+            "agent_reasoning": self._thought,
+            "agent_reasoning_raw_content": self._thought,
             "item_completed": self._completed,
             "token_count": turns.counted,
             "task_started": turns.started,
@@ -295,11 +298,29 @@ class Reader:
     def _say(self, at: float, channel: str, words: str) -> Iterable[Step]:
         return (Say(at, words),) if words.strip() and not self.kept.is_twin(channel, "say", words) else ()
 
+    def _thought(self, at: float, payload: wire.Body) -> Iterable[Step]:
+        event = self._body(payload, wire.EVENT)
+        return self._think(at, "e", [text(event.text)]) if event is not None else ()
+
+    def _reasoned(self, at: float, payload: wire.Body) -> Iterable[Step]:
+        """The thoughts in an item of the model, in the parts in which the events have them."""
+        item = self._body(payload, wire.REASONING)
+        if item is None or not (item.summary or item.content):
+            return ()
+        return self._think(at, "r", blocks(item.summary) or blocks(item.content))
+
+    def _think(self, at: float, channel: str, thoughts: list[str]) -> Iterable[Step]:
+        return [
+            Thought(at, words)
+            for words in thoughts
+            if words.strip() and not self.kept.is_twin(channel, "think", words)
+        ]
+
     def _prompt(self, at: float, channel: str, words: str) -> Iterator[Step]:
         if not words or self.kept.is_twin(channel, "ask", words):
             return
         if not self.kept.is_sub and not words.startswith(_DELEGATED):
-            yield Prompt(at, words)
+            yield Prompt(at, words, "queued" if self.kept.at_work else "")
         elif not self.kept.has_title:  # another agent's words; they name the conversation
             self.kept.has_title = True
             yield Title(at, words)
@@ -311,6 +332,7 @@ class Reader:
         if call is None:
             return ()
         id = text(call.call_id) or text(call.id)
+        self.kept.at_work = self.kept.in_turn
         if isinstance(call.action, dict):
             return self.flight.begin(at, id, "local_shell", {"command": call.action.get("command")})
         name = full_name(text(call.name), text(call.namespace)) or "tool_search"
@@ -344,15 +366,19 @@ class Reader:
         if item is None:
             return ()
         kind = text(item.type)
+        if kind in ITEMS:
+            return self.flight.item(at, item)
         if kind == "UserMessage":
             return self._typed(at, blocks(item.content))
         if kind == "AgentMessage":
             return self._say(at, "e", "\n".join(filter(None, blocks(item.content))))
+        if kind == "Reasoning":
+            return self._think(at, "e", blocks(item.summary_text) or blocks(item.raw_content))
         if kind == "ContextCompaction":
             return self.turns.compacting(at, payload)
         if kind == "ExitedReviewMode":
             return self.turns.reviewed(at, payload)
-        return self.flight.item(at, item) if kind in ITEMS else ()
+        return ()
 
 
 def _encoded(record: wire.Bare) -> msgspec.Raw:

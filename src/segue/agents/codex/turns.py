@@ -22,10 +22,12 @@ class Turns:
 
     def started(self, at: float, payload: wire.Body) -> Iterator[Step]:
         self.kept.window = number(_event(payload).model_context_window) or self.kept.window
+        self.kept.turned(True)
         yield from ()
 
     def ended(self, at: float, payload: wire.Body) -> Iterator[Step]:
         event = _event(payload)
+        self.kept.turned(False)
         if event.error is None:
             yield End(at, "turn", text(event.last_agent_message))
             return
@@ -34,6 +36,7 @@ class Turns:
         yield End(at, "error", text(event.last_agent_message) or problem)
 
     def aborted(self, at: float, payload: wire.Body) -> Iterator[Step]:
+        self.kept.turned(False)
         if not self.kept.is_twin("e", "abort", ""):
             yield Interrupt(at, text(_event(payload).reason))
 
@@ -43,11 +46,13 @@ class Turns:
 
     def notice(self, at: float) -> Iterator[Step]:
         """The notice to the model that its turn was aborted."""
+        self.kept.turned(False)
         if not self.kept.is_twin("r", "abort", ""):
             yield Interrupt(at, "interrupted")
 
     def fault(self, at: float, payload: wire.Body) -> Iterator[Step]:
         event = _event(payload)
+        self.kept.turned(False)
         yield from self._fault(at, "r", text(event.message), event.codex_error_info)
 
     def retried(self, at: float, payload: wire.Body) -> Iterator[Step]:

@@ -104,7 +104,15 @@ class Event(msgspec.Struct, gc=False):
     thread_name: Loose = ""
     num_turns: Loose = 0  # of ``thread_rolled_back``
     review_output: Loose = None
+    text: Loose = ""  # of ``agent_reasoning``
     item: msgspec.Raw = msgspec.Raw()
+
+
+class Reasoning(msgspec.Struct, gc=False):
+    """``reasoning``: encrypted, but some versions and models give a summary, or all of it, in plain words."""
+
+    summary: Loose = None
+    content: Loose = None
 
 
 class Item(msgspec.Struct, gc=False):
@@ -133,6 +141,8 @@ class Item(msgspec.Struct, gc=False):
     statuses: Loose = None  # of sub-agents that were waited for
     agents_states: Loose = None
     receiver_agents: Loose = None
+    summary_text: Loose = None  # of reasoning
+    raw_content: Loose = None
 
 
 class Compacted(msgspec.Struct, gc=False):
@@ -181,6 +191,8 @@ class Payload(Item, gc=False):
     input: Loose = None
     info: Count | None = None
     message: Loose = ""
+    text: Loose = ""
+    summary: Loose = None
     about: Loose = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
     namespace: Loose = ""
     action: Loose = None
@@ -250,6 +262,7 @@ TOOL_CALL = json_decoder(ToolCall)
 OUTPUT = json_decoder(Output)
 EVENT = json_decoder(Event)
 ITEM = json_decoder(Item)
+REASONING = json_decoder(Reasoning)
 COMPACTED = json_decoder(Compacted)
 COUNTED = json_decoder(Counted)
 SPENT = json_decoder(Spent)

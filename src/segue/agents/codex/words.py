@@ -31,7 +31,7 @@ _NOT_TYPED = (
     "Warning: apply_patch was requested via",
     "Warning: The maximum number of unified exec",
 )
-_ABOVE_IDE_REQUEST = "# Context from my IDE setup:"
+_FRAME = regex(r"\s*# [A-Z][^\n]{3,60}:\n")  # an editor puts context or findings above the request
 _IDE_REQUEST = "## My request for Codex:"
 
 
@@ -46,7 +46,7 @@ def is_harness(block: str) -> bool:
 
 def request_in(request_text: str) -> str:
     """The user's request without the context that an editor put above it."""
-    if request_text.startswith(_ABOVE_IDE_REQUEST):
+    if _FRAME.match(request_text):
         _, marker, request = request_text.rpartition(_IDE_REQUEST)  # the context may contain the heading too
         request_text = request if marker else request_text
     return without_brief(request_text)

@@ -11,17 +11,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.base.lazy import regex
-from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
-from ..common import checklist, patch_targets, plain_text
+from ...core.runs.steps import EDITS, Act, Call, Change, Plan, PlanItem, Planning
+from ..common import act_of, checklist, patch_changes, plain_text, replacement
 
 ACTS: dict[str, Act] = {
     "bash": "run", "powershell": "run", "shell": "run", "write_bash": "run", "write_powershell": "run",
     "view": "read", "show_file": "read", "create": "create", "edit": "edit", "str_replace": "edit",
     "insert": "edit", "str_replace_editor": "edit", "apply_patch": "edit", "delete": "delete",
     "grep": "search", "rg": "search", "glob": "search", "search_code_subagent": "search",
-    "web_search": "web", "web_fetch": "web", "fetch": "web", "task": "agent", "read_agent": "agent",
+    "web_search": "web", "web_fetch": "web", "fetch": "web", "task": "agent",
     "ask_user": "ask", "update_todo": "plan", "exit_plan_mode": "plan",
 }  # fmt: skip
+_PROCESS = regex(r"(?:read|write|stop)_(?:bash|powershell|shell|agent)")
+_PROCESS_IDS = ("shellId", "sessionId", "agent_id")
+_PROCESS_CHARS_MAX = 200
 _EDITOR: dict[str, Act] = {"view": "read", "create": "create"}  # the command of str_replace_editor
 _FILES: frozenset[Act] = frozenset({"read", "edit", "create", "delete"})
 _PATHS = ("path", "file_path", "filePath", "filename")
@@ -48,18 +51,38 @@ def call_of(at: float, id: str, tool: str, arguments: Any, intention: str | None
     """The call of a tool with these arguments."""
     fields = arguments if isinstance(arguments, dict) else {}
     act = _act(tool, fields)
+    text = plain_text(arguments)
     paths: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
     if tool == "apply_patch":
-        act, paths = patch_targets(plain_text(arguments))
+        changes = patch_changes(text)
+        act, paths = act_of(changes), tuple(dict.fromkeys(change.path for change in changes))
     elif act in _FILES:
         paths = tuple(_strings(fields, _PATHS))
+        if act in EDITS and paths:
+            changes = _changes(act, paths[0], fields)
     command = fields.get("command") if act == "run" else None
     note = next(_strings(fields, _NOTES), "") or intention or ""
     if act == "run" and not isinstance(command, str):
         command = fields.get("input")
+    process = next(_strings(fields, _PROCESS_IDS), "") if _PROCESS.fullmatch(tool) else ""
+    process = process if len(process) <= _PROCESS_CHARS_MAX else ""
     return Call(
-        at, id, tool, act, plain_text(arguments), command if isinstance(command, str) else "", paths, note
+        at, id, tool, act, text, command if isinstance(command, str) else "", paths, note, changes, process
     )
+
+
+def _changes(act: Act, path: str, fields: dict[str, Any]) -> tuple[Change, ...]:
+    """What a tool that edits one file changes in it."""
+    if act == "delete":
+        return (Change(path, "delete"),)
+    if act == "create":
+        content = next(_strings(fields, ("file_text", "content")), None)
+        return (Change(path, "create", "", content),) if content is not None else ()
+    inserted = next(_strings(fields, ("insert_text",)), None)
+    if inserted is not None:
+        return (Change(path, "edit", "", inserted),)
+    return replacement(path, [fields], "old_str", "new_str")
 
 
 def _act(tool: str, fields: dict[str, Any]) -> Act:

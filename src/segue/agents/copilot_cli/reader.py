@@ -2,7 +2,8 @@
 
 Only what was typed becomes a prompt: the harness also sends user messages for skills and sub-agents, and to
 keep the autopilot going. A call is reported when the model requests it, and not again when it runs. A
-sub-agent's actions are reported but not its messages: its report is the result of the call that started it.
+sub-agent's actions are reported but not its messages: its report is the result of the call that started it
+or, if it works in the background, of a later ``read_agent``.
 """
 
 from __future__ import annotations
@@ -26,23 +27,44 @@ from ...core.runs.steps import (
     Report,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
     Usage,
 )
 from ..base import decode_line, decode_part
-from ..common import checklist, injected_briefs, seconds, typed_text
+from ..common import checklist, injected_briefs, seconds, typed_how, typed_text
 from . import wire
 from .calls import call_of, plan_of
 
 _EXIT = regex(r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})[^<>\n]{0,40}>\s*\Z")
+_GOES_ON = regex(
+    r"\s*<command (?:started in background )?with (?:shellId|sessionId|id): ([^\s<>]+)"
+    r"(?: is still running[^<>]*)?>\s*\Z"
+)
+_STOPPED = regex(r"\s*<command with (?:shellId|sessionId|id): [^\s<>]+ stopped>\s*\Z")
+_AGENT_BEGUN = regex(r"\AAgent started in background with agent_id: ([^\s,]+?)\.?(?=[\s,]|\Z)")
+_AGENT_READ = regex(
+    r"\AAgent [^\n.]*\. agent_id: ([^\s,]+)(?:[^\n]*?\bstatus: (\w+))?[^\n]*\n*(?:Result:\n)?"
+)
+_NOTICE = regex(r"</?system_notification>")
+_OVER: dict[str, bool | None] = {"completed": True, "idle": True, "failed": False, "cancelled": None}
 _NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "notification", "background")
+_DOES_TO_PROCESS = {"read_agent": "consult", "write_agent": "instruct"}
+_FRAMES = (
+    "<skill-context",
+    "<system_notification",
+    "<system_reminder",
+)  # beginnings of texts that nobody typed
 _REFUSED = regex(r"\AThe user rejected this tool call\.(?: User feedback:(.*))?\s*\Z", re.S)
 _ANSWERED = regex(r"\AUser (?:selected|responded): ")
 _AWAY = "The user is not available to respond"
-_CALLED_MAX = 256  # requested calls that have not started yet
+_CALLED_MAX = 256  # requested calls that have not ended yet
 _AGENTS_MAX = 32
+_RUNNING_MAX = 64  # processes in the background
+_TAIL_CHARS = 600  # of an output, in which the harness's note about the command is searched
 
 
 class Reader:
@@ -52,7 +74,11 @@ class Reader:
         self.skipped = self.malformed = 0
         kept = kept if isinstance(kept, dict) else {}
         self._model: str = kept.get("model", "")
-        self._called: dict[str, None] = dict.fromkeys(kept.get("called") or ())
+        called = kept.get("called") or {}
+        if not isinstance(called, dict):
+            called = dict.fromkeys(called, "")
+        self._called: dict[str, str] = dict(called)  # call -> what its tool does to which process
+        self._running: dict[str, str] = dict(kept.get("running") or ())  # process -> name, if it is an agent
         self._agents: dict[str, str] = dict(kept.get("agents") or ())
         self._trigger: str = kept.get("trigger", "")
         self._tokens: int = kept.get("tokens", 0)  # before the compaction in progress
@@ -61,7 +87,7 @@ class Reader:
 
     def keep(self) -> dict[str, Any]:
         return {
-            "model": self._model, "called": list(self._called), "agents": self._agents,
+            "model": self._model, "called": self._called, "running": self._running, "agents": self._agents,
             "trigger": self._trigger, "tokens": self._tokens, "last": self._last, "ended": self._ended,
         }  # fmt: skip
 
@@ -125,17 +151,20 @@ class Reader:
 
     def _user(self, event: wire.Event, at: float, body: wire.UserMessage) -> Iterator[Step]:
         harness = body.is_autopilot_continuation or event.agent_id
-        if harness or (body.source or "").startswith(_NOT_TYPED) or body.content.startswith("<skill-context"):
+        if harness or (body.source or "").startswith(_NOT_TYPED) or body.content.startswith(_FRAMES):
             return
         yield from injected_briefs(at, body.content)
         if text := typed_text(body.content):
             self._ended = self._last = False
-            yield Prompt(at, text)
+            queued = body.delivery in ("steering", "queued")
+            yield Prompt(at, text, "queued" if queued else typed_how(text))
 
     def _assistant(self, event: wire.Event, at: float, body: wire.AssistantMessage) -> Iterator[Step]:
         side = bool(event.agent_id or body.parent_tool_call_id)
         if not side:
             yield from self._model_change(at, body.model)
+            if body.reasoning_text and (thought := body.reasoning_text.strip()):
+                yield Thought(at, thought)
             if body.content.strip():
                 yield Say(at, body.content.strip())
             if body.output_tokens:
@@ -152,10 +181,10 @@ class Reader:
     def _call(self, at: float, id: str, tool: str, arguments: Any, note: str | None) -> Iterator[Step]:
         if not id or id in self._called:
             return
-        self._called[id] = None
+        call = call_of(at, id, tool, arguments, note)
+        self._called[id] = f"{_DOES_TO_PROCESS.get(tool, tool.partition('_')[0])} {call.process}"
         if len(self._called) > _CALLED_MAX:
             del self._called[next(iter(self._called))]
-        call = call_of(at, id, tool, arguments, note)
         yield call
         if plan := plan_of(call, arguments):
             yield plan
@@ -167,24 +196,90 @@ class Reader:
         if not body.tool_call_id:
             self.malformed += 1
             return
-        self._called.pop(body.tool_call_id, None)
+        id = body.tool_call_id
+        does, _, process = self._called.pop(id, "").partition(" ")
         text = body.result.content if isinstance(body.result, wire.ToolOutput) else body.result or ""
         if not text and body.error:
             text = body.error.message if isinstance(body.error, wire.ToolError) else body.error
-        if refused := _REFUSED.match(text):
-            yield Interrupt(at, (refused[1] or "").strip(), body.tool_call_id)
-            yield Result(at, body.tool_call_id)
+        if body.success is False and _is_refusal(body.error) and (refused := _REFUSED.match(text)):
+            words = (refused[1] or "").strip()
+            yield Interrupt(at, words, id)
+            if words:
+                yield Prompt(at, words, "refusal")
+            yield Result(at, id)
             return
+        if does == "stop":
+            yield from self._stopped(at, id, process, body.success, text)
+        elif does in ("task", "consult"):
+            yield from self._agent_output(at, id, process, body.success, text)
+        elif does == "instruct" and body.success and process not in self._running:
+            self._goes_on(process)
+            yield Result(at, id, None, None, text, process=process)
+        else:
+            yield from self._output(at, id, process, body.success, text)
+
+    def _output(self, at: float, id: str, process: str, ok: bool | None, text: str) -> Iterator[Step]:
+        """The result of a call; of a command that goes on, the harness says so after the output."""
         text = "" if text.startswith(_AWAY) else _ANSWERED.sub("", text)
-        ok, code = body.success, None
-        if match := _EXIT.search(text[-200:]):
-            code = int(match[1])
-            text = text[: max(0, len(text) - 200) + match.start()]
-            ok = ok is not False and code == 0
-        yield Result(at, body.tool_call_id, ok, code, text)
-        name = self._agents.pop(body.tool_call_id, None)
-        if name is not None and text and body.success:
-            yield Report(at, text, name, body.tool_call_id)
+        code = None
+        if ">" in text[-3:]:
+            end = max(0, len(text) - _TAIL_CHARS)
+            if goes_on := _GOES_ON.search(text[end:]):
+                self._goes_on(goes_on[1])
+                started = "" if process else goes_on[1]
+                yield Result(at, id, None, None, text[: end + goes_on.start()], process=started)
+                return
+            if match := _EXIT.search(text[-200:]):
+                code = int(match[1])
+                text = text[: max(0, len(text) - 200) + match.start()]
+                ok = ok is not False and code == 0
+        yield Result(at, id, ok, code, text)
+        if process and code is not None:
+            yield from self._settled(at, process, code == 0, text)
+        name = self._agents.pop(id, None)
+        if name is not None and text and ok:
+            yield Report(at, text, name, id)
+
+    def _stopped(self, at: float, id: str, process: str, ok: bool | None, text: str) -> Iterator[Step]:
+        yield Result(at, id, ok, None, _STOPPED.sub("", text))
+        if ok is not False:
+            yield from self._settled(at, process, None, "")
+
+    def _agent_output(self, at: float, id: str, process: str, ok: bool | None, text: str) -> Iterator[Step]:
+        """The result of a call that starts an agent in the background, or reads what it said."""
+        if begun := _AGENT_BEGUN.match(text):
+            self._goes_on(begun[1], self._agents.pop(id, ""))
+            yield Result(at, id, None, None, text, process=begun[1])
+            return
+        read = _AGENT_READ.match(text)
+        if not read or read[2] not in _OVER:
+            yield from self._output(at, id, process, ok, text)
+            return
+        report = text[read.end() :].strip()
+        yield Result(at, id, ok, None, report)
+        if report and _OVER[read[2]]:
+            yield Report(at, report, self._running.get(read[1], ""))
+        yield from self._settled(at, read[1], _OVER[read[2]], "")
+
+    def _goes_on(self, process: str, name: str = "") -> None:
+        self._running[process] = name or self._running.get(process, "")
+        if len(self._running) > _RUNNING_MAX:
+            del self._running[next(iter(self._running))]
+
+    def _settled(self, at: float, process: str, ok: bool | None, text: str) -> Iterator[Step]:
+        """A step if the process was known to run: its end is told by a notice, and again when it is read."""
+        if process in self._running:
+            del self._running[process]
+            yield Settled(at, process, ok, text)
+
+    def _notified(self, event: wire.Event, at: float, body: wire.Notification) -> Iterator[Step]:
+        kind = body.kind or wire.NotificationKind()
+        if kind.type in ("shell_completed", "shell_detached_completed"):
+            ok = None if kind.exit_code is None else kind.exit_code == 0
+            yield from self._settled(at, kind.shell_id or "", ok, _NOTICE.sub("", body.content).strip())
+        elif kind.type in ("agent_completed", "agent_idle"):
+            ok = kind.status != "failed"
+            yield from self._settled(at, kind.agent_id or "", ok, _NOTICE.sub("", body.content).strip())
 
     def _subagent(self, event: wire.Event, at: float, body: wire.Subagent) -> Iterable[Step]:
         self._agents[body.tool_call_id] = body.agent_display_name or body.agent_name
@@ -261,6 +356,11 @@ class Reader:
         yield Fault(at, text, body.status_code or 0, event.type == "model.call_failure")
 
 
+def _is_refusal(error: wire.ToolError | str | None) -> bool:
+    """Whether an error may be the user's refusal; the error of a server's tool may be any text."""
+    return isinstance(error, wire.ToolError) and error.code in (None, "", "rejected", "denied")
+
+
 def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
@@ -281,6 +381,7 @@ _HANDLERS: dict[str, tuple[msgspec.json.Decoder[Any], _Handler]] = {
     "assistant.message": (_decoder(wire.AssistantMessage), Reader._assistant),
     "tool.execution_start": (_decoder(wire.ToolStart), Reader._tool_start),
     "tool.execution_complete": (_decoder(wire.ToolComplete), Reader._tool_complete),
+    "system.notification": (_decoder(wire.Notification), Reader._notified),
     "subagent.started": (_decoder(wire.Subagent), Reader._subagent),
     "session.plan_changed": (_PLAN, Reader._plan),
     "exit_plan_mode.requested": (_PLAN, Reader._plan),

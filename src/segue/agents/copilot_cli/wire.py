@@ -49,6 +49,7 @@ class UserMessage(Struct, gc=False, rename="camel"):
 
     content: str = ""
     source: str | None = None  # such as "skill-pdf" or "agent-3" if nobody typed it
+    delivery: str | None = None  # idle; steering or queued if the agent was at work
     is_autopilot_continuation: bool | None = None
 
 
@@ -63,6 +64,7 @@ class AssistantMessage(Struct, gc=False, rename="camel"):
     message_id: str = ""
     api_call_id: str | None = None
     content: str = ""
+    reasoning_text: str | None = None  # ``reasoningOpaque`` is the same encrypted
     model: str | None = None
     output_tokens: int | None = None
     parent_tool_call_id: str | None = None
@@ -81,6 +83,7 @@ class ToolOutput(Struct, gc=False):
 
 class ToolError(Struct, gc=False):
     message: str = ""
+    code: str | None = None  # "rejected" or "denied" if the user did not allow the call
 
 
 class ToolComplete(Struct, gc=False, rename="camel"):
@@ -96,6 +99,21 @@ class Subagent(Struct, gc=False, rename="camel"):
     tool_call_id: str = ""
     agent_name: str = ""
     agent_display_name: str | None = None
+
+
+class NotificationKind(Struct, gc=False, rename="camel"):
+    type: str = ""  # shell_completed, shell_detached_completed, agent_completed, agent_idle …
+    shell_id: str | None = None
+    agent_id: str | None = None
+    exit_code: int | None = None
+    status: str | None = None  # of an agent: completed or failed
+
+
+class Notification(Struct, gc=False):
+    """``system.notification``: what the harness tells the model of its own accord."""
+
+    content: str = ""
+    kind: NotificationKind | None = None
 
 
 class Compaction(Struct, gc=False, rename="camel"):

@@ -1,7 +1,9 @@
 """Reads Gemini CLI's conversations as steps.
 
 A record is a whole file, of either form, so that each message is reported once, in its last version, and what
-the user rewound is left out. A call appears in the file only when it has ended.
+the user rewound is left out. A call appears in the file only when it has ended. What the user types while the
+agent is at work reaches the model in a frame of instructions, and so does the notice that a command in the
+background has ended.
 """
 
 from __future__ import annotations
@@ -24,13 +26,15 @@ from ...core.runs.steps import (
     Report,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
     Usage,
 )
 from ..base import decode_any, decode_line, decode_part
-from ..common import elements, injected_briefs, plain_text, repaired_json, seconds, typed_text
+from ..common import elements, injected_briefs, plain_text, repaired_json, seconds, typed_how, typed_text
 from . import tools
 from .wire import (
     CALL,
@@ -58,6 +62,15 @@ _API = regex(
     re.I,
 )
 _STATUS = regex(r"(?:status|code)\D{0,5}([45]\d\d)\b", re.I)
+_STEERED = regex(
+    r"\s*User (?:steering update|hints):\s*<user_input>\s*(.*?)\s*</user_input>\s*Internal instruction: .*",
+    re.S,
+)
+_ENDED = regex(
+    r"\[Background command completed (?:(successfully)|with error: .*?)\. Output saved to "
+    r"[^\]]*?background-(\d+)\.log\]\s*(.*)\Z",
+    re.S,
+)
 _SESSION = regex(r'"sessionId"\s*:\s*"([^"\\]+)"')
 _BEGUN = regex(r'"startTime"\s*:\s*"([^"\\]+)"')
 _MESSAGES = regex(r'"messages"\s*:\s*(?=\[)')
@@ -75,6 +88,7 @@ class Reader:
         self._past: set[str] = set()  # ids that are only in ``$set.messages``
         self._native = self._cwd = self._model = ""
         self._answered: set[str] = set()
+        self._running: set[str] = set()  # processes in the background
         self._snapshots: set[str] = set()
         self._compact_reported = False  # from its summary; a notice follows
         self._spoke: str | None = ""  # id of the last message without calls
@@ -219,13 +233,27 @@ class Reader:
         for text in _texts(parts):
             yield from injected_briefs(at, text)
         display_parts = self._parts(record.display_content)
+        is_shown = any(part.text for part in display_parts)
         texts = []
-        for text in _texts(display_parts if any(part.text for part in display_parts) else parts):
+        for text in _texts(display_parts if is_shown else parts):
             yield from self._harness(text, at)
-            texts.append(typed_text(tools.untagged(text)))
+            if steered := _STEERED.fullmatch(text):
+                yield from self._steered(steered[1], at)
+            else:
+                texts.append(typed_text(tools.untagged(text)))
         text = "\n".join(part for part in texts if part and not part.startswith(NOT_TYPED))
         if text and text != "Please continue.":
-            yield Prompt(at, text)
+            yield Prompt(at, text, typed_how(text) if is_shown else "")
+
+    def _steered(self, text: str, at: float) -> Iterator[Step]:
+        """The steps of what reached the model while it was at work: the user's words, and after them the
+        notice that a command in the background has ended."""
+        ended = _ENDED.search(text)
+        if words := typed_text(text[: ended.start()] if ended else text):
+            yield Prompt(at, words, "queued")
+        if ended:
+            self._running.discard(ended[2])
+            yield Settled(at, ended[2], bool(ended[1]), ended[3])
 
     def _harness(self, text: str, at: float) -> Iterator[Step]:
         """The steps of a text of the harness in the user's role: the working folder, or a compression."""
@@ -244,7 +272,16 @@ class Reader:
             self._model = record.model
             yield Model(at, record.model)
         parts = self._parts(record.content)
-        text = "\n".join(part.text for part in parts if part.text and not part.thought)
+        for thought in record.thoughts or ():
+            if words := f"{thought.subject}\n{thought.description.strip()}".strip():
+                yield Thought(seconds(thought.timestamp) or at, words)
+        texts = []
+        for part in parts:
+            if part.text and not part.thought:
+                texts.append(part.text)
+            elif part.text and part.text.strip():
+                yield Thought(at, part.text.strip())
+        text = "\n".join(texts)
         if text.strip():
             yield Say(at, text)
         used = record.tokens
@@ -256,7 +293,7 @@ class Reader:
         for part in parts:
             request = part.function_call
             if request is not None and request.id not in call_ids:
-                yield tools.call(at, request.id or "", request.name, request.args, None)
+                yield tools.call(at, request.id or "", request.name, request.args, None, self._running)
         if text.strip() and not calls and not any(part.function_call for part in parts):
             self._spoke = record.id
         for call in calls:
@@ -269,7 +306,7 @@ class Reader:
 
     def _call(self, call: ToolCall, at: float) -> Iterator[Step]:
         about = decode_part(bytes(call.result_display), DISPLAY, Display) or Display()
-        yield tools.call(at, call.id, call.name, call.args, about.is_new_file)
+        yield tools.call(at, call.id, call.name, call.args, about.is_new_file, self._running)
         plan = tools.plan(at, call.args) if call.name == "write_todos" else None
         if plan is not None and call.status != "error":
             yield plan
@@ -284,20 +321,35 @@ class Reader:
             if answer.response is None:
                 answer.response = plain_text(_any(call.result)) or plain_text(_any(call.result_display))
             answer.name = call.name
-            yield from self._answer(answer, call.id, call.status, seconds(call.timestamp) or at)
             arguments = call.args if isinstance(call.args, dict) else {}
+            ended_at = seconds(call.timestamp) or at
+            yield from self._answer(answer, call.id, call.status, ended_at)
+            if self._running and call.status == "success":
+                for process in tools.killed(str(arguments.get("command") or ""), self._running):
+                    self._running.discard(process)
+                    yield Settled(ended_at, process)
             if tools.ACTS.get(call.name) == "agent" and call.status == "success":
-                text = tools.output(call.name, answer.response)[0]
+                text = tools.output(call.name, answer.response).text
                 yield Report(at, text, str(arguments.get("agent_name") or call.name), call.id)
 
     def _answer(self, answer: Function, id: str, status: str, at: float) -> Iterator[Step]:
         self._answered.add(id)
-        text, code, failed = tools.output(answer.name, answer.response)
-        if status == "cancelled" and tools.REFUSED.match(text):
-            yield Interrupt(at, "", id)
-            text = ""
-        ok = None if status == "cancelled" else status != "error" and not failed
-        yield Result(at, id, ok, code, text)
+        output = tools.output(answer.name, answer.response)
+        words = tools.plan_refusal(answer.name, output.text)
+        if words is not None or (status == "cancelled" and tools.REFUSED.match(output.text)):
+            yield Interrupt(at, words or "", id)
+            if words:
+                yield Prompt(at, words, "refusal")
+            yield Result(at, id)
+            return
+        ok = None if status == "cancelled" else output.succeeded if status != "error" else False
+        if output.process:
+            self._running.add(output.process)
+        yield Result(at, id, ok, output.exit, output.text, process=output.process)
+        for process, succeeded in tools.listed(answer.name, output.text):
+            if process in self._running:
+                self._running.discard(process)
+                yield Settled(at, process, succeeded)
 
     def _notice(self, record: Record, at: float) -> Iterator[Step]:
         text = "\n".join(_texts(self._parts(record.content)))

@@ -23,6 +23,14 @@ class Tokens(Struct, gc=False):
     thoughts: int | None = None
 
 
+class Thinking(Struct, gc=False):
+    """An element of ``thoughts``: a summary of what the model thought."""
+
+    subject: str = ""
+    description: str = ""
+    timestamp: str | None = None
+
+
 class Record(Struct, gc=False, rename="camel"):
     """A line, a message of a document, or a document."""
 
@@ -41,6 +49,7 @@ class Record(Struct, gc=False, rename="camel"):
     type: str | None = None  # user, gemini, info, warning, error
     content: Raw = Raw()  # a text, or a list of parts
     display_content: Raw = Raw()  # what the user typed, if files were added to the content
+    thoughts: list[Thinking] | None = None
     tool_calls: Raw = Raw()
     tokens: Tokens | None = None
     model: str | None = None

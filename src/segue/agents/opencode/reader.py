@@ -1,8 +1,9 @@
 """Reads OpenCode's conversations as steps.
 
 A record is a whole conversation. Only what the user typed becomes a prompt: parts that the harness or a
-plugin added are ``synthetic``. What the user reverted is left out. A pending or running tool has no result;
-if the process is gone, the agent died during that call.
+plugin added are ``synthetic``, and a sub-agent's report of a task in the background is one of them. The body
+of a slash command is stored as if it had been typed, unless a sub-agent runs it. What the user reverted is
+left out. A pending or running tool has no result; if the process is gone, the agent died during that call.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from ...core.runs.steps import (
     Report,
     Result,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
     Usage,
 )
@@ -66,7 +69,7 @@ _QUOTED = regex(r'"((?:[^"\\]|\\.)*)"', re.S)
 _INFO = regex(r'"info"\s*:\s*(?=\{)')
 _MESSAGES = regex(r'"messages"\s*:\s*(?=\[)')
 _QUIET = frozenset(
-    {"reasoning", "step-start", "snapshot", "file", "agent", "subtask", "patch", "compaction"}
+    {"step-start", "snapshot", "file", "agent", "subtask", "patch", "compaction"}
 )  # parts that give no step of their own
 
 
@@ -82,6 +85,10 @@ class Reader:
         self._context = 0
         self._trigger = "auto"
         self._plan: tuple[PlanItem, ...] = ()
+        self._prompted = ""  # the text of the last prompt
+        self._repeated = False  # by the harness, after the compaction that is under way
+        self._worked_until = 0.0  # when the last response ended
+        self._background: dict[str, tuple[str, str]] = {}  # task -> the call that began it, the agent's name
 
     def keep(self) -> None:
         """No state: the next record is the whole conversation again."""
@@ -152,25 +159,46 @@ class Reader:
     # -- messages
 
     def _user(self, info: Info, parts: list[Part]) -> Iterator[Step]:
+        at = _time(info.time, "created")
         texts = []
+        command = ""
         for part in parts:
             if part.type == "text":
                 if part.text and not part.synthetic and not part.ignored:
                     text = _unquoted(part.text)
-                    yield from injected_briefs(_time(info.time, "created"), text)
+                    yield from injected_briefs(at, text)
                     texts.append(typed_text(text))
                 elif part.synthetic:
-                    yield from brief_steps(_time(info.time, "created"), part.text)
+                    yield from brief_steps(at, part.text)
+                    yield from self._notice(at, part.text)
             elif part.type == "compaction":
                 self._trigger = "manual" if part.auto is False else "auto"
+                self._repeated = bool(part.overflow)
+            elif part.type == "subtask" and part.command:
+                command = f"/{part.command}"
             elif part.type not in _QUIET:
                 self.skipped += 1
-        text = "\n".join(texts).strip()
-        if text:
-            yield Prompt(_time(info.time, "created"), text)
+        text = "\n".join(texts).strip() or command
+        if not text:
+            return
+        is_copy, self._repeated = self._repeated and text == self._prompted, False
+        if not is_copy:
+            self._prompted = text
+            queued = 0 < at < self._worked_until
+            yield Prompt(at, text, "command" if text == command else "queued" if queued else "")
+
+    def _notice(self, at: float, text: str) -> Iterator[Step]:
+        """The steps of the harness's notice that a task in the background has ended."""
+        if ended := tools.settled(text):
+            task, succeeded, report = ended
+            yield Settled(at, task, succeeded, report)
+            call, name = self._background.pop(task, ("", ""))
+            if succeeded and report:
+                yield Report(at, report, name, call)
 
     def _assistant(self, info: Info, parts: list[Part]) -> Iterator[Step]:
         at = _time(info.time, "created")
+        self._worked_until = _time(info.time, "completed")
         yield from self._settings(info, at)
         if bytes(info.summary) == b"true":
             yield from self._compaction(info, parts, at)
@@ -214,6 +242,9 @@ class Reader:
                     elif isinstance(step, Result) and changed and part.tool == "bash":
                         step, changed = msgspec.structs.replace(step, paths=tuple(changed)), []
                     yield step
+            elif part.type == "reasoning":
+                if part.text.strip():
+                    yield Thought(_time(part.time, "start") or at, part.text)
             elif part.type == "retry" and part.error:
                 yield _failed(part.error, _time(part.time, "created") or at, retrying=True)
             elif part.type not in _QUIET and part.type != "step-finish":
@@ -245,14 +276,45 @@ class Reader:
         about = _part(state.metadata, METADATA, Metadata) or Metadata()
         began = _time(state.time, "start") or at
         id = part.call or part.id
-        yield tools.call(began, id, part.tool, state, about)
+        task = state.input.get("task_id") if part.tool == "task" and isinstance(state.input, dict) else None
+        process = task if isinstance(task, str) and task in self._background else ""
+        yield tools.call(began, id, part.tool, state, about, process)
         if part.tool == "todowrite" and state.status != "error":
             plan = tools.plan(began, state.input.get("todos") if isinstance(state.input, dict) else None)
             if plan is not None:
                 self._plan = plan.items
                 yield plan
         if state.status in ("completed", "error"):
-            yield from _ended(part.tool, id, state, about, _time(state.time, "end") or began)
+            yield from self._ended(part.tool, id, state, about, _time(state.time, "end") or began)
+
+    def _ended(self, tool: str, id: str, state: State, about: Metadata, at: float) -> Iterator[Step]:
+        succeeded: bool | None = state.status == "completed" and not about.exit
+        raw = (state.output if state.status == "completed" else state.error) or ""
+        text = tools.output(tool, raw)
+        if state.status == "error" and (refused := tools.REFUSED.match(text)):
+            words = (refused[1] or "").strip()
+            yield Interrupt(at, words, id)
+            if words and tool in tools.ACTS:  # an error of a server's tool may be any text
+                yield Prompt(at, words, "refusal")
+            yield Result(at, id)
+            return
+        name = state.input.get("subagent_type") if isinstance(state.input, dict) else None
+        name = name if isinstance(name, str) else ""
+        if tool == "task" and (begun := tools.TASK_STATE.match(raw)) and begun[2] == "running":
+            is_new = begun[1] not in self._background
+            self._background.setdefault(begun[1], (id, name))
+            yield Result(at, id, None, None, text, process=begun[1] if is_new else "")
+            return
+        if tool == "bash":
+            text, note = tools.shell_output(text)
+            if note:
+                text = f"{text}\n{note}".strip()
+                succeeded = None if tools.ABORTED in note else False
+        elif about.interrupted:
+            succeeded = None
+        if tool == "task" and succeeded and text:
+            yield Report(at, text, name, id)
+        yield Result(at, id, succeeded, about.exit, text)
 
     def _todos(self, raw: msgspec.Raw) -> Iterator[Step]:
         rows = [_part(row, TODO, Todo) for row in self._list(raw)]
@@ -260,19 +322,6 @@ class Reader:
         plan = tools.plan(0, [{"content": todo.content, "status": todo.status} for todo in todos])
         if plan and plan.items and plan.items != self._plan:
             yield Plan(max(seconds(todo.time_updated or 0) for todo in todos), plan.items)
-
-
-def _ended(tool: str, id: str, state: State, about: Metadata, at: float) -> Iterator[Step]:
-    good = state.status == "completed"
-    text = tools.output(tool, (state.output if good else state.error) or "")
-    if not good and (refused := tools.REFUSED.match(text)):
-        yield Interrupt(at, (refused[1] or "").strip(), id)
-        yield Result(at, id)
-        return
-    if tool == "task" and good and text:
-        arguments = state.input if isinstance(state.input, dict) else {}
-        yield Report(at, text, str(arguments.get("subagent_type") or ""), id)
-    yield Result(at, id, good and not about.exit, about.exit, text)
 
 
 def _failed(error: Error, at: float, retrying: bool = False) -> Step:

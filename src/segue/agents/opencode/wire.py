@@ -105,6 +105,8 @@ class Part(Struct, gc=False):
     cost: float | None = None
     files: list[str] | None = None  # of a patch: what changed on disk during the step
     auto: bool | None = None  # of a compaction
+    overflow: bool | None = None  # of a compaction: the last prompt did not fit, and is repeated after it
+    command: str | None = None  # of a subtask: the user's slash command, without the slash
     error: Error | None = None  # of a retry
 
 
@@ -122,6 +124,7 @@ class State(Struct, gc=False):
 class Metadata(Struct, gc=False):
     exit: int | None = None  # of bash
     exists: bool | None = None  # of write: there was such a file before
+    interrupted: bool | None = None  # the user aborted the response while the tool ran
 
 
 class Todo(Struct, gc=False):

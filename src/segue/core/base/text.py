@@ -28,6 +28,23 @@ HARMLESS_CHARS = 400
 HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
 """Matches texts of short alphanumeric words, which need no cleaning and are too short to be secrets."""
 _SURROGATES = regex("[\ud800-\udfff]")
+_NEVER_SEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_JOINERS, _VARIANTS = "\u200c-\u200f", "\ufe00-\ufe0f"
+_BLANK_LETTERS = regex(
+    f"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0{_VARIANTS}\U000e0100-\U000e01ef]"
+)
+"""Characters that count as printable and are not seen."""
+_UNSEEN = regex(f"{_SEQUENCES}|[{_NEVER_SEEN}]")
+_STRAY = regex(
+    f"(?<![^\x00-\x7f])[{_JOINERS}{_VARIANTS}]|[{_JOINERS}](?![^\x00-\x7f])"
+    f"|(?<=[{_JOINERS}{_VARIANTS}])[{_JOINERS}{_VARIANTS}]"
+)
+"""Characters that a terminal or a model processes but a person does not see. A joiner or a variant between
+letters that are not ASCII stays: some scripts and emoji need it."""
+_LINE_ENDS = regex("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _WINDOWS = regex(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 NAME_LIMIT = 128
@@ -52,6 +69,17 @@ def clean_text(
             hint="put long text in a file and give its path instead",
         )
     return mask(text) if mask and text else text
+
+
+def visible_text(text: str) -> str:
+    """The text without escape sequences and without characters that a person does not see. Line ends of every
+    kind become newlines; tabs stay."""
+    if text.isprintable() and (text.isascii() or not _BLANK_LETTERS.search(text)):
+        return text
+    text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
+    while (shorter := _STRAY.sub("", text)) != text:
+        text = shorter
+    return text
 
 
 def encodable(text: str) -> str:

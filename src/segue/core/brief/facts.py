@@ -1,14 +1,16 @@
-"""The facts that every form of a brief is made from, collected from all sources and ranked.
+"""The facts that every form of a brief is made from, from all sources: runs, session, working tree, memories.
 
-Declared facts (from the session) come before observed ones (from runs), newer before older. What is
-superseded is left out here, once for every form of the brief: a finished item is never next, a solved failure
-is never broken. Only the user's prompts provide the goal and standing instructions; the output of tools
-appears only as the quoted reason of a failure and as names, never as a statement of the brief.
+What is superseded is left out here, once for every form: a finished item is never next, a check that passed
+since is never failing, a rule that the user took back does not stand. Only the user's own messages say what
+is wanted. What tools printed appears only as the quoted outcome of a step, never as a statement of the brief.
+
+Runs follow one another: each inherits what holds from before it, adds what it was asked and did, and leaves
+the rest (``BriefFacts.leaves``) to the next. So what the first run was told still holds in the tenth.
 """
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,32 +19,30 @@ import msgspec
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import sentences
-from ..runs.model import CommandUse, Failure, FileUse, Open, RunDigest
-from ..runs.open_questions import open_question
-from ..runs.shell_commands import kind_of
+from ..runs.brief_labels import Label
+from ..runs.carried_over import EARLIER, Inherited, is_same_item
+from ..runs.digest import last_message, trail as trail_of
+from ..runs.model import Failure, RunDigest, SaidText, TrailStep, UserMessage
+from ..runs.standing_rules import takes_back
+from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current
-from .relevance import Worth, words, worth
-from .statements import Sentence, spoken
+from .requests import Requests, is_weak, requests_of, told
 
 if TYPE_CHECKING:
     from ..sessions.state import SessionState
 
-RECENT_STEPS = 90  # an older failure that did not recur no longer matters
-SOLVED_STEPS = 30
-PROMPTS_SINCE = 2  # after so many prompts a plan that was not updated may be out of date
-CUT_STEPS = 12  # a call without a result for longer than this is not what the run died in
-UNTOUCHED, UNTICKED = "not updated for long", "written down, not ticked off"
-_MISCALLED = regex(
-    r"(?i)\b(?:unknown|unrecognized|invalid|no such|unexpected) "
-    r"(?:flag|option|argument|subcommand|command|usage)|^usage:"
-)
-_ACTS = regex(r"(?<![0-9&])>|\b(?:tee|touch|chmod|mkdir|rm|cp|mv|ln|kill|pkill)\b")
-"""Matches commands that have no short form and yet change something."""
-_LOOKING = regex(
-    r"(?:^|_)(?:wait|get|read|view|fetch|search|find|web)(?:_|$)|^list_"
-    r"|^(?:Task(?:List|Get|Output)|Monitor|BashOutput)$"
-)
-FINISHED = "its last turn was finished"
+GOAL_BYTES = 900
+RULES_MAX, DECIDED_MAX, OPEN_MAX, DONE_MAX, FAILING_MAX = 12, 12, 60, 60, 4
+"""How many of each a run leaves to the next one."""
+SINCE_CHARS = 300
+STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
+UNTICKED = "written down, not ticked off"
+FINISHED = "its turn was over"
+TICKED_OFF = "ticked off by the agent, not reported as done"
+CLOSED = ("done", "closed", "completed", "resolved", "abandoned")
+"""The statuses of threads that are over."""
+STOPPED_BY_USER = "the user stopped it"
+UNREACHED = "the model could not be reached"
 
 
 class Probe(Value):
@@ -62,6 +62,7 @@ class PlanLine(msgspec.Struct, gc=False):
     text: str
     state: str  # active, next, blocked
     reason: str = ""
+    by: str = ""  # "declared" to Segue, from "before" this run, or "" if it is the agent's own
 
 
 class Claim(Value):
@@ -74,24 +75,16 @@ class Claim(Value):
     at: int = 0
 
 
-class FileLine(msgspec.Struct, gc=False):
-    """A file that will probably be needed again."""
-
-    name: str  # the file's name without its folder
-    path: str
-    mark: str  # edited, created, deleted or ""
-    value: float
-    given: bool = True  # whether a tool got it as an argument, not just a command that mentions it
-
-
 class BriefFacts(msgspec.Struct):
     """Everything that a brief may say."""
 
     agent: str = ""
     run: str = ""
+    parent: str = ""  # the run whose sub-agent this one is
     project: str = ""
     session: str = ""
     status: str = ""
+    folder: str = ""
     branch: str = ""
     model: str = ""
     when: float = 0.0
@@ -100,38 +93,65 @@ class BriefFacts(msgspec.Struct):
     window: int = 0
     chars: int = 0
     calls: int = 0
-    goal: str = ""
-    latest: str = ""
-    answers: str = ""  # the question or offer of the agent that ``latest`` answers
-    asked: str = ""  # the question that the agent's last message left to the user
-    before: list[str] = []  # earlier requests, newest first
-    first: str = ""
-    last_edited: str = ""  # a path
-    inherits: bool = False  # whether the run began with a brief from us
-    standing: list[str] = []
+    goal: str = ""  # as declared, else the request of the user
+    declared_goal: str = ""
+    first: str = ""  # the first request, if it is another one
+    wanted: Requests = Requests()
+    inherited: Inherited = Inherited()
+    sources: dict[str, tuple[int, ...]] = {}  # for each label, the steps that it rests on
+    leaves: Inherited = (
+        Inherited()
+    )  # what holds for the run after the newest; not what a session knows itself
+    rules: list[str] = []
+    trail: list[TrailStep] = []
+    thought: SaidText | None = None
     plan: list[PlanLine] = []
     plan_done: list[str] = []
     plan_total: int = 0
+    plan_age: int = 0  # how many calls there were since it was last touched
     plan_note: str = ""  # why some of its open items may be done
-    pending: list[str] = []
-    broken: list[Failure] = []
-    solved: list[Failure] = []
+    tree: TreeState = msgspec.field(default_factory=TreeState)
+    probe: Probe | None = None
+    failing: list[Failure] = []
+    unproven: list[str] = []  # features that are not proven, or no longer, and why
     refused: Failure | None = None
-    refused_by: str = "the user"
-    faults: str = ""
+    fault: str = ""
     questions: list[str] = []
+    threads: list[str] = []
+    focus: str = ""
     decided: list[str] = []
     learnt: list[str] = []
     memories: list[str] = []
-    commits: list[str] = []
-    commands: list[tuple[str, CommandUse]] = []
-    files: list[FileLine] = []
-    dirty: list[str] = []
-    since: list[str] = []
-    probe_cut: bool = False
-    sentences: list[Sentence] = []
+    notices: list[str] = []  # of Segue's own: an interrupted handover, a budget that is nearly spent
+    recap: SaidText | None = None
+    summary: SaidText | None = None
     claims: list[Claim] = []
-    worth: Worth = msgspec.field(default_factory=lambda: Worth({}, {}, {}))
+
+    @property
+    def latest(self) -> str:
+        """The user's last message, if it is not the goal."""
+        last = self.wanted.last
+        text = told(last, GOAL_BYTES) if last is not None else ""
+        return "" if text == self.goal else text
+
+    @property
+    def pending(self) -> list[TrailStep]:
+        """The last calls, if they have no result yet. An open call after which the agent was answered and
+        called again was lost, and is not waited for."""
+        calls = [step for step in self.trail if step.id]
+        open_calls = [step for step in calls[-12:] if not step.done]
+        return [step for step in open_calls if not _is_lost(step, self.trail)]
+
+
+def _is_lost(call: TrailStep, trail: Sequence[TrailStep]) -> bool:
+    """Whether the agent went on without the result of a call: it got another one and called again, or the
+    user wrote and it answered."""
+    later = [step for step in trail if step.at > call.at]
+    answered = min((one.done for one in trail if one.id and one.done > call.at), default=0)
+    if answered and any(one.id and one.at > answered for one in later):
+        return True
+    asked = next((step.at for step in later if step.kind == "prompt"), 0)
+    return bool(asked) and any(step.kind == "say" and step.at > asked for step in later)
 
 
 def facts(
@@ -142,161 +162,259 @@ def facts(
     *,
     agent: str = "",
     covered: Mapping[str, str] | None = None,
+    observed: bool = False,
 ) -> BriefFacts:
     """Combine everything that is known. ``runs`` are newest first.
 
     ``covered`` has the current hash of the covered files for each feature; without it, stale features are
-    not reported.
+    not reported. ``observed`` is whether the session's goal is only the request of a run, which nobody
+    declared.
     """
-    result = BriefFacts(agent=agent, memories=list(memories))
-    if runs:
-        _run(result, runs[0])
-        for older in runs[1:3]:
-            _older(result, older)
+    result = BriefFacts()
+    for digest in reversed(runs):  # each inherits what it was given and what the one before it leaves
+        inherited = digest.inherited.joined(result.leaves)
+        result = _of_run(msgspec.structs.replace(digest, inherited=inherited))
+    result.agent, result.memories = agent, list(memories)
     if session is not None:
-        _session(result, session, covered)
+        _session(result, session, covered, observed)
     if probe is not None:
-        _probe(result, probe)
+        result.probe = probe
+        result.branch = probe.branch or result.branch
     return result
 
 
-# -- the newest run
-
-
-def _run(facts: BriefFacts, digest: RunDigest) -> None:
-    facts.run, facts.branch, facts.model = digest.native, digest.branch, digest.model
+def _of_run(digest: RunDigest) -> BriefFacts:
+    """What is known of a run, with what it inherited."""
+    facts = BriefFacts(run=digest.native, model=digest.model, folder=digest.cwd)
+    facts.parent = digest.parent if digest.is_sub_agent else ""
+    facts.branch = digest.tree.branch or digest.branch
     facts.when, facts.context, facts.window = digest.last, digest.context, digest.window
-    facts.chars, facts.calls, facts.project = digest.chars, digest.calls, _base(digest.cwd)
-    _requests(facts, digest)
+    facts.chars, facts.calls = digest.chars, digest.calls
+    facts.project = digest.cwd.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    facts.trail, facts.tree, facts.thought = trail_of(digest), digest.tree, digest.thought
+    facts.recap = digest.recaps[-1] if digest.recaps else None
+    facts.summary = digest.summary
+    _wants(facts, digest)
     _plans(facts, digest)
-    facts.pending = [
-        _pending(_named(call), call.act)
-        for call in list(digest.pending.values())[-2:]
-        if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
-    ]
-    failures = [one for key, one in reversed(digest.failures.items()) if _still_fails(digest, key, one)]
-    facts.broken = [one for one in failures if one.why and not sentences.unrun(one.why)][:3]
-    facts.solved = [
-        one
-        for one in reversed(digest.solved)
-        if one.at > digest.steps - SOLVED_STEPS and not sentences.unrun(one.why)
-    ][:1]
-    _refusal(facts, digest, failures)
-    facts.ending = _ending(digest)
-    if digest.fault and digest.fault.at >= digest.steps - 3:
-        facts.faults = digest.fault.text
-    answers = [one.text for one in reversed(digest.decided)]
-    facts.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
-    facts.commits = [one.text for one in reversed(digest.commits)]
-    facts.commands = sorted(
-        digest.commands.items(), key=lambda use: -command_value(use[0], use[1], digest.steps)
-    )
-    facts.worth = worth(digest)
-    facts.files = _files(digest)
-    edited = {path: use.edited for path, use in digest.files.items() if use.edited}
-    facts.last_edited = max(edited, key=lambda path: edited[path], default="")
-    facts.sentences = spoken(digest, finished=facts.ending == FINISHED)
-    last = digest.tail[-1] if digest.tail else None
-    if last is not None and last.kind == "say" and (facts.ending == FINISHED or last.text.endswith("?")):
-        facts.asked = open_question(last.text)
-
-
-def _refusal(facts: BriefFacts, digest: RunDigest, failures: list[Failure]) -> None:
-    """Set the last call that was not carried out, because the user or the harness rejected it."""
-    if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
+    facts.sources = _sources(digest)
+    facts.failing = _failing(digest)
+    if digest.refused is not None and _tells_of_now(digest, digest.refused):
         facts.refused = digest.refused
-    lately = [one for one in reversed(digest.solved) if one.at > digest.steps - CUT_STEPS]
-    unrun = next((one for one in [*failures, *lately] if sentences.unrun(one.why)), None)
-    if unrun and unrun.at > max(digest.steps - SOLVED_STEPS, facts.refused.at if facts.refused else 0):
-        facts.refused = Failure(unrun.what, sentences.unrun(unrun.why), unrun.at)
-        facts.refused_by = "the harness"
+    facts.ending = _ending(digest)
+    if digest.fault is not None and digest.fault.at >= digest.steps - 3:
+        facts.fault = digest.fault.text
+    facts.rules = _still_said([*_flat(digest.standing), *_from_before(digest.inherited.standing)], digest)
+    facts.decided = _last_answers(
+        _still_said([*_newest_first(digest.decided), *_from_before(digest.inherited.decided)], digest)
+    )
+    facts.leaves = _left_by(facts, digest)
+    return facts
+
+
+# -- from one run to the next
+
+
+def _left_by(facts: BriefFacts, digest: RunDigest) -> Inherited:
+    """What a run leaves to the next one. What only its trail and its tree say is its own."""
+    opened = [line for line in facts.plan if line.state != "blocked"]
+    blocked = [f"{line.text} ({line.reason})" if line.reason else line.text for line in facts.plan]
+    return Inherited(
+        goal="" if is_weak(facts.goal) and facts.goal != digest.inherited.goal else facts.goal,
+        first=facts.first,
+        since=_said_since(facts, digest),
+        standing=tuple(facts.rules[:RULES_MAX]),
+        plan=tuple(line.text for line in opened[:OPEN_MAX]),
+        blocked=tuple(
+            text for line, text in zip(facts.plan, blocked, strict=True) if line.state == "blocked"
+        )[:OPEN_MAX],
+        decided=tuple(facts.decided[:DECIDED_MAX]),
+        done=tuple(facts.plan_done[-DONE_MAX:]),
+        failing=tuple(
+            (one.what, one.why.removesuffix(f"\n{EARLIER}")) for one in facts.failing[:FAILING_MAX]
+        ),
+        said=_question(digest) if facts.ending == FINISHED else "",
+        asked=_asked_since(digest),
+    )
+
+
+def _question(digest: RunDigest) -> str:
+    """What the agent said last, if it asked the user something: an announcement is out of date soon."""
+    said = last_message(digest)
+    return said if any(one.endswith("?") for one in sentences.sentences(said)[-3:]) else ""
+
+
+def _said_since(facts: BriefFacts, digest: RunDigest) -> str:
+    """What the user said last that says something by itself, if it is neither the goal nor the first
+    request."""
+    said = (message.text for message in reversed(digest.prompts) if not sentences.is_assent(message.text))
+    text = sentences.clip(sentences.flat(next(said, "")), SINCE_CHARS) or digest.inherited.since
+    return "" if facts.goal.startswith(text) or facts.first.startswith(text) else text
+
+
+def _asked_since(digest: RunDigest) -> int:
+    """How many other things the user asked for since the plan was last touched."""
+    before = 0 if digest.planned else digest.inherited.asked
+    return before + sum(
+        message.at > digest.planned and not is_weak(message.text) and not _ADDS.match(message.text)
+        for message in digest.prompts[0 if digest.inherited else 1 :]
+    )
+
+
+_ADDS = regex(
+    r"(?i)\W*(?:(?:please|and|then|now|bitte|und|et|y)\W+){0,2}(?:also|additionally|auch|aussi|también)\b"
+)
+"""Matches a request that adds to the one before it."""
+
+
+def _newest_first(said: Sequence[SaidText]) -> list[tuple[str, int]]:
+    """The texts of the newest message first; those of one message stay in their order."""
+    return [(one.text, one.at) for one in sorted(said, key=lambda one: -one.at)]
+
+
+def _flat(said: Sequence[SaidText]) -> list[tuple[str, int]]:
+    return [(sentences.flat(text), at) for text, at in _newest_first(said)]
+
+
+def _from_before(texts: Sequence[str]) -> list[tuple[str, int]]:
+    return [(text, 0) for text in texts]
+
+
+def _still_said(said: Sequence[tuple[str, int]], digest: RunDigest) -> list[str]:
+    """What was said once and the user has not taken back since."""
+    return list(
+        dict.fromkeys(
+            text
+            for text, at in said
+            if not any(message.at > at and takes_back(text, message.text) for message in digest.prompts)
+        )
+    )
+
+
+def _last_answers(answers: Sequence[str]) -> list[str]:
+    """The decisions, newest first, without earlier answers to the same question."""
+    kept: dict[str, str] = {}
+    for answer in answers:
+        _, asked, question = answer.partition(sentences.ASKED)
+        before, mark, _ = answer.partition("?")  # as version 0.1 told it: the question first
+        key = question if asked else before if mark else answer
+        kept.setdefault(key.casefold(), answer)
+    return list(kept.values())
+
+
+def _failing(digest: RunDigest) -> list[Failure]:
+    """The checks that fail, and those that failed in a run before and were not run since."""
+    own = [
+        Failure(name, "\n".join(run.lines), run.at)
+        for name, run in still_failing(digest.tree)
+        if run.lines and not _is_history(digest, run.at)
+    ]
+    told = [_names(name) for name, run in digest.tree.checks.items() if run.outcome in ("ok", "failed")]
+    before = [
+        Failure(name, f"{why}\n{EARLIER}" if why else EARLIER, 0)
+        for name, why in digest.inherited.failing
+        if not any(names <= _names(name) for names in told)
+    ]
+    return [*own, *before]
+
+
+def _names(check: str) -> set[str]:
+    """The words of a check that say what it looks at: without flags, since those do not narrow it."""
+    return {word for word in check.split() if not word.startswith("-") and word != "."}
+
+
+def _is_history(digest: RunDigest, at: int) -> bool:
+    """Whether something was committed since, and the user asked for other things since."""
+    committed = digest.tree.commits[-1].at if digest.tree.commits else 0
+    return (
+        committed > at and len([message for message in digest.prompts if message.at > at]) >= STALE_MESSAGES
+    )
+
+
+def _tells_of_now(digest: RunDigest, refused: Failure) -> bool:
+    """Whether the user has written nothing since they refused a call, or gave their reason just before."""
+    last = digest.prompts[-1].at if digest.prompts else 0
+    return refused.at >= last or (bool(refused.why) and refused.at >= last - 4)
 
 
 def _ending(digest: RunDigest) -> str:
     after = digest.prompts[-1].at if digest.prompts else 0
     if digest.fault and digest.fault.at >= digest.steps - 2:
-        return "the model could not be reached at the end"
-    if digest.interrupted and digest.interrupted.at > max(after, digest.steps - 3):
-        return "the user stopped it"
-    if digest.ended and digest.ended.at >= digest.steps - 2:
+        return UNREACHED
+    newest = max((step.at for step in digest.trail if step.id or step.kind == "say"), default=0)
+    if digest.interrupted and digest.interrupted.at > max(after, newest, digest.steps - 4):
+        return STOPPED_BY_USER
+    if digest.ended and digest.ended.at > max(after, newest) and not _announces(digest):
         return FINISHED
     return ""
 
 
-def _still_fails(digest: RunDigest, key: str, one: Failure) -> bool:
-    """Whether a failure may still matter.
-
-    Failed reads and malformed calls are soon forgotten. So are failures before the last commit, except those
-    of tests, checks and builds.
-    """
-    kind = kind_of(one.what)
-    if kind == "look" or key.startswith(("read ", "search ")) or _MISCALLED.search(one.why):
-        return one.at > digest.steps - CUT_STEPS
-    committed = digest.commits[-1].at if digest.commits else 0
-    return one.at > digest.steps - RECENT_STEPS and (one.at > committed or kind in ("test", "check", "build"))
+_ANNOUNCES = regex(
+    r"^(?:(?:now|next|first|then|so)\b,? *)*"
+    r"(?:i(?:['’]ll| will|['’]m going to| am going to| need to)|let me|let['’]s)\b",
+    re.I,
+)
 
 
-def _only_looks(call: Open) -> bool:
-    """Whether a call changes nothing, so that it does not matter whether it completed."""
-    if call.act == "run":
-        return kind_of(_named(call)) == "look" and not _ACTS.search(call.line)
-    return call.act in ("read", "search", "plan", "ask", "web") or _LOOKING.search(call.tool) is not None
+def _sources(digest: RunDigest) -> dict[str, tuple[int, ...]]:
+    """The steps in which the plan, rules, decisions and what was inherited stand."""
+    given = (digest.given,) if digest.given else ()
+    plan = digest.planned if digest.plan and not _prefers_written(digest) else digest.sketched
+    return {
+        Label.OPEN: ((plan,) if plan else ()) + given,
+        Label.RULES: (*(one.at for one in digest.standing), *given),
+        Label.DECIDED: (*(one.at for one in digest.decided), *given),
+        Label.REQUEST: given,
+    }
 
 
-def _named(call: Open) -> str:
-    """A call's short form or, for a command without one, the first line of the command."""
-    line = call.line.strip().partition("\n")[0]
-    return line[:120] if call.act == "run" and call.what == call.tool and line else call.what
+def _announces(digest: RunDigest) -> bool:
+    """Whether the last words announce a step, so that a turn that seems over was cut off."""
+    last = digest.trail[-1] if digest.trail else None
+    said = sentences.sentences(last.text) if last is not None and last.kind == "say" else []
+    return bool(said) and (said[-1].endswith(":") or _ANNOUNCES.match(said[-1]) is not None)
 
 
-def _pending(what: str, act: str) -> str:
-    return f"`{what}`" if act in ("run", "other") else f"{act} {what}"
-
-
-def _requests(facts: BriefFacts, digest: RunDigest) -> None:
-    prompts = digest.prompts
-    first = digest.first_prompt
-    goal = next((one for one in reversed(prompts) if sentences.is_substantial(one.text)), None)
-    if goal is None:
-        short = max(prompts, key=lambda one: len(one.text), default=None)  # the longest says most
-        goal = first if first and sentences.is_substantial(first.text) else short
+def _wants(facts: BriefFacts, digest: RunDigest) -> None:
+    """What the user wants; where this run was only told to go on, what the run before was asked."""
     inherited = digest.inherited
-    facts.inherits = bool(inherited)
-    if inherited.goal and (goal is None or not sentences.is_substantial(goal.text)):
+    wanted = requests_of(_with_antecedent(digest))
+    request = wanted.request or wanted.last
+    weak = request is None or is_weak(request.text)
+    if wanted.before is None and inherited.since:
+        wanted = msgspec.structs.replace(wanted, before=UserMessage(inherited.since, 0))
+    facts.wanted, facts.inherited = wanted, inherited
+    if weak and inherited.goal:
         facts.goal, facts.first = inherited.goal, inherited.first
-        facts.latest = quoted(goal.text) if goal else ""
-    elif goal is not None:
-        facts.goal = quoted(goal.text)
-        if prompts[-1].text != goal.text:
-            facts.latest, facts.answers = quoted(prompts[-1].text), digest.answers
-        earlier = [
-            one.text for one in reversed(prompts) if one.at < goal.at and sentences.is_substantial(one.text)
-        ]
-        facts.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
-        if inherited.goal:
-            facts.first = inherited.first or inherited.goal
-        elif first and first.text != goal.text and sentences.is_substantial(first.text):
-            facts.first = quoted(first.text)
-    rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
-    facts.standing = list(dict.fromkeys([*rules, *inherited.standing]))
+    elif request is not None:
+        facts.goal = told(request, GOAL_BYTES)
+        first = inherited.first or inherited.goal
+        facts.first = first or (told(wanted.first, GOAL_BYTES) if wanted.first not in (None, request) else "")
+    elif wanted.first is not None:
+        facts.goal = told(wanted.first, GOAL_BYTES)
+    facts.first = "" if facts.first == facts.goal else facts.first
 
 
-def quoted(prompt: str) -> str:
-    """A prompt on one line, without pasted logs and code and without markup."""
-    text = sentences.unpasted(prompt)
-    if not words(text):
-        text = prompt
-    return sentences.flat(text)
+def _with_antecedent(digest: RunDigest) -> RunDigest:
+    """The digest, its first message as an answer to what the run before had said last."""
+    said, messages = digest.inherited.said, digest.prompts
+    if not said or not messages or messages[0] != digest.first_prompt or messages[0].reply_to:
+        return digest
+    first = msgspec.structs.replace(messages[0], reply_to=said)
+    return msgspec.structs.replace(digest, prompts=[first, *messages[1:]])
 
 
 def _plans(facts: BriefFacts, digest: RunDigest) -> None:
     inherited = digest.inherited
+    settled: list[str] = []
     if digest.plan and not _prefers_written(digest):
         states = {"active": "active", "pending": "next"}
         facts.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         facts.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
-        facts.plan_note = UNTOUCHED if _is_untouched(digest) else ""
+        facts.plan_age = sum(step.id != "" and step.at > digest.planned for step in digest.trail)
+        settled = [one[0] for one in digest.plan]
+        if _is_untouched(digest):
+            facts.plan, facts.plan_done, facts.plan_total = [], [], 0
     elif is_current(digest):
         kept_done = [one[0].lower() for one in digest.plan if one[1] == "done"]
         left = [one for one in digest.sketch if not _is_among(one.lower(), kept_done)]
@@ -305,10 +423,22 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
         if digest.numbered and not digest.sketch_done:
             facts.plan_total, facts.plan_note = 0, UNTICKED
-    left_over = inherited.without([*(task.text for task in facts.plan), *facts.plan_done])
-    facts.plan += [PlanLine(one, "next") for one in left_over.plan]
-    facts.plan += [PlanLine(one, "blocked") for one in left_over.blocked]
+        settled = [*(line.text for line in facts.plan), *facts.plan_done]
+    if _asked_since(digest) < STALE_MESSAGES:
+        _inherit_plan(facts, inherited.without([*settled, *digest.settled, *inherited.done]))
     facts.plan.sort(key=lambda task: task.state != "active")
+
+
+def _inherit_plan(facts: BriefFacts, inherited: Inherited) -> None:
+    """Add the items from before that this run did not have in its own plan."""
+    known = [*(line.text for line in facts.plan), *facts.plan_done]
+    done = [text for text in inherited.done if not any(is_same_item(text, one) for one in known)]
+    by = "before" if facts.plan else ""
+    facts.plan += [PlanLine(one, "next", by=by) for one in inherited.plan]
+    facts.plan += [PlanLine(one, "blocked") for one in inherited.blocked]
+    facts.plan_done = [*done, *facts.plan_done]
+    if facts.plan_total or (facts.plan_done and not facts.plan_note):
+        facts.plan_total = len(facts.plan) + len(facts.plan_done)
 
 
 def _is_among(text: str, others: list[str]) -> bool:
@@ -317,10 +447,11 @@ def _is_among(text: str, others: list[str]) -> bool:
 
 
 def _is_untouched(digest: RunDigest) -> bool:
-    """Whether the plan was never updated, although there were further requests and much work since."""
-    asked = [one for one in digest.prompts if one.at > digest.planned]
-    untouched = all(one[3] == digest.planned for one in digest.plan)
-    return untouched and len(asked) >= PROMPTS_SINCE and digest.steps - digest.planned > RECENT_STEPS
+    """Whether the plan belongs to a request that is over: the user asked for other things since, or the turn
+    in which it was last touched has ended and a new one has not touched it."""
+    asked = [one for one in digest.prompts if one.at > digest.planned and not is_weak(one.text)]
+    over = digest.ended is not None and digest.ended.at >= digest.steps - 2
+    return len(asked) >= STALE_MESSAGES or (bool(asked) and over)
 
 
 def _prefers_written(digest: RunDigest) -> bool:
@@ -332,127 +463,100 @@ def _prefers_written(digest: RunDigest) -> bool:
     return newer and (not digest.numbered or all(one[1] in ("done", "dropped") for one in digest.plan))
 
 
-def _files(digest: RunDigest) -> list[FileLine]:
-    merged: dict[str, tuple[str, FileUse]] = {}
-    for path, use in digest.files.items():
-        name = _base(path)
-        if "." not in name[1:] and not use.edits:
-            continue
-        before = merged.get(name)
-        if before is not None:
-            use = _both(use, before[1])
-            path = path if len(path) >= len(before[0]) else before[0]
-        merged[name] = (path, use)
-    lately = "\n".join(one.text for one in digest.says[-12:])
-    asked = "\n".join(one.text for one in digest.prompts[-2:])
-    planned = "\n".join(one[0] for one in digest.plan if one[1] != "done")
-    found = []
-    for name, (path, use) in merged.items():
-        value = file_value(use, digest.steps, path)
-        value += 0.4 * (name in lately) + 1.0 * (name in asked) + 1.5 * (name in planned)
-        mark = "deleted" if use.deleted else "created" if use.created else "edited" if use.edits else ""
-        found.append(FileLine(name, path, mark, value, use.named > 0))
-    return sorted(found, key=lambda one: -one.value)
-
-
-def _both(one: FileUse, other: FileUse) -> FileUse:
-    return FileUse(
-        min(one.first, other.first), max(one.last, other.last), one.reads + other.reads,
-        one.edits + other.edits, max(one.edited, other.edited), one.created or other.created,
-        one.deleted and other.deleted, one.named + other.named,
-    )  # fmt: skip
-
-
-_LITTLE = regex(r"\.(?:png|jpe?g|svg|gif|ico|log|lock|output|out|tmp|snap)$|^/tmp/|/tasks/")
-
-
-def file_value(use: FileUse, now: int, path: str = "") -> float:
-    """How likely a file is to be used again. The weights come from a logistic fit."""
-    value = 0.35 * math.log1p(use.reads) + 0.3 * math.log1p(use.edits) - 0.5 * math.log1p(now - use.last)
-    if not use.named:
-        value -= 1.5  # it occurred only in commands
-    return value - 1.9 if _LITTLE.search(path) else value
-
-
-_KIND_VALUE = {"test": 1.2, "check": 0.9, "build": 0.9, "run": 0.5, "vcs": 0.8, "change": 0.2}
-
-
-def command_value(short: str, use: CommandUse, now: int) -> float:
-    """How likely a command is to be run again, minus a penalty for its length."""
-    value = _KIND_VALUE.get(use.kind, 0.3) + 0.6 * math.log1p(use.runs) - 0.45 * math.log1p(now - use.last)
-    return value + (0.3 if use.ok is False else 0.0) - 0.4 * math.log(len(short) + 2)
-
-
 # -- the other sources
 
 
-def _older(facts: BriefFacts, digest: RunDigest) -> None:
-    """Add what still holds from a run before the newest one."""
-    rules = [one.text for one in reversed(digest.standing)]
-    facts.standing = list(dict.fromkeys([*facts.standing, *rules, *digest.inherited.standing]))
-    facts.decided = list(dict.fromkeys([*facts.decided, *digest.inherited.decided]))
-    if not facts.goal:
-        _requests(facts, digest)
-    elif not facts.first and digest.first_prompt:
-        facts.first = quoted(digest.first_prompt.text)
-    if not facts.plan and not facts.plan_done:
-        _plans(facts, digest)
-    known = {one.name for one in facts.files}
-    facts.files += [one for one in _files(digest) if one.name not in known]
-    names = {name for name, _ in facts.commands}
-    facts.commands += [(name, use) for name, use in digest.commands.items() if name not in names]
-
-
-def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
+def _session(
+    facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None, observed: bool
+) -> None:
     """Add the declared facts. They come first, and what is declared as done is no longer open."""
     facts.session, facts.status = state.id, state.status
     facts.project = state.project_name or facts.project
-    if state.goal:
-        if facts.goal and facts.goal != state.goal:
-            facts.latest = facts.latest or facts.goal
-        facts.goal, facts.first = state.goal, ""
-    items = state.items
-    declared = [PlanLine(items[at].text, "active") for at in state.active]
-    declared += [PlanLine(items[at].text, "next") for at in state.next]
-    declared += [PlanLine(items[at].text, "blocked", items[at].reason) for at in state.blocked]
-    done = [items[at].text for at in state.done]
-    if declared or done:
-        facts.plan, facts.plan_done, facts.plan_note = declared, done, ""
-        facts.plan_total = len(declared) + len(done)
+    if state.goal and not observed:
+        facts.declared_goal = facts.goal = state.goal
+        facts.first = "" if facts.first == state.goal else facts.first
+    elif not facts.goal and not sentences.is_assent(state.goal):
+        facts.goal = state.goal
+    _add_declared_items(facts, state)
     facts.decided = [
         *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
         *facts.decided,
     ]
     facts.learnt = [one.text for one in reversed(list(state.findings))]
+    declared = {sentences.flat(text) for text in (*facts.learnt, *(one.text for one in state.decisions))}
+    facts.memories = [text for text in facts.memories if sentences.flat(text) not in declared]
     facts.questions = [one.text for one in state.questions if not one.answer]
+    facts.threads = [
+        f"{thread.topic} ({thread.notes[-1]})" if thread.notes else thread.topic
+        for thread in sorted(state.threads.values(), key=lambda one: one.last_activity, reverse=True)
+        if thread.status not in CLOSED
+    ]
+    focus = state.focus
+    place = focus.file or focus.note_title or focus.note_id
+    facts.focus = f"{place}:{focus.position}" if place and focus.position else place
     troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
-    facts.broken = [*_unproven(state, covered), *troubles, *facts.broken]
+    failing, facts.unproven = _features(state, covered)
+    facts.failing = [*failing, *troubles, *facts.failing]
 
 
-def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:
-    """Features that fail and, if ``covered`` is known, those whose files changed since they were proven."""
-    wanted = ("failing",) if covered is None else ("failing", "stale")
+def _add_declared_items(facts: BriefFacts, state: SessionState) -> None:
+    """The declared items together with the agent's own, each once. What somebody declared counts: an item is
+    done when it was reported, and what was dropped does not come back."""
+    items = state.items
+    done = [items[at].text for at in state.done]
+    declared = [PlanLine(items[at].text, "active", by="declared") for at in state.active]
+    declared += [PlanLine(items[at].text, "next", by="declared") for at in state.next]
+    declared += [PlanLine(items[at].text, "blocked", items[at].reason, "declared") for at in state.blocked]
+    if not declared and not done:
+        return
+    under_way = [line.text for line in facts.plan if line.state == "active"]
+    for line in declared:
+        if line.state == "next" and _is_item(line.text, under_way):
+            line.state = "active"
+        if line.state != "blocked" and _is_item(line.text, facts.plan_done):
+            line.reason = TICKED_OFF
+    known = [item.text for item in items]
+    own = [line for line in facts.plan if not _is_item(line.text, known)]
+    facts.plan = sorted([*declared, *own], key=lambda line: line.state != "active")
+    facts.plan_done = [*done, *(text for text in facts.plan_done if not _is_item(text, known))]
+    facts.plan_total = len(facts.plan) + len(facts.plan_done)
+
+
+def _is_item(text: str, others: Sequence[str]) -> bool:
+    return any(is_same_item(text, other) for other in others)
+
+
+def _features(state: SessionState, covered: Mapping[str, str] | None) -> tuple[list[Failure], list[str]]:
+    """The features that fail, and those that are not proven; whether covered files changed since is told
+    only if ``covered`` is known."""
+    if not state.features:
+        return [], []
     from ..features.verdict import verdict_of  # many briefs have no session and do not need it
 
     found = [verdict_of(one, (covered or {}).get(id, "")) for id, one in state.features.items()]
-    return [
+    failing = [
         Failure(f"segue verify --feature {one.id}", f"{one.status}: {one.reason}", 0)
-        for status in wanted
         for one in found
-        if one.status == status
+        if one.status == "failing"
     ]
+    proven = ("passing", "failing") if covered is not None else ("passing", "failing", "stale")
+    unproven = sorted(
+        (one for one in found if one.status not in proven),
+        key=lambda one: _FEATURE_ORDER.index(one.status) if one.status in _FEATURE_ORDER else 0,
+    )
+    shown = [f"{one.id} ({_because_of(one.status, one.reason)})" for one in unproven]
+    if unproven:  # how to prove it is said once
+        shown[0] = f"{shown[0][:-1]}; `segue verify --feature {unproven[0].id}`)"
+    return failing, shown
+
+
+_FEATURE_ORDER = ("stale", "blocked", "testing", "in_progress", "not_started")
+
+
+def _because_of(status: str, reason: str) -> str:
+    status = status.replace("_", " ")
+    return f"{status}: {reason}" if reason and reason != status else status
 
 
 def _because(text: str, why: str) -> str:
     return f"{text} ({why})" if why else text
-
-
-def _probe(facts: BriefFacts, probe: Probe) -> None:
-    facts.branch = probe.branch or facts.branch
-    facts.dirty = [_base(path) for path in probe.dirty]
-    facts.since = list(probe.commits)
-    facts.probe_cut = probe.cut
-
-
-def _base(path: str) -> str:
-    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]

@@ -14,13 +14,24 @@ from typing import Any, Literal
 import msgspec
 
 from ...errors import BudgetTooSmall
-from ..runs.brief_labels import Label
 from ..runs.model import Failure
-from .compose import BYTES_DEFAULT, BYTES_MIN, level
+from ..runs.window_pressure import window_of
+from .compose import BYTES_DEFAULT, BYTES_MIN
 from .facts import BriefFacts
+from .manifest_words import (
+    LINE_BYTES,
+    Workplace,
+    current_work,
+    environment_status,
+    files_of_run,
+    instructions,
+    last_command,
+    modified_files,
+    pending_calls,
+)
 from .page import cut, plain, size
 
-LINE_BYTES = 150  # ten to twenty words
+FILES_MAX = 8
 TOKEN_BYTES = 4  # a low estimate of the bytes of a token in English and code
 
 
@@ -115,6 +126,8 @@ def schema() -> dict[str, Any]:
     return result
 
 
+USUAL_BYTES = 1_980
+"""What a manifest takes at most of the usual budget, so that it has fewer than 500 tokens."""
 METRICS = Compression(original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999)
 TIGHT_BYTES = 1_200  # below this, empty keys would take most of the budget
 
@@ -175,30 +188,38 @@ class _Sheet:
         return False
 
 
-def manifest(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
-    """The manifest as JSON in at most ``budget`` bytes. Raises BudgetTooSmall below ``BYTES_MIN``."""
+def manifest(
+    facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", place: Workplace | None = None
+) -> bytes:
+    """The manifest as JSON in at most ``budget`` bytes. ``more`` is the command that shows what was left out,
+    ``place`` what is known of the place of work. Raises BudgetTooSmall below ``BYTES_MIN``."""
     if budget < BYTES_MIN:
         raise BudgetTooSmall(
             f"a manifest needs at least {BYTES_MIN} bytes, not {budget}",
             hint=f"use --max-bytes {BYTES_MIN} or more",
         )
-    sheet = _Sheet(min(budget, 1_980) if budget <= BYTES_DEFAULT else budget)
+    sheet = _Sheet(min(budget, USUAL_BYTES) if budget <= BYTES_DEFAULT else budget)
+    place = place or Workplace()
     fills = (
-        _essential, _heading, _tasks, _bootstrap(more), _context, _pointers, _rest(state_file), _findings,
-        _inferred,
+        _essential, _heading, _tasks, _bootstrap(more), _state, _context, _pointers, _completed, _findings
     )  # fmt: skip
     for fill in fills:
-        fill(sheet, facts)
+        fill(sheet, facts, place)
+    _inferred(sheet, facts)
     return _measured(sheet, facts)
 
 
-def prepared(facts: BriefFacts, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
+def prepared(
+    facts: BriefFacts, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "",
+    place: Workplace | None = None,
+) -> bytes:  # fmt: skip
     """The manifest with the facts of its preparation, which are shortened first if there is little room."""
-    for kept in _shorter(about):
+    budget = min(budget, USUAL_BYTES) if budget <= BYTES_DEFAULT else budget
+    for kept in _shorter(msgspec.convert(_cleaned(msgspec.to_builtins(about)), Preparation)):
         tail = b',"prepared":' + msgspec.json.encode(kept) + b"}"
         if budget - len(tail) >= max(BYTES_MIN, budget * 2 // 3):
-            return manifest(facts, budget - len(tail), more)[:-1] + tail
-    return manifest(facts, budget, more)
+            return manifest(facts, budget - len(tail), more, place)[:-1] + tail
+    return manifest(facts, budget, more, place)
 
 
 def _shorter(about: Preparation) -> Iterable[Preparation]:
@@ -295,27 +316,38 @@ def _measured(sheet: _Sheet, facts: BriefFacts) -> bytes:
     return body
 
 
-def _essential(sheet: _Sheet, facts: BriefFacts) -> None:
-    """Goal, work, next step and what is broken. If not all of it fits, each gets a fair share."""
-    active = [task.text for task in facts.plan if task.state == "active"]
+def level(costs: list[int], room: float) -> float:
+    """The most that each may take so that all fit; those that need less leave the rest to the others."""
+    left = room
+    for taken, cost in enumerate(sorted(costs)):
+        if cost * (len(costs) - taken) >= left:
+            return left / (len(costs) - taken)
+        left -= cost
+    return max([*costs, room])
+
+
+Fill = Callable[[_Sheet, BriefFacts, Workplace], None]
+
+
+def _essential(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    """Goal, work, next step and what is failing. If not all of it fits, each gets a fair share."""
     todo = [task.text for task in facts.plan if task.state == "next"][:1]
-    checks = [f"check whether {one} completed" for one in facts.pending]
+    checks = [f"check whether {one} completed" for one in pending_calls(facts)]
     todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
-    going = [one.text for one in facts.sentences if one.label in (Label.UNDER_WAY, Label.LAST_SAID)]
-    work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or facts.goal
-    broken = [_broken(failure) for failure in facts.broken[:2]]
-    texts = [facts.goal, work, *todo, *broken[:1]]
+    work = current_work(facts) or next(iter(todo), "") or facts.goal
+    failing = [_failing(failure) for failure in facts.failing[:2]]
+    texts = [facts.goal, work, *todo, *failing[:1]]
     keys = 126 if sheet.budget < TIGHT_BYTES else 8
     room = int(level([_cost(text) for text in texts], sheet.budget - sheet.bytes() - keys))
     sheet.set("session_metadata", "goal", facts.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
     sheet.set("active_state", "current_work", work, min(room, LINE_BYTES))
     for text in todo:
         sheet.add(("critical_context", "next_steps"), cut(text, min(room, LINE_BYTES)))
-    for text in broken:
+    for text in failing:
         sheet.add(("critical_context", "blockers"), cut(text, min(room, LINE_BYTES + 40)))
 
 
-def _broken(failure: Failure) -> str:
+def _failing(failure: Failure) -> str:
     """What failed, and why, as a quotation whose text cannot close it."""
     if failure.what == failure.why:
         return failure.what
@@ -328,21 +360,23 @@ def _cost(text: str) -> int:
     return len(msgspec.json.encode(" ".join(text.split())))
 
 
-def _heading(sheet: _Sheet, facts: BriefFacts) -> None:
+def _heading(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     meta = "session_metadata"
     if facts.when:
         stamp = datetime.fromtimestamp(facts.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         sheet.set(meta, "timestamp", stamp, 24)
     sheet.set(meta, "project", facts.project, 60)
     total = f", {len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
-    sheet.set(meta, "phase", f"{facts.status or 'stopped'}{total}", 60)
-    if facts.window:
-        sheet.put(meta, "context_usage_before", round(facts.context / facts.window, 3))
-    if facts.inherits:
+    phase = f"{facts.status or 'stopped'}{total}"
+    sheet.set(meta, "phase", f"{place.phase} ({phase})" if place.phase else phase, 100)
+    if facts.context:
+        known = place.window or window_of(facts.model, said=facts.window, seen=facts.context).tokens
+        sheet.put(meta, "context_usage_before", round(facts.context / known, 3))
+    if facts.inherited:
         sheet.set(meta, "first_asked", facts.first, LINE_BYTES)
 
 
-def _tasks(sheet: _Sheet, facts: BriefFacts) -> None:
+def _tasks(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     states: dict[str, Any] = {
         "active": ("HIGH", "in_progress"),
         "next": ("MEDIUM", "pending"),
@@ -373,88 +407,74 @@ def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
             break
 
 
-def _context(sheet: _Sheet, facts: BriefFacts) -> None:
+def _context(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
-    _fill(sheet, "standing_instructions", [rule for rule in facts.standing if rule not in goal], 4)
+    _fill(sheet, "standing_instructions", [rule for rule in facts.rules if rule not in goal], 4)
     _fill(sheet, "key_decisions", facts.decided, 6)
     todo = [task.text for task in facts.plan if task.state == "next"]
-    _fill(sheet, "next_steps", [f"check whether {one} completed" for one in facts.pending] + todo[:2], 2)
+    _fill(
+        sheet, "next_steps", [f"check whether {one} completed" for one in pending_calls(facts)] + todo[:2], 2
+    )
     if facts.latest:
+        answers = facts.wanted.answers
         _fill(sheet, "next_steps", [f"the user said last: {facts.latest}"], 1)
-        _fill(sheet, "next_steps", [f"which answers: {facts.answers}"] if facts.answers else [], 1)
-    if facts.asked:
-        _fill(sheet, "blockers", [f"asked the user: {facts.asked}"], 1)
+        _fill(sheet, "next_steps", [f"which answers: {answers}"] if answers else [], 1)
     _fill(sheet, "blockers", [f"question: {one}" for one in facts.questions], 3)
-    if not facts.decided:
-        _fill(sheet, "key_decisions", [one.text for one in facts.sentences if one.label == Label.DECIDED], 3)
+    _fill(sheet, "blockers", [f"not proven: {one}" for one in facts.unproven], 3)
+    _fill(sheet, "blockers", facts.notices, 2)
     for done in reversed(facts.plan_done[-2:]):
         sheet.add(("completed_tasks",), cut(done, 100))
 
 
-def _findings(sheet: _Sheet, facts: BriefFacts) -> None:
+def _findings(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     _fill(sheet, "important_findings", [*facts.learnt, *facts.memories], 4)
-    if not facts.learnt:
-        _fill(
-            sheet, "important_findings", [one.text for one in facts.sentences if one.label == Label.LEARNT], 3
-        )
 
 
 def _inferred(sheet: _Sheet, facts: BriefFacts) -> None:
-    """Claims of a model come last, in bytes that nothing observed needs."""
-    lines = [f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}" for one in facts.claims]
-    for text in lines[:4]:
+    """Claims of a model come last, in bytes that nothing observed needs, unless something says the same."""
+    observed = [text for texts in sheet.sheet.get("critical_context", {}).values() for text in texts]
+    known = " ".join(map(_letters, observed))
+    for one in [claim for claim in facts.claims if _letters(claim.text) not in known][:4]:
+        text = f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}"
         sheet.add(("critical_context", "important_findings"), cut(text, LINE_BYTES + 40))
 
 
-def _pointers(sheet: _Sheet, facts: BriefFacts) -> None:
-    sheet.set("memory_pointers", "git_branch", facts.branch, 60)
-    edited = [line for line in facts.files if line.mark]
-    sheet.set("active_state", "last_file_modified", facts.last_edited, 120)
-    if facts.commands:
-        last = max(facts.commands, key=lambda pair: pair[1].last)
-        state = {True: " (passed)", False: " (failed)", None: ""}[last[1].ok]
-        sheet.set("active_state", "last_command_run", f"{last[0]}{state}", 100)
-    for name in [line.name for line in edited][:8]:
+def _letters(text: str) -> str:
+    """A text without case, punctuation and the mark of a cut, to find the same said twice."""
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+def _state(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    sheet.set("active_state", "environment_status", environment_status(facts, place), 170)
+    sheet.set("active_state", "last_command_run", last_command(facts), 160)
+    sheet.set("active_state", "last_file_modified", next(iter(files_of_run(facts, place)), ""), 120)
+    sheet.set("memory_pointers", "git_branch", facts.branch if place.has_git is not False else "", 60)
+    for log in filter(None, (facts.run, place.transcript)):
+        sheet.add(("memory_pointers", "session_logs"), log)
+
+
+def _pointers(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    sheet.set("memory_pointers", "project_state_file", place.state_file, 200)
+    for name in modified_files(facts, place)[:FILES_MAX]:
         if not sheet.add(("memory_pointers", "modified_files"), name):
             break
 
 
-def _bootstrap(more: str) -> Callable[[_Sheet, BriefFacts], None]:
-    def fill(sheet: _Sheet, facts: BriefFacts) -> None:
-        steps = ["Run git status and look at the modified files."]
-        if facts.pending:
-            steps.append(f"Check whether {facts.pending[-1]} completed; do not assume it.")
-        if facts.broken:
-            steps.append(f"Run {facts.broken[0].what} again and mend what fails.")
-        checks = [short for short, use in facts.commands if use.kind in ("test", "check", "build")]
-        if checks and not facts.broken:
-            steps.append(f"Run {checks[0]} to see the state.")
-        steps.append("Go on with current_work, then pending_tasks in order.")
-        if more:
-            steps.append(f"For more: {more}")
+def _bootstrap(more: str) -> Fill:
+    def fill(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
         number = 1
-        for step in steps:
-            number += sheet.add(("bootstrap_instructions",), f"{number}. {cut(step, LINE_BYTES)}")
+        for step in instructions(facts, place, more):
+            number += sheet.add(("bootstrap_instructions",), f"{number}. {step}")
 
     return fill
 
 
-def _rest(state_file: str) -> Callable[[_Sheet, BriefFacts], None]:
-    def fill(sheet: _Sheet, facts: BriefFacts) -> None:
-        if facts.probe_cut:
-            sheet.set("active_state", "environment_status", "git did not answer in time: look anew", 120)
-        elif facts.dirty:
-            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(facts.dirty[:8])}", 120)
-        elif facts.branch:
-            sheet.set("active_state", "environment_status", f"on branch {facts.branch}", 80)
-        sheet.set("memory_pointers", "project_state_file", state_file, 200)
-        if facts.run:
-            sheet.add(("memory_pointers", "session_logs"), facts.run)
-        for done in [*reversed(facts.plan_done[-6:-2]), *facts.commits[:3]]:
-            if not sheet.add(("completed_tasks",), cut(done, 100)):
-                break
-
-    return fill
+def _completed(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
+    commits = [commit.subject for commit in reversed(facts.tree.commits[-3:])]
+    for done in [*reversed(facts.plan_done[-6:-2]), *commits]:
+        short = cut(done, 100)
+        if short not in sheet.sheet.get("completed_tasks", []) and not sheet.add(("completed_tasks",), short):
+            break
 
 
 def tokens(text: str) -> int:

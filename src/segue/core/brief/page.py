@@ -1,11 +1,13 @@
-"""The page that a brief is written on: labelled lines within a number of bytes, cut only between words."""
+"""Texts within a number of bytes: cut between words, and without what a person would not see."""
 
 from __future__ import annotations
 
-from ..base.text import ESCAPE_SEQUENCES
-from .relevance import words
+import re
 
-LIST_MAX = 10  # items on a line
+from ..base.lazy import regex
+from ..base.text import visible_text
+
+_LIST_MARK = regex(r"\s+\d{1,2}[.)]$")
 
 
 def size(text: str) -> int:
@@ -13,20 +15,19 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-_UNSEEN = dict.fromkeys(
-    [
-        *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF,
-        *range(0xD800, 0xE000), *range(0xE0000, 0xE0080),
-    ]
-)  # fmt: skip
-"""Characters that a terminal or a model would process but a person would not see."""
+_SPACES = {ord("\n"): " ", ord("\t"): " "}
+_MARKS = regex(r"[\[［【〔⟦]\s*([/／]?)\s*segue\s*[\]］】〕⟧]", re.I)
 
 
 def plain(line: str) -> str:
-    """The line without control sequences and invisible characters."""
-    if line.isprintable():
-        return line
-    return ESCAPE_SEQUENCES.sub("", line).translate(_UNSEEN)
+    """The line without control sequences and invisible characters, and with whatever looks like one of our
+    marks in parentheses, so that no text from elsewhere can open or close a brief. It never gets longer."""
+    line = visible_text(line)
+    if not line.isprintable():
+        line = line.translate(_SPACES)
+    if "segue" in line.lower():
+        line = _MARKS.sub(lambda mark: "(/segue)" if mark[1] else "(segue)", line)
+    return line
 
 
 def cut(text: str, most: int) -> str:
@@ -42,36 +43,38 @@ def cut(text: str, most: int) -> str:
     at = short.rfind(" ")
     if at < 0:  # one long word: a path, or a language that is written without spaces
         return f"{short}…" if most >= 12 else ""
-    return short[:at].rstrip(" ,;:.(—-") + "…"
+    return _LIST_MARK.sub("", short[:at]).rstrip(" ,;:.(—-") + "…"
 
 
-class BriefPage:
-    """Labelled lines, and the number of bytes that are left."""
+def wrapped(line: str, most: int) -> list[str]:
+    """The line in pieces of at most ``most`` characters, split after a sentence or between words where that
+    is possible. Nothing is lost but the spaces in between."""
+    pieces: list[str] = []
+    while len(line) > most:
+        head = line[: most + 1]
+        ends = [head.rfind(sign) + 1 for sign in (". ", "! ", "? ", "; ")]
+        at = max(ends) if max(ends) > most * 0.6 else head.rfind(" ")
+        at = at if at > most // 3 else most
+        pieces.append(line[:at].rstrip())
+        line = line[at:].lstrip(" ")
+    return [*pieces, line] if line or not pieces else pieces
 
-    def __init__(self, budget: int) -> None:
-        self.left = budget
-        self.lines: dict[str, str] = {}
-        self.seen: set[str] = set()
-        self.low = ""
 
-    def put(self, label: str, line: str) -> bool:
-        """Set the line of a label if it fits; the cost includes the line break."""
-        cost = size(line) + 1 - (size(self.lines[label]) + 1 if label in self.lines else 0)
-        if not line or cost > self.left:
-            return False
-        self.left -= cost
-        self.lines[label] = line
-        self.note(line)
-        return True
+def middle(text: str, most: int) -> str:
+    """A name or a command of which both ends tell, in at most ``most`` bytes."""
+    text = plain(" ".join(text.split()))
+    if size(text) <= most:
+        return text
+    room = max(0, most - 3)
+    raw = text.encode("utf-8", "replace")
+    end = raw[len(raw) - room // 3 :].decode("utf-8", "ignore").lstrip()
+    return f"{raw[: room - room // 3].decode('utf-8', 'ignore').rstrip()}…{end}"
 
-    def note(self, text: str) -> None:
-        """Remember that the page contains this text, so that it is not repeated."""
-        self.seen |= words(text)
-        self.low += text.lower() + "\n"
 
-    def say(self, label: str, text: str, share: float | int) -> bool:
-        """Add a labelled text, cut to its share of the page. Returns whether anything of it fits."""
-        most = min(int(share), self.left - size(label) - 3)
-        short = cut(text, most)
-        is_whole = size(" ".join(text.split())) <= most
-        return bool(short) and (is_whole or most >= 12) and self.put(label, f"{label}: {short}")
+_NO_QUOTES = {ord('"'): "'", ord("\n"): " "}
+
+
+def quote(text: str, most: int = 1_000_000) -> str:
+    """A quotation whose text cannot close it, cut inside its marks; empty if no word of it fits."""
+    short = cut(text.translate(_NO_QUOTES), most - 2)
+    return f'"{short}"' if short else ""

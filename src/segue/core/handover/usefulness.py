@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Sequence
 from ..base.lazy import regex
 from ..base.text import clean_text
 from ..base.values import Value, count
-from ..brief.relevance import COMMON, WORD
 from ..runs.identifiers import NAME, is_name
+from ..runs.sentences import COMMON, WORD
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Call, Given, Plan, Prompt, Result, Say, Step, Usage
 
@@ -32,14 +32,16 @@ _NO = regex(
     re.I,
 )
 _LISTS = {
+    "open": "; ",
     "plan": "; ",
     "next": "; ",
     "blocked": " | ",
     "decided": " | ",
     "standing": " | ",
+    "rules": " | ",
     "questions": " | ",
 }
-_ITEMS = ("plan", "next", "blocked")
+_ITEMS = ("open", "plan", "next", "blocked")
 
 
 class ToldFact(Value):
@@ -98,8 +100,8 @@ def facts_in(brief: str) -> list[ToldFact]:
         kind = label.partition(" (")[0].lower()
         if not colon or not label.partition(" (")[0].isupper():
             rest, kind = line, ""
-        if kind == "goal":
-            found["goal", rest.strip()] = None
+        if kind in ("goal", "request", "user"):
+            found["goal", rest.strip().strip('"')] = None
         elif kind in _LISTS:
             texts = (text.strip().removeprefix("now ") for text in rest.split(_LISTS[kind]))
             name = "item" if kind in _ITEMS else "decision"
@@ -108,7 +110,8 @@ def facts_in(brief: str) -> list[ToldFact]:
             )
         for path in _PATH.findall(rest):
             found["file", path] = None
-        for code in _CODE.findall(rest):
+        ran = [rest.partition("$ ")[2].partition(" → ")[0]] if rest.startswith("- $ ") else []
+        for code in [*_CODE.findall(rest), *ran]:
             short = parse_shell(code).short
             if short and " " in code:
                 found["command", short] = None

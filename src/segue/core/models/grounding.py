@@ -17,11 +17,12 @@ from typing import Any
 from ..base.lazy import regex
 from ..base.values import Value
 from ..brief.facts import BriefFacts, Claim
+from ..brief.manifest_words import pending_calls
 from ..brief.page import plain
-from ..brief.relevance import COMMON
 from ..memories.stem import stem
 from ..runs import sentences
 from ..runs.identifiers import NAME, is_name
+from ..runs.sentences import COMMON
 
 CLAIMS_MAX = 12
 CHARS_MIN, CHARS_MAX = 12, 280
@@ -69,14 +70,24 @@ class ObservedFacts(Value):
     finished: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+    """Calls that have no result, and what goes on in the background."""
+    uncommitted: bool = False
+    unpushed: bool = False
+    """Whether there is a commit since which no push was seen."""
 
 
 def observed(shown: BriefFacts) -> ObservedFacts:
     """What was observed, of all the facts of a brief: no claim may contradict it."""
+    tree, probe = shown.tree, shown.probe
+    dirty = probe.dirty if probe is not None and probe.head and not probe.cut else tree.changed
     return ObservedFacts(
-        finished=(*shown.plan_done, *shown.commits, *(one.what for one in shown.solved)),
+        finished=(*shown.plan_done, *(commit.subject for commit in tree.commits)),
         unfinished=tuple(task.text for task in shown.plan),
-        failing=tuple(f"{one.what} {one.why}" for one in shown.broken),
+        failing=tuple(f"{one.what} {one.why}" for one in shown.failing),
+        running=(*pending_calls(shown), *(one.what for one in tree.running.values())),
+        uncommitted=bool(dirty),
+        unpushed=bool(tree.commits) and tree.pushed < tree.commits[-1].at,
     )
 
 
@@ -148,7 +159,7 @@ def _key(text: str) -> str:
 
 _ORDERS = regex(
     r"^\W*(?:you|please|always|never|must|ignore|disregard|forget|pretend|act as|do not|don't|remember)\b"
-    r"|\b(?:curl|wget)\b.*\|\s*(?:ba|z|da)?sh\b|\brm\s+-\w*[rf]|[<>{}]|```|\[/?segue\]"
+    r"|\b(?:curl|wget)\b.*\|\s*(?:ba|z|da)?sh\b|\brm\s+-\w*[rf]|[<>{}]|```|[\[(]/?segue[\])]"
     r"|\b(?:api[ _-]?key|password|credential|secret)s?\b.{0,40}\b(?:send|post|upload|print|paste|exfiltrat)"
     r"|\b(?:send|post|upload|print|paste|exfiltrat)\w*\b.{0,40}\b(?:api[ _-]?key|password|credential|secret)",
     re.I,
@@ -287,6 +298,12 @@ _FINISHED = regex(
 )
 _PROOF = regex(r"\b(?:pass\w*|green|verified|works?|working|proven|tests?|checks?|succe\w+|fixed)\b", re.I)
 
+_ALL_COMMITTED = regex(
+    r"\b(?:all|everything|every change|the changes?)\b.{0,40}\b(?:is|are|was|were)? ?committed\b"
+    r"|working tree (?:is )?clean", re.I,
+)  # fmt: skip
+_PUSHED = regex(r"\b(?:is|are|was|were|been|and|i) pushed\b|^\W*pushed\b", re.I)
+
 
 def _contradiction(kind: str, text: str, facts: ObservedFacts) -> str:
     """What was observed that contradicts a text; empty if nothing does."""
@@ -296,8 +313,15 @@ def _contradiction(kind: str, text: str, facts: ObservedFacts) -> str:
             return "an item that is not finished"
         if facts.failing and _PROOF.search(text):
             return "a check that failed"
+        if any(_about(text, call) for call in facts.running):
+            return "a call that has no result"
         if not any(_about(text, item) for item in facts.finished):
             return "nothing was seen to be finished"
+    if _NOT.search(text) is None and kind != "next":
+        if facts.uncommitted and _ALL_COMMITTED.search(text):
+            return "changes that are not committed"
+        if facts.unpushed and _PUSHED.search(text):
+            return "a push that nobody saw"
     if kind == "next" and any(_about(text, item) for item in facts.finished):
         return "an item that is finished"
     return ""

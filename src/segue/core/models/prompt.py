@@ -1,4 +1,4 @@
-"""What a model is asked, and what it is sent: the digest's facts and chosen excerpts, within a size limit.
+"""What a model is asked, and what it is sent: the lines of the brief and chosen excerpts, within a limit.
 
 Excerpts are taken while a transcript is read, from all of it: the user's words, what the agent said of
 choices and causes, what failed. Each is labelled with the number of its step, which a claim must name. All of
@@ -13,10 +13,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from ..base.lazy import regex
 from ..base.values import Value
+from ..brief.compose import BYTES_MIN, compose_lines
 from ..brief.facts import BriefFacts
-from ..brief.page import cut, size
+from ..brief.manifest_words import Workplace, from_root
+from ..brief.page import size
 from ..runs import sentences
 from ..runs.model import RunDigest
 from ..runs.steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
@@ -141,7 +145,7 @@ def _clipped(text: str, most: int = EXCERPT_CHARS) -> str:
     if len(text) <= most:
         return text
     at = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
-    return text[:at] if at > 0 else ""
+    return f"{text[:at]} …" if at > 0 else ""
 
 
 def line_of(source: ClaimSource) -> str:
@@ -150,23 +154,17 @@ def line_of(source: ClaimSource) -> str:
 
 
 def files_of(shown: BriefFacts) -> list[ClaimSource]:
-    """The files that a claim may name."""
-    return [
-        ClaimSource(line.path, "fact", f"{line.path} {line.mark}".strip()) for line in shown.files[:FILES_MAX]
-    ]
+    """The files that a claim may name, from the top of the work."""
+    changed = sorted(shown.tree.changed.items(), key=lambda pair: -pair[1].at)[:FILES_MAX]
+    names = {from_root(path, shown, Workplace()): use.how for path, use in changed}
+    return [ClaimSource(name, "fact", f"{name} {how}") for name, how in names.items()]
 
 
 def facts_of(shown: BriefFacts, room: int) -> str:
-    """What is known without a model, in a few lines."""
-    lines = [
-        ("goal", shown.goal),
-        ("open items", "; ".join(task.text for task in shown.plan)),
-        ("finished items", "; ".join(shown.plan_done[-8:])),
-        ("failing now", "; ".join(one.what for one in shown.broken)),
-        ("files", ", ".join(line.path for line in shown.files[:FILES_MAX])),
-    ]
-    told = [f"{name}: {cut(text, max(40, room // 5))}" for name, text in lines if text]
-    return "\n".join(told)
+    """What is known without a model: the lines of the brief, without claims that a model made before."""
+    observed = msgspec.structs.replace(shown, claims=[])
+    _, *lines, _ = compose_lines(observed, max(BYTES_MIN, room))
+    return "\n".join(line.text for line in lines)
 
 
 RULES = (

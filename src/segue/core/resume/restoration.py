@@ -3,9 +3,11 @@
 Candidates are split into pieces that make sense alone. All pieces of all candidates have one order, which
 does not depend on the budget: by priority and value, and the further into a candidate, the later. A budget
 decides how far one goes in that order. So the budget is never exceeded, a larger budget contains everything
-of a smaller one, and the log can say of each candidate whether it was loaded, cut or skipped, and why. The
-brief comes first at every budget, in the largest form that fits. Lines that are not the user's are prefixed
-with a bar that they cannot leave, under a heading that says where they come from.
+of a smaller one, and the log can say of each candidate whether it was loaded, cut or skipped, and why. No
+line loses its end: a long one is wrapped. Where only a part of a candidate was loaded, its last line says how
+much is missing and where to read it. The brief comes first at every budget, in the largest form that fits.
+Lines that are not the user's are prefixed with a bar that they cannot leave, under a heading that says where
+they come from.
 """
 
 from __future__ import annotations
@@ -16,13 +18,14 @@ from heapq import merge
 import msgspec
 
 from ...errors import BudgetTooSmall, UsageError
+from ..base.text import visible_text
 from ..base.token_estimate import Counter, estimate, estimate_line
 from ..base.values import Value, count as plural, parse_digits
-from ..brief.long_brief import Sheet
-from ..brief.page import plain
+from ..brief.long_brief import Sheet, as_heading, is_labelled
+from ..brief.page import plain, wrapped
 from ..brief.passages import Passage
 from ..runs import sentences
-from ..runs.inherited import CLOSING, delimited, without_marks
+from ..runs.inherited import CLOSING, delimited
 
 TOKENS_MIN = 300
 LEVELS = {"minimal": 5_000, "balanced": 25_000, "full": 40_000}
@@ -30,7 +33,7 @@ PRIORITIES = {"essential": 1.0, "recommended": 0.9, "recent": 0.8, "expanded": 0
 DEEP_TOKENS, RUN_DEEP_TOKENS = 1_500, 20_000
 """After so many tokens of a candidate, or of the run, the value of a piece has halved."""
 RUN_FIRST = 0.85  # lowers the run's priority, so that other candidates begin before its quotations
-PIECE_LINES, LINE_CHARS = 8, 240
+PIECE_LINES, LINE_CHARS, CONTINUED = 8, 240, "    "
 RUN = "run"
 
 Trust = str  # yours, agent, data
@@ -55,6 +58,10 @@ class Candidate(Value):
     """The id of the note, if it is one."""
     missing: str = ""
     """Why it could not be had, if it has no pieces."""
+    source: str = ""
+    """Where all of it can be read: a path, or a command in backquotes."""
+    excerpt: str = ""
+    """What the pieces are of the whole, if they are not all of it: ``its first 12,000 bytes``."""
 
 
 class LogEntry(Value, omit_defaults=True):
@@ -114,23 +121,27 @@ def budget_of(wanted: str | int) -> tuple[str, int]:
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """The text in pieces of a few lines. Very long lines are shortened."""
-    lines = [line.rstrip() for line in text.split("\n")]
-    lines = [
-        line if len(line) <= LINE_CHARS else f"{line[:LINE_CHARS].rpartition(' ')[0] or line[:LINE_CHARS]}…"
-        for line in lines
-    ]
+    """The text in pieces of a few lines. Long lines are wrapped, and nothing is lost."""
+    lines = [row for line in visible_text(text).split("\n") for row in _rows(line.expandtabs(4).rstrip())]
     pieces: list[str] = []
     together: list[str] = []
     for line in lines:
         if together and (len(together) >= PIECE_LINES or (not line and len(together) > 2)):
-            pieces.append("\n".join(together))
+            pieces.append("\n".join(together).rstrip("\n"))
             together = []
         if line or together:
             together.append(line)
     if any(together):
-        pieces.append("\n".join(together))
+        pieces.append("\n".join(together).rstrip("\n"))
     return tuple(pieces)
+
+
+def _rows(line: str) -> list[str]:
+    """A line as rows: one or, if it is long, several, of which all but the first are indented."""
+    if len(line) <= LINE_CHARS:
+        return [line]
+    first, *rest = wrapped(line, LINE_CHARS - len(CONTINUED))
+    return [first, *(f"{CONTINUED}{row}" for row in rest)]
 
 
 def restore(
@@ -150,16 +161,17 @@ def restore(
         candidates, key=lambda one: (-weights.get(one.priority, 0.5) * one.value, one.kind, one.id)
     )
     brief, is_longest = _longest(nested(briefs), budget, counter)
+    quoted = list(quotes)
     taken: list[_Piece] = []
     if is_longest:
-        taken = list(_prefix(known, quotes, weights, line_cost, budget - counter(brief)))
+        taken = list(_prefix(known, quoted, weights, line_cost, budget - counter(brief)))
     text = _text(brief, known, taken)
     used = counter(text)
     while taken and used > budget:  # with some counters the whole takes more than the sum of its parts
         taken.pop()
         text = _text(brief, known, taken)
         used = counter(text)
-    log = list(_log(brief, is_longest, known, taken, counter))
+    log = list(_log(brief, is_longest, known, taken, len(quoted), counter))
     notes = [one.note for one in known if one.note]
     loaded = {entry.item for entry in log if entry.status != "skipped"}
     restored = tuple(one.note for one in known if one.note and one.id in loaded)
@@ -229,16 +241,34 @@ def _prefix(
     cost: Counter,
     room: int,
 ) -> Iterator[_Piece]:
-    """The pieces in their order, until one does not fit."""
+    """The pieces in their order, until one does not fit. As long as a candidate is not complete, the line
+    that says so takes room, too."""
     streams = [
         _pieces(at, one, weights, cost) for at, one in enumerate(known) if one.pieces and not one.missing
     ]
     streams.append(_quotes(quotes, weights, cost))
+    ends = {at: cost(_left_out(one, 0)) for at, one in enumerate(known)}
     for _, _, _, piece in merge(*streams, key=lambda entry: entry[:3]):
-        if piece.tokens > room:
-            return
         room -= piece.tokens
+        if piece.passage is None:
+            one = known[piece.owner]
+            room -= ends[piece.owner] * ((not piece.number) - (_is_whole(one, piece.number + 1)))
+        if room < 0:
+            return
         yield piece
+
+
+def _is_whole(one: Candidate, pieces: int) -> bool:
+    """Whether so many pieces are all of a candidate."""
+    return pieces == len(one.pieces) and not one.excerpt
+
+
+def _left_out(one: Candidate, pieces: int) -> str:
+    """The line that says what is missing of a candidate with so many pieces."""
+    total = len(one.pieces)
+    left = f"{total - pieces} of {total} parts left out" if pieces < total else ""
+    said = "; ".join(filter(None, (left, f"this is {one.excerpt}" if one.excerpt else "")))
+    return f"  … {said}" + (f": {plain(one.source)}" if one.source else "")
 
 
 Entry = tuple[float, int, int, _Piece]
@@ -270,10 +300,10 @@ def _quotes(quotes: Iterable[Passage], weights: Mapping[str, float], cost: Count
 
 
 def _shown(one: Candidate, piece: str) -> Iterator[str]:
-    bar = "  " if one.trust == "yours" else "  | "
-    for line in without_marks(piece).split("\n"):
+    for line in map(plain, piece.split("\n")):
+        bar = "  " if one.trust == "yours" and not is_labelled(line) else "  | "
         if one.trust != "data" or not sentences.gives_orders(line):
-            yield f"{bar}{plain(line)}".rstrip()
+            yield f"{bar}{line}".rstrip()
 
 
 def _section(one: Candidate) -> str:
@@ -281,7 +311,7 @@ def _section(one: Candidate) -> str:
 
 
 def _heading(one: Candidate) -> str:
-    return f"  {plain(without_marks(one.title or one.id))} ({_WHOSE.get(one.trust, one.trust)})"
+    return f"  {as_heading(plain(one.title or one.id))} ({_WHOSE.get(one.trust, one.trust)})"
 
 
 def _text(brief: str, known: Sequence[Candidate], taken: Sequence[_Piece]) -> str:
@@ -303,15 +333,26 @@ def _text(brief: str, known: Sequence[Candidate], taken: Sequence[_Piece]) -> st
         for owner in sorted(owners):
             lines.append(_heading(known[owner]))
             lines += [line for piece in owners[owner] for line in piece.lines]
+            if not _is_whole(known[owner], len(owners[owner])):
+                lines.append(_left_out(known[owner], len(owners[owner])))
     return "\n".join([*lines, *sheet.lines(), closing])
 
 
 # -- the log
 
 
+def _orders(one: Candidate) -> str:
+    """How many lines of a candidate are not shown, because they give orders and nobody may who wrote them."""
+    if one.trust != "data":
+        return ""
+    left = sum(sentences.gives_orders(line) for piece in one.pieces for line in piece.split("\n"))
+    return f"; left out: {plural(left, 'line that gives orders', 'lines that give orders')}" if left else ""
+
+
 def _log(
-    brief: str, is_longest: bool, known: Sequence[Candidate], taken: Sequence[_Piece], count: Counter
-) -> Iterator[LogEntry]:
+    brief: str, is_longest: bool, known: Sequence[Candidate], taken: Sequence[_Piece], quotes: int,
+    count: Counter,
+) -> Iterator[LogEntry]:  # fmt: skip
     short = "" if is_longest else "a shorter form: the longest one is over budget"
     yield LogEntry("brief", "loaded" if is_longest else "cut", short, count(brief))
     tokens: dict[int, int] = {}
@@ -327,7 +368,13 @@ def _log(
         elif pieces[at] < len(one.pieces):
             reason = f"{pieces[at]} of {len(one.pieces)} parts: over budget"
             yield LogEntry(one.id, "cut", reason, tokens[at])
+        elif one.excerpt:
+            yield LogEntry(one.id, "cut", f"only {one.excerpt}", tokens[at])
         else:
-            yield LogEntry(one.id, "loaded", one.priority, tokens[at])
-    if -1 in tokens:
-        yield LogEntry(RUN, "loaded", f"{plural(pieces[-1], 'passage')} of the last run", tokens[-1])
+            yield LogEntry(one.id, "loaded", one.priority + _orders(one), tokens[at])
+    if quotes:
+        taken_quotes = pieces.get(-1, 0)
+        status = "skipped" if not taken_quotes else "loaded" if taken_quotes == quotes else "cut"
+        many = plural(quotes, "passage")
+        of = f"{many} of the last run" if status == "loaded" else f"{taken_quotes} of {many}: over budget"
+        yield LogEntry(RUN, status, of, tokens.get(-1, 0))

@@ -14,19 +14,21 @@ from typing import Any
 
 import msgspec
 
+from ..base.definitions import definition
 from ..base.lazy import msgpack_decoder
 from . import sentences
+from .command_lines import shown
 from .inherited import MANIFEST, inherited_facts, split_brief
-from .model import CommandUse, Failure, FileUse, Open, RecentStep, RunDigest, SaidText
-from .open_questions import answered_offer
+from .model import CommandUse, Failure, FileUse, Open, RunDigest, SaidText, TrailStep, UserMessage
 from .rewinds import keep_plan, take_back
-from .sentences import clip
+from .sentences import clip, clip_start
 from .shell_commands import parse_shell
 from .standing_rules import standing_rules
 from .steps import (
     EDITS,
     Act,
     Call,
+    Change,
     Compact,
     End,
     Fault,
@@ -41,20 +43,26 @@ from .steps import (
     Result,
     Rewind,
     Say,
+    Settled,
     Start,
     Step,
+    Thought,
     Title,
     Usage,
 )
+from .tree import begin_checks, begin_process, end_process, note_address, take_changes, take_command
 from .written_plans import take_plan
 
-FORMAT = 10  # raise it when the same steps give another digest: stored ones are then made anew
+FORMAT = 11  # raise it when the same steps give another digest: stored ones are then made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
-TAIL_MAX, TAIL_CHARS = 120, 5_000
+TRAIL_MAX, WORDS_CHARS, ARGUMENT_CHARS, COMMAND_CHARS = 100, 6_000, 1_200, 3_000
+OUTPUT_START_CHARS, OUTPUT_END_CHARS = 1_000, 2_200
+LINES_MAX, NOTICE_CHARS = 400, 90  # of a change, and of what is told of a process
+CHANGES_MAX, CHANGE_CHARS, REPLY_CHARS, THOUGHT_CHARS = 12, 1_500, 2_400, 1_600
 FILES_MAX, COMMANDS_MAX, PLAN_MAX, OPEN_MAX = 240, 120, 120, 32
-FAILURES_MAX, SOLVED_MAX, COMMITS_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 24, 6
+FAILURES_MAX, SOLVED_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 6
 SUMMARY_CHARS, REPORT_CHARS = 9_000, 1_600
 
 
@@ -102,16 +110,20 @@ def _append(items: list[Any], new: Any, most: int) -> None:
         del items[: len(items) - most]
 
 
-def _add_to_tail(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
+def _add_to_trail(digest: RunDigest, step: TrailStep) -> None:
+    digest.trail.append(step)
+    if len(digest.trail) >= TRAIL_MAX * 2:  # so that it happens rarely, not at each step
+        del digest.trail[:-TRAIL_MAX]
+
+
+def _words(digest: RunDigest, kind: str, text: str) -> None:
     digest.chars += len(text)
-    digest.tail.append(RecentStep(kind, text if len(text) <= TAIL_CHARS else clip(text, TAIL_CHARS), path))
-    if len(digest.tail) >= TAIL_MAX * 2:  # so that it happens rarely, not at each step
-        del digest.tail[:-TAIL_MAX]
+    _add_to_trail(digest, TrailStep(kind, digest.steps, clip(text, WORDS_CHARS)))
 
 
-def tail(digest: RunDigest) -> list[RecentStep]:
+def trail(digest: RunDigest) -> list[TrailStep]:
     """The last steps, oldest first."""
-    return digest.tail[-TAIL_MAX:]
+    return digest.trail[-TRAIL_MAX:]
 
 
 # -- one function for each kind of step
@@ -120,6 +132,10 @@ def tail(digest: RunDigest) -> list[RecentStep]:
 def _start(digest: RunDigest, step: Start) -> None:
     if step.how:
         digest.stretches += 1
+    if step.how == "start" and step.parent:
+        digest.is_sub_agent = True
+    if step.branch and digest.branch and step.branch != digest.branch:
+        digest.tree.branch = ""  # the agent says a newer one
     for name in ("native", "cwd", "branch", "head", "version", "parent"):
         value = getattr(step, name)
         if value and (name not in ("native", "cwd") or not getattr(digest, name)):
@@ -129,7 +145,7 @@ def _start(digest: RunDigest, step: Start) -> None:
 def _given(digest: RunDigest, step: Given) -> None:
     facts = inherited_facts(split_brief(step.text)[0])
     if facts:
-        digest.inherited = facts
+        digest.inherited, digest.given = facts, digest.steps
 
 
 def _prompt(digest: RunDigest, step: Prompt) -> None:
@@ -141,7 +157,9 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     if not text:
         return
     keep_plan(digest)
-    words = SaidText(clip(sentences.task_first(text), PROMPT_CHARS), digest.steps)
+    reply_to = last_message(digest)
+    text_kept = clip(sentences.task_first(text), PROMPT_CHARS)
+    words = UserMessage(text_kept, digest.steps, step.how, reply_to, digest.calls)
     if digest.first_prompt is None:
         digest.first_prompt = words
     digest.prompts.append(words)
@@ -151,11 +169,17 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
         digest.standing = [old for old in digest.standing if old.text != rule]
         _append(digest.standing, SaidText(rule, digest.steps), NOTED_MAX)
     take_plan(digest, text)
-    digest.answers, digest.ended = answered_offer(digest, text), None
-    _add_to_tail(digest, "prompt", text)
+    digest.ended = None
+    _words(digest, "prompt", text)
 
 
-def _forget_prompt(prompts: list[SaidText]) -> None:
+def last_message(digest: RunDigest) -> str:
+    """The end of what the agent last said, unless the user wrote since."""
+    last = next((step for step in reversed(digest.trail) if step.kind in ("say", "prompt")), None)
+    return clip_start(last.text, REPLY_CHARS) if last is not None and last.kind == "say" else ""
+
+
+def _forget_prompt(prompts: list[UserMessage]) -> None:
     """Drop the oldest "go on" rather than a request, so that the requests still say what the work is."""
     texts = [prompt.text for prompt in prompts[: PROMPTS_MAX // 2]]
     del prompts[next((at for at, text in enumerate(texts) if not sentences.is_substantial(text)), 0)]
@@ -164,7 +188,19 @@ def _forget_prompt(prompts: list[SaidText]) -> None:
 def _say(digest: RunDigest, step: Say) -> None:
     _append(digest.says, SaidText(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
     take_plan(digest, step.text, own=True)
-    _add_to_tail(digest, "say", step.text)
+    _words(digest, "say", step.text)
+
+
+def _thought(digest: RunDigest, step: Thought) -> None:
+    digest.thought = SaidText(clip_start(step.text, THOUGHT_CHARS), digest.steps)
+
+
+def _settled(digest: RunDigest, step: Settled) -> None:
+    ended = end_process(digest.tree, step.process)
+    if ended is None:
+        return  # it was told before, or belongs to another run
+    what, became = clip(ended.what, NOTICE_CHARS), "failed" if step.ok is False else "ended"
+    _words(digest, "notice", f"{what} {became}" + (f": {step.text}" if step.text else ""))
 
 
 def _call(digest: RunDigest, step: Call) -> None:
@@ -182,8 +218,6 @@ def _call(digest: RunDigest, step: Call) -> None:
         for path in command.writes:
             _touch(digest, path, "create")
         paths = paths or command.writes or command.reads
-    if step.note and step.act in ("run", "agent"):
-        _append(digest.notes, SaidText(clip(step.note, 200), digest.steps), NOTED_MAX)
     if step.act == "plan" and not step.paths:
         take_plan(digest, step.text, own=True)
     if step.id:
@@ -193,7 +227,31 @@ def _call(digest: RunDigest, step: Call) -> None:
         )
         if len(digest.pending) > OPEN_MAX:
             del digest.pending[next(iter(digest.pending))]
-    _add_to_tail(digest, step.act, step.text, paths[0] if paths else "")
+    if step.command:
+        begin_checks(digest.tree, step.command, digest.steps)
+    digest.chars += len(step.text)
+    _add_to_trail(
+        digest,
+        TrailStep(
+            step.act, digest.steps, "" if step.command else clip(step.text, ARGUMENT_CHARS), step.tool,
+            step.id, clip(step.command, COMMAND_CHARS), paths[:4], clip(step.note, 400),
+            tuple(_kept_change(change) for change in step.changes[:CHANGES_MAX]), process=step.process,
+        ),
+    )  # fmt: skip
+
+
+def _kept_change(change: Change) -> Change:
+    """The change in bounded space: of long texts the lines in which they differ, and the definitions."""
+    if len(change.old) <= CHANGE_CHARS and len(change.new) <= CHANGE_CHARS:
+        return change
+    if change.how == "create":
+        lines = change.new.count("\n") + 1
+        return msgspec.structs.replace(change, new=clip(change.new, CHANGE_CHARS), lines=lines)
+    old, new = change.old.split("\n"), change.new.split("\n")
+    before, after = {line.strip() for line in old}, {line.strip() for line in new}
+    kept_old = "\n".join(line for line in old[:LINES_MAX] if line.strip() not in after or definition(line))
+    kept_new = "\n".join(line for line in new[:LINES_MAX] if line.strip() not in before or definition(line))
+    return msgspec.structs.replace(change, old=kept_old[:CHANGE_CHARS], new=kept_new[:CHANGE_CHARS])
 
 
 def _ran(digest: RunDigest, step: Call, short: str, kind: str) -> None:
@@ -233,12 +291,12 @@ def _result(digest: RunDigest, step: Result) -> None:
     call = digest.pending.pop(step.id, None)
     for path in step.paths:
         _touch(digest, path, "read")
+    digest.chars += len(step.text)
     if call is None:
-        _add_to_tail(digest, "result", step.text)
         return
     stopped = sentences.was_stopped(step.exit, step.text)
     failed = not stopped and (step.ok is False or bool(step.exit))
-    _add_to_tail(digest, "failure" if failed else "result", step.text, call.paths[0] if call.paths else "")
+    _complete(digest, step, failed)
     key = call.what if call.act == "run" else f"{call.act} {call.what}"
     if call.act == "run" and call.what in digest.commands:
         use = digest.commands[call.what]
@@ -250,13 +308,54 @@ def _result(digest: RunDigest, step: Result) -> None:
         return
     if step.ok is not False:
         _solve(digest, key)
-    if call.subject:
-        _append(digest.commits, SaidText(call.subject, digest.steps), COMMITS_MAX)
-    elif call.act == "agent":
+        if digest.refused is not None and digest.refused.what == _name_of(call):
+            digest.refused = None  # it was done since
+    if call.act == "agent" and not step.process:
         _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
         answer = sentences.answered(call.line, step.text)
         _append(digest.decided, SaidText(clip(answer, 300), digest.steps), NOTED_MAX)
+
+
+def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
+    """Write down what became of a call, and what it did to the working tree."""
+    call = next((one for one in reversed(digest.trail) if one.id == step.id), None)
+    if call is None or call.refused:
+        return
+    call.done, call.ok, call.exit = digest.steps, step.ok, step.exit
+    call.output = _ends(step.text)
+    call.process, call.runs_on = step.process or call.process, bool(step.process)
+    if step.place and len(call.changes) == 1 and not call.changes[0].place:
+        call.changes = (msgspec.structs.replace(call.changes[0], place=step.place),)
+    tree, now = digest.tree, digest.steps
+    if step.process:
+        what = shown(call.command) if call.command else call.note or call.text
+        begin_process(tree, step.process, what, call.at, "agent" if call.kind == "agent" else "process")
+    if call.process:
+        note_address(tree, call.process, step.text)
+    if call.command:
+        take_command(tree, call.command, step.ok, step.exit, step.text, call.at, now)
+    elif not failed:
+        changes = call.changes
+        if not changes and call.kind in ("edit", "create", "delete"):
+            changes = tuple(Change(path, call.kind) for path in call.paths)  # type: ignore[arg-type]
+        known = step.overwrote or any(_was_there(digest, change.path, call.at) for change in changes)
+        take_changes(tree, changes, now, known=known)
+        if call.kind == "agent":
+            tree.doubt = now
+
+
+def _was_there(digest: RunDigest, path: str, at: int) -> bool:
+    """Whether a file was there before a call: it had been read, or an earlier call had changed it."""
+    use = digest.files.get(path)
+    return use is not None and (use.reads > 0 or use.first < at)
+
+
+def _ends(output: str) -> str:
+    """The beginning and the end of a long output."""
+    if len(output) <= OUTPUT_START_CHARS + OUTPUT_END_CHARS:
+        return output
+    return f"{clip(output, OUTPUT_START_CHARS)}\n…\n{clip_start(output, OUTPUT_END_CHARS)}"
 
 
 def _failed(digest: RunDigest, key: str, call: Open, step: Result) -> None:
@@ -285,6 +384,9 @@ def _plan(digest: RunDigest, step: Plan) -> None:
         digest.inherited = digest.inherited.without(settled)
     if step.whole:
         before = {item[0]: item for item in digest.plan}
+        listed = {item.text for item in step.items}
+        over = [row[0] for row in digest.plan if row[1] in ("done", "dropped") and row[0] not in listed]
+        digest.settled = [*digest.settled, *over][-PLAN_MAX:]
         digest.plan = [
             _item(item, before.get(item.text), digest.steps) for item in step.items[:PLAN_MAX] if item.text
         ]
@@ -333,14 +435,26 @@ def _recap(digest: RunDigest, step: Recap) -> None:
 
 def _report(digest: RunDigest, step: Report) -> None:
     digest.pending.pop(step.call, None)
+    call = next((one for one in reversed(digest.trail) if step.call and one.id == step.call), None)
+    is_answer = call is not None and not call.done
+    if call is not None and is_answer:
+        call.done, call.ok, call.output = digest.steps, True, _ends(step.text)
     _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+    digest.tree.doubt = digest.steps
+    if not is_answer:
+        _words(digest, "notice", f"sub-agent {step.name} reported: {step.text}".replace("  ", " "))
 
 
 def _interrupt(digest: RunDigest, step: Interrupt) -> None:
     digest.interrupted = SaidText(clip(step.reason, 300), digest.steps)
     call = digest.pending.get(step.call)
-    if call is not None:
-        digest.refused = Failure(_name_of(call), clip(step.reason, 300), digest.steps)
+    if call is None:
+        _words(digest, "notice", "the user interrupted the agent")
+        return
+    digest.refused = Failure(_name_of(call), clip(step.reason, 300), digest.steps)
+    refused = next((one for one in reversed(digest.trail) if one.id == step.call), None)
+    if refused is not None:
+        refused.refused, refused.done, refused.output = True, digest.steps, clip(step.reason, 600)
 
 
 def _fault(digest: RunDigest, step: Fault) -> None:
@@ -368,8 +482,10 @@ _HANDLERS: dict[type, Callable[[RunDigest, Any], None]] = {
     Rewind: take_back,
     Given: _given,
     Say: _say,
+    Thought: _thought,
     Call: _call,
     Result: _result,
+    Settled: _settled,
     Plan: _plan,
     Usage: _usage,
     Compact: _compact,

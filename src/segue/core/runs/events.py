@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..journal.event import Body
+from .carried_over import Inherited
 
 
 class RunHooked(Body):
@@ -37,6 +38,10 @@ class BriefGiven(Body):
     facts: list[tuple[str, str, int]] = []
     """The kind, the source and the size of each fact in the text."""
     session: str = ""
+    holds: Inherited = Inherited()
+    """What held from earlier runs when the text was made, whole, so that the next run inherits all of it."""
+    runs: list[str] = []
+    """The keys of the runs that the text is about: the one that stopped, then those before it."""
 
 
 class StopRefused(Body):

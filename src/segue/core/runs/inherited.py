@@ -1,75 +1,36 @@
 """What a run inherited from one of our briefs, read back from its transcript.
 
-A run that starts from a brief and dies before it says anything new must not lose what was in the brief. So
-the lines of a brief have labels, and the lines that still hold are read again: goal, standing instructions,
-open items, decisions; from a manifest, the same fields. A text counts as our brief only in a prompt or the
-output of a hook, never in the output of a tool. Items are read as they were shown, so one that was cut is
-recognised by its beginning.
+Segue records what held when it gives a brief (``BriefGiven.holds``), and that record is better than the text.
+Where there is none, because the brief was given on another machine or pasted by hand, the lines of the brief
+are read again: they have labels, and some still hold: goal, standing instructions, open items, decisions,
+failing checks; from a manifest, the same fields. A text counts as our brief only in a prompt or the output of
+a hook, never in the output of a tool. Items are read as they were shown, so one that was cut is recognised by
+its beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-import msgspec
 
 from ..base.json_prefix import decode_prefix
 from ..base.lazy import regex
 from . import sentences
 from .brief_labels import Label
+from .carried_over import BETWEEN, EARLIER, FROM_BEFORE, Inherited
 from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
 _TO_PARENTHESES = str.maketrans({"[": "(", "]": ")"})
-BETWEEN = " | "  # separates items that may contain a semicolon
 UNREACHED = "the model failed: "  # such a blocker holds for that run only
 MANIFEST = '"session_metadata"'  # the first key of a manifest
 
 _MANIFEST = regex(r"\{\s*" + MANIFEST)
 _BULLET = regex(r"^- \*\*([^*]+):\*\*")
 _MORE = regex(r"and \d+ more$")
-
-
-class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
-    """The facts from the brief that a run was given. They hold until the run says otherwise."""
-
-    goal: str = ""
-    first: str = ""  # the very first request, if it is not the goal
-    standing: tuple[str, ...] = ()
-    plan: tuple[str, ...] = ()
-    blocked: tuple[str, ...] = ()
-    decided: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return any((self.goal, self.first, self.standing, self.plan, self.blocked, self.decided))
-
-    def without(self, settled: Iterable[str]) -> Inherited:
-        """The same facts without items that are finished or dropped."""
-        texts = list(settled)
-        plan, blocked = _unsettled(self.plan, texts), _unsettled(self.blocked, texts)
-        if (plan, blocked) == (self.plan, self.blocked):
-            return self
-        return msgspec.structs.replace(self, plan=plan, blocked=blocked)
-
-
-def _unsettled(items: tuple[str, ...], settled: list[str]) -> tuple[str, ...]:
-    return tuple(item for item in items if not any(is_same_item(item, text) for text in settled))
-
-
-def is_same_item(shown: str, text: str) -> bool:
-    """Whether a text is the item that was shown in a brief, where it may have been shortened."""
-    shown, text = as_item(shown), as_item(text)
-    if shown.endswith("…"):
-        return len(shown) > 8 and text.startswith(shown[:-1])
-    return shown == text or shown.startswith(f"{text} (")
-
-
-def as_item(text: str) -> str:
-    """An item as it appears in a list, that is, without the list's separators."""
-    text = " ".join(text.split())
-    return text.replace("; ", ", ").replace(BETWEEN, ", ") if ";" in text or "|" in text else text
+_FAILING = regex(rf'(?m)^[-* ]*(?:{Label.TREE}:)?[* ]*{Label.FAILING}:\** `([^`\n]+)`(?:: "([^"\n]*)")?')
+_FAILED = regex(r"(?m)^(\S.*?) failed: '([^'\n]*)'$")  # in a manifest
 
 
 def without_marks(text: str) -> str:
@@ -118,24 +79,43 @@ def _split_manifest(text: str) -> tuple[str, str]:
 
 
 def inherited_facts(brief: str) -> Inherited:
-    """The facts in a brief that hold for the run that it was given to."""
+    """The facts in a brief that hold for the run that it was given to. Version 0.1 had other labels."""
     if brief.startswith("{"):
         return _from_manifest(brief)
     lines: dict[str, str] = {}
     for line in brief.split("\n"):
-        label, colon, rest = _BULLET.sub(r"\1:", line).partition(":")
-        if colon and not line.startswith(" "):
-            lines[label.partition(" (")[0]] = rest.strip()
-    plan = [item.removeprefix("now ") for item in _items(lines.get(Label.PLAN, ""), "; ")]
-    goal = lines.get(Label.GOAL, "")
+        label, colon, rest = _BULLET.sub(r"\1:", line).strip().removeprefix("- ").partition(":")
+        if colon:
+            lines.setdefault(label.partition(" (")[0], rest.strip())
+    items = [
+        item.removeprefix("now ").removeprefix(FROM_BEFORE)
+        for item in _items(lines.get(Label.OPEN) or lines.get("PLAN", ""), "; ")
+    ]
+    requests = (_quoted(lines.get(label, "")) for label in (Label.REQUEST, Label.ADDS_TO, Label.USER))
+    goals = (lines.get(Label.GOAL, ""), *requests)
+    goal = next((text for text in goals if text and not sentences.is_assent(text)), "")
     return Inherited(
         goal=goal,
-        first=lines.get(Label.FIRST_ASKED, ""),
-        standing=_rules(_items(lines.get(Label.STANDING, ""), BETWEEN), goal),
-        plan=tuple(item for item in plan if not _MORE.match(item)),
+        first=_quoted(lines.get(Label.FIRST_REQUEST) or lines.get("FIRST ASKED", "")),
+        since=_quoted(lines.get(Label.BEFORE, "")),
+        standing=_rules(_items(lines.get(Label.RULES) or lines.get("STANDING", ""), BETWEEN), goal),
+        plan=tuple(item for item in items if not _MORE.match(item)),
         blocked=_blocked(_items(lines.get(Label.BLOCKED, ""), BETWEEN)),
         decided=_decided(lines.get(Label.DECIDED, "")),
+        failing=tuple(_failing(_FAILING.findall(brief))),
     )
+
+
+def _failing(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Checks that fail and why, without features, which the session knows itself."""
+    for what, why in found:
+        if not what.startswith("segue "):
+            yield what, why.replace(" / ", "\n").removesuffix(f"\n{EARLIER}").removesuffix(EARLIER)
+
+
+def _quoted(text: str) -> str:
+    """A text without the quotation marks around it."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _from_manifest(text: str) -> Inherited:
@@ -155,6 +135,7 @@ def _from_manifest(text: str) -> Inherited:
         plan=_texts([row.get("task") for row in rows if row not in blocked]),
         blocked=_texts([row.get("task") for row in blocked]),
         decided=_texts(critical.get("key_decisions")),
+        failing=tuple(_failing(_FAILED.findall("\n".join(_texts(critical.get("blockers")))))),
     )
 
 

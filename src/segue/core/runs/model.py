@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
-from .inherited import Inherited
+from .carried_over import Inherited
+from .steps import Change
+from .tree import TreeState
 
 
 class SaidText(msgspec.Struct, array_like=True, gc=False):
@@ -17,6 +19,16 @@ class SaidText(msgspec.Struct, array_like=True, gc=False):
 
     text: str
     at: int
+
+
+class UserMessage(msgspec.Struct, array_like=True, gc=False):
+    """What the user wrote, and when."""
+
+    text: str
+    at: int
+    how: str = ""  # queued, command or refusal: see ``steps.Prompt``
+    reply_to: str = ""  # the end of the agent's message before it; empty if there is none since the last one
+    calls: int = 0  # how many calls there were before it
 
 
 class FileUse(msgspec.Struct, array_like=True, gc=False):
@@ -65,12 +77,25 @@ class Open(msgspec.Struct, array_like=True, gc=False):
     subject: str = ""  # the subject of the commit that it makes
 
 
-class RecentStep(msgspec.Struct, array_like=True, gc=False):
-    """One of the last steps, kept for the words and names in its text."""
+class TrailStep(msgspec.Struct, array_like=True, gc=False):
+    """One of the last steps, in the order of time; a call with what became of it."""
 
-    kind: str  # prompt, say, result, report, or the act of a call
-    text: str
-    path: str = ""
+    kind: str  # prompt, say, notice (something that befell the run), or the act of a call
+    at: int
+    text: str = ""  # the words; for a call of no shell, its arguments
+    tool: str = ""
+    id: str = ""
+    command: str = ""
+    paths: tuple[str, ...] = ()
+    note: str = ""
+    changes: tuple[Change, ...] = ()
+    done: int = 0  # when its result came; 0 while there is none
+    ok: bool | None = None
+    exit: int | None = None
+    output: str = ""
+    process: str = ""  # what it started in the background, or what it asked for output
+    refused: bool = False  # by the user, whose words are the output
+    runs_on: bool = False  # whether ``process`` was started by it
 
 
 class RunDigest(msgspec.Struct, omit_defaults=True):
@@ -83,6 +108,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     last: float = 0.0
     native: str = ""
     parent: str = ""
+    is_sub_agent: bool = False  # of the parent, not a fork of it
     cwd: str = ""
     branch: str = ""
     head: str = ""
@@ -91,13 +117,14 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     title: str = ""
     stretches: int = 0  # how often it was started, resumed or forked
     inherited: Inherited = Inherited()
-    first_prompt: SaidText | None = None
-    prompts: list[SaidText] = []
-    answers: str = ""  # the question or offer that the last prompt answers, if the prompt does not say so
+    given: int = 0  # when the brief came that it was read from
+    first_prompt: UserMessage | None = None
+    prompts: list[UserMessage] = []
     standing: list[SaidText] = []
     plan: list[list[Any]] = []  # rows of text, state, key, and when it changed
     planned: int = 0
     plans: list[list[Any]] = []  # rows of steps, planned and plan, as they were at earlier prompts
+    settled: list[str] = []  # finished or dropped items that are no longer in the plan
     sketch: list[str] = []  # open lines of a plan that was only written down
     sketch_done: list[str] = []
     sketched: int = 0
@@ -107,12 +134,12 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     pending: dict[str, Open] = {}
     failures: dict[str, Failure] = {}
     solved: list[Failure] = []
-    commits: list[SaidText] = []
     decided: list[SaidText] = []  # questions to the user with their answers
     says: list[SaidText] = []
-    notes: list[SaidText] = []  # the agent's own descriptions of its commands
     reports: list[SaidText] = []
-    tail: list[RecentStep] = []
+    trail: list[TrailStep] = []
+    tree: TreeState = msgspec.field(default_factory=TreeState)
+    thought: SaidText | None = None  # the end of the last one
     summary: SaidText | None = None
     compactions: int = 0
     recaps: list[SaidText] = []

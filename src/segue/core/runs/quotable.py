@@ -14,18 +14,18 @@ import msgspec
 
 from .inherited import MANIFEST, split_brief
 from .sentences import MARK
-from .steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
+from .steps import Call, Change, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
 
 BLOCK_CHARS = 60_000
 TOOLS_CHARS, WORDS_CHARS = 3_000_000, 600_000
-OPEN_MAX = 400
+OPEN_MAX, HEAD_CHARS = 400, 96
 SAID = frozenset({"prompt", "say", "report", "summary", "recap"})
 
 
 class RunText(msgspec.Struct, gc=False):
     """A text from a run."""
 
-    kind: str  # prompt, say, report, summary, recap, result, failure, or the act of a call
+    kind: str  # prompt, say, report, summary, recap, result, failure, diff, or the act of a call
     head: str  # the file or the command that it belongs to
     text: str
     at: int
@@ -53,7 +53,8 @@ class RunTexts:
         if not text.strip():
             return
         if len(text) > BLOCK_CHARS:
-            text = text[:BLOCK_CHARS].rpartition("\n")[0] or ""
+            kept = text[:BLOCK_CHARS].rpartition("\n")[0] or text[:BLOCK_CHARS]
+            text = f"{kept}\n… ({len(text) - len(kept):,} more characters)"
         self.blocks.append(RunText(kind, head, text, self.steps, path))
         self._chars += len(text)
         if self._chars > 2 * (TOOLS_CHARS + WORDS_CHARS):
@@ -99,18 +100,42 @@ def _call(texts: RunTexts, step: Call) -> None:
     if step.act == "plan":
         return
     if command and step.act == "run":
-        text = f"{step.note}\n{command}" if step.note else command
+        texts.add("run", head, command if command != head or len(command) > HEAD_CHARS else "", path)
+    elif step.changes:
+        for change in step.changes:
+            texts.add(change.how, change.path, change_text(change), change.path)
     else:
         text = step.text.removeprefix(path).lstrip("\n") if path else step.text
-    texts.add(step.act, head, text, path)
+        texts.add(step.act, head, text, path)
+
+
+def change_text(change: Change) -> str:
+    """A change as lines: of a new file its text, else what is removed and added, with a line around it."""
+    if change.how == "create":
+        return change.new
+    if change.how == "delete":
+        return "(deleted)"
+    old, new = change.old.split("\n"), change.new.split("\n")
+    start = end = 0
+    shorter = min(len(old), len(new))
+    while start < shorter and old[start] == new[start]:
+        start += 1
+    while end < shorter - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    before, after = new[max(0, start - 1) : start], new[len(new) - end :][:1]
+    lines = [f" {line}" for line in before]
+    lines += [f"-{line}" for line in old[start : len(old) - end] if line]
+    lines += [f"+{line}" for line in new[start : len(new) - end] if line]
+    return "\n".join([*lines, *(f" {line}" for line in after)])
 
 
 def _result(texts: RunTexts, step: Result) -> None:
     act, head, path = texts.answered(step.id)
     failed = step.ok is False or bool(step.exit)
-    if act == "plan" or (act in ("edit", "create") and not failed):
+    if act == "plan" or (act in ("edit", "create", "delete") and not failed):
         return  # an editor's success message adds nothing to the edit itself
-    texts.add("failure" if failed else "report" if act == "agent" else "result", head, step.text, path)
+    text = step.text if step.text.strip() or act != "run" else "(no output)"
+    texts.add("failure" if failed else "report" if act == "agent" else "result", head, text, path)
 
 
 def _rewind(texts: RunTexts, step: Rewind) -> None:

@@ -28,40 +28,31 @@ def take_back(digest: RunDigest, step: Rewind) -> None:
     if step.text:
         _forget_prompt(digest, step.text.strip())
     elif step.prompts > 0 and digest.prompts:
-        _back_to(digest, digest.prompts[-min(step.prompts, len(digest.prompts))].at, step.prompts)
+        _back_to(digest, digest.prompts[-min(step.prompts, len(digest.prompts))].at)
 
 
 def _forget_prompt(digest: RunDigest, text: str) -> None:
     withdrawn = {words.at for words in digest.prompts if words.text == text}
-    digest.answers = "" if withdrawn else digest.answers
     digest.prompts = [words for words in digest.prompts if words.at not in withdrawn]
     digest.standing = [words for words in digest.standing if words.at not in withdrawn]
-    digest.tail = [trace for trace in digest.tail if trace.kind != "prompt" or trace.text != text]
+    digest.trail = [step for step in digest.trail if step.kind != "prompt" or step.at not in withdrawn]
     if digest.first_prompt is not None and digest.first_prompt.at in withdrawn:
         digest.first_prompt = digest.prompts[0] if digest.prompts else None
 
 
-def _back_to(digest: RunDigest, cut: int, prompts: int) -> None:
-    for name in ("prompts", "standing", "says", "notes", "reports", "decided", "recaps"):
+def _back_to(digest: RunDigest, cut: int) -> None:
+    for name in ("prompts", "standing", "says", "reports", "decided", "recaps", "trail"):
         setattr(digest, name, [words for words in getattr(digest, name) if words.at < cut])
-    for name in ("first_prompt", "interrupted", "fault", "ended", "summary", "refused"):
+    for name in ("first_prompt", "interrupted", "fault", "ended", "summary", "refused", "thought"):
         words = getattr(digest, name)
         if words is not None and words.at >= cut:
             setattr(digest, name, None)
     for name in ("pending", "failures"):
         entries: dict[str, Any] = getattr(digest, name)
         setattr(digest, name, {key: entry for key, entry in entries.items() if entry.at < cut})
-    digest.answers = ""
     if digest.sketched >= cut:
         digest.sketch, digest.sketch_done, digest.sketched = [], [], 0
     digest.plans = [row for row in digest.plans if row[0] <= cut]
     if digest.planned >= cut:
         _, planned, plan = digest.plans[-1] if digest.plans else (0, 0, [])
         digest.planned, digest.plan = planned, [list(item) for item in plan]
-    _cut_tail(digest, prompts)
-
-
-def _cut_tail(digest: RunDigest, prompts: int) -> None:
-    indexes = [index for index, trace in enumerate(digest.tail) if trace.kind == "prompt"]
-    if indexes:
-        del digest.tail[indexes[-min(prompts, len(indexes))] :]

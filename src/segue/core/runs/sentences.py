@@ -14,7 +14,10 @@ from ..base.text import ESCAPE_SEQUENCES
 
 MARK = "[segue]"  # the beginning of our own briefs
 
-QUESTION_CHARS = 48
+QUESTION_CHARS = 70
+ASKED = " (asked: "  # between an answer and its question
+_ANSWERED = regex(r'"([^"]+)"="([^"]+)"')
+_LISTED_ANSWER = regex(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"')
 _HEADER = regex(
     r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
     r"={3,}|-{3,}|\s*$)"
@@ -40,6 +43,24 @@ _CHOICE = regex(
     r"(?:approach|option|fix|way)|root cause|the (?:issue|problem|bug|cause) (?:is|was))\b",
     re.I,
 )
+WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
+COMMON = frozenset(
+    """about above across actually after again against already also although always another anything around
+    available back based because been before being below best better between both bring cannot case
+    change changed changes check clear code come complete completed could create created current
+    currently details different does done down each either else enough even every everything exactly
+    existing explore file files find first fine fix following found from full getting give given good
+    great happen have having here however implement include including instead into issue issues just
+    keep know last later leave left less let's like line lines list little look looking looks made main
+    make makes making many might more most much must need needed needs never next nothing notice once
+    only open other otherwise over part perfect place please point possible probably problem proper
+    properly quite rather read ready real really right same save says second section seems several
+    should show shows similar simple simply since some something start started still such summary sure
+    take task tell test tests than that their them then there these they thing things think this those
+    though through time together too toward towards trying understand until update updated upon used
+    user uses using various very want wants well were what when where whether which while will with
+    within without work working works would write yes yet your""".split()
+)
 
 
 def clip(text: str, most: int) -> str:
@@ -50,15 +71,28 @@ def clip(text: str, most: int) -> str:
     return text[:at] if at > 0 else ""
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences and list entries of a text, without bullets, emphasis, link targets and code blocks."""
+def clip_start(text: str, most: int) -> str:
+    """The end of a text, cut at whitespace like ``clip``."""
+    if len(text) <= most:
+        return text
+    start = len(text) - most
+    found = [at for at in (text.find(" ", start), text.find("\n", start)) if at >= 0]
+    return text[min(found) + 1 :] if found else ""
+
+
+def sentences(text: str, *, numbers: bool = False) -> list[str]:
+    """The sentences and list entries of a text, without bullets, emphasis, link targets and code blocks.
+
+    With ``numbers``, entries of a numbered list keep their number.
+    """
     if "```" in text:
         text = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.S)
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     result = []
     for part in _SENTENCE.split(text):
-        part = _BULLET.sub("", part).replace("**", "").strip()
+        bullet = _BULLET.match(part) if not numbers or not part.lstrip()[:1].isdigit() else None
+        part = (part[bullet.end() :] if bullet else part).replace("**", "").strip()
         if part and not part.startswith("|"):
             result.append(part)
     return result
@@ -107,6 +141,50 @@ def is_substantial(prompt: str) -> bool:
             if len(words) >= 4:
                 return True
     return sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
+
+
+_ASSENT_CHARS_MAX, _ASSENT_WORDS_MAX = 160, 14
+_TO_SPACES = {**dict.fromkeys(map(ord, '0123456789.,;:!?…"()[]{}<>*#_-/+&=~`|\\'), " "), ord("’"): "'"}
+_ASSENTING = frozenset(
+    """
+    go goes on ahead continue continues continuing proceed resume carry keep going y yes yep yeah yup ok okay
+    k sure please pls plz do it that this so next more again retry try then now and the a of work working task
+    job item items step steps todo todos list what you your were was are is doing where we us i me left off
+    stopped last time point here pick up back to with from get started start finish rest remaining let's lets
+    just thanks thank thx ty great good perfect fine right correct agreed approved approve lgtm nice cool
+    sounds no nope done ready all both hi hello hey still
+    mach machen machs weiter weitermachen mal bitte ja jo jep genau gut los fahr fahre fort fortfahren setz
+    setze und nun jetzt dann damit da wo du aufgehört hast warst der die das es nächste nächsten nächster
+    schritt aufgabe arbeite einfach nochmal nein danke
+    continuez continuer vas y allez oui accord d'accord svp s'il te vous plaît plait poursuis poursuivez
+    poursuivre reprends reprenez la le suite encore non merci
+    sigue siga seguir continúa continua continuar adelante sí si vale por favor dale procede prosigue gracias
+    avanti prosegui procedi sì va bene per favore vai grazie prossiga sim pode
+    ga door verder maar graag doorgaan met fortsätt fortsæt fortsett tack tak takk videre vidare
+    да продолжай продолжайте продолжи дальше давай хорошо ок пожалуйста нет
+    kontynuuj dalej proszę devam et evet lütfen
+    """.split()
+)
+_ASSENT_WITHOUT_SPACES = regex(
+    r"(?:请|請|你|继续|繼續|接着|下去|做|吧|工作|进行|执行|好|的|可以|是|对|行|はい|お願いします|続けて|続行"
+    r"|ください|どうぞ|進めて|계속|네|해|하세요|주세요|진행|\s|\W)+"
+)
+
+
+def is_assent(text: str) -> bool:
+    """Whether a message names nothing of its own: it agrees, picks a number, or says to go on ("weiter").
+
+    It points to what is known already, so it is never a goal.
+    """
+    if len(text) > _ASSENT_CHARS_MAX:
+        return False
+    words = text.lower().translate(_TO_SPACES).split()
+    if len(words) > _ASSENT_WORDS_MAX:
+        return False
+    return all(
+        word in _ASSENTING or (not word.isascii() and _ASSENT_WITHOUT_SPACES.fullmatch(word))
+        for word in words
+    )
 
 
 _PERSONA = regex(r"(?i)\b(?:you are|your name is|your role|act as)\b")
@@ -158,16 +236,23 @@ def gives_orders(line: str) -> bool:
 
 def answered(question: str, answer: str) -> str:
     """Questions to the user with their answers, on one line. Long questions are shortened."""
-    pairs = re.findall(r'"([^"]+)"="([^"]+)"', answer)
+    pairs = _ANSWERED.findall(answer)
     if not pairs:
-        answers = re.findall(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"', answer) if answer[:1] == "{" else []
         questions = question.splitlines() or [""]
-        plain = (text.replace("\\", "") for text in answers)
-        pairs = list(zip(questions, plain, strict=False)) or [(questions[0], answer)]
-    return "; ".join(f"{_shortened(one)} {reply}".strip() for one, reply in pairs)
+        pairs = list(zip(questions, replies(answer), strict=False))
+    return "; ".join(f"{reply}{ASKED}{_shortened(one)})" if one else reply for one, reply in pairs)
+
+
+def replies(answer: str) -> list[str]:
+    """The user's answers in the result of a question, without the questions."""
+    found = [reply for _, reply in _ANSWERED.findall(answer)]
+    if not found and answer[:1] == "{":
+        found = [text.replace("\\", "") for text in _LISTED_ANSWER.findall(answer)]
+    return found or [answer]
 
 
 def _shortened(question: str) -> str:
+    question = sentences(question)[-1] if len(question) > QUESTION_CHARS and sentences(question) else question
     clipped = clip(question, QUESTION_CHARS)
     return question if clipped == question else f"{clipped}…?"
 
@@ -208,7 +293,11 @@ def _failure_lines(output: str) -> Iterator[str]:
 
 def was_stopped(exit: int | None, output: str) -> bool:
     """Whether somebody stopped a command, so that its output says nothing about its success."""
-    return exit in (130, 143) or output.strip() in ("^C", "Tool execution aborted")
+    return (
+        exit in (130, 143)
+        or output.startswith("[Operation Cancelled]")
+        or output.strip() in ("^C", "Tool execution aborted")
+    )
 
 
 def unrun(why: str) -> str:
@@ -241,3 +330,8 @@ def reason(output: str, most: int = 400) -> str:
 
 def _is_quotable(line: str) -> bool:
     return not _HEADER.match(line) and not _INSTRUCTS.search(line)
+
+
+def words(text: str) -> set[str]:
+    """The meaningful words of a text, in lower case."""
+    return {word.lower().strip("-_") for word in WORD.findall(text)} - COMMON

@@ -81,14 +81,15 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         "test",
         _any_of(
             "pytest", "jest", "vitest", "mocha", "playwright", "cypress", "unittest", "tox", "nox", "ctest",
-            "rspec", "phpunit", "cargo nextest", r"tests?(?::[\w:-]+)?", "e2e",
+            "rspec", "phpunit", "cargo nextest", r"(?:\w+[:-])*tests?(?:[:-]\w+)*", "e2e",
         ),
     ),
     (
         "check",
         _any_of(
-            r"lint(?::\w+)?", "eslint", "ruff", "mypy", "pyright", "ty", "tsc", "clippy", "flake8", "black",
-            "prettier", "typecheck", "type-check", "check", "vet", "fmt", "format", "biome", "golangci-lint",
+            r"(?:\w+[:-])*(?:check|lint|types|verify)(?:[:-]\w+)*", "eslint", "ruff", "mypy",
+            "pyright", "ty", "tsc", "clippy", "flake8", "black", "prettier", "typecheck",
+            "vet", "fmt", "format", "biome", "golangci-lint",
         ),
     ),
     ("build", _any_of(r"build(?::\w+)?", "make", "compile", "webpack", "gradle", "mvn", "cmake")),

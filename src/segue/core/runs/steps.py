@@ -14,6 +14,7 @@ from ..base.values import Value
 Act = Literal["read", "edit", "create", "delete", "run", "search", "plan", "agent", "ask", "web", "other"]
 Began = Literal["start", "resume", "clear", "fork", "compact"]
 Planning = Literal["pending", "active", "done", "dropped"]
+Typed = Literal["", "queued", "command", "refusal"]
 
 
 class Start(Value, gc=False, tag="start"):
@@ -30,10 +31,15 @@ class Start(Value, gc=False, tag="start"):
 
 
 class Prompt(Value, gc=False, tag="prompt"):
-    """The user's own words, never text from the harness, a hook, a file or a command's output."""
+    """The user's own words, never text from the harness, a hook, a file or a command's output.
+
+    ``how`` is "queued" if they were typed while the agent was at work, "command" for a slash command,
+    "refusal" for words with which a call was rejected.
+    """
 
     at: float
     text: str
+    how: Typed = ""
 
 
 class Rewind(Value, gc=False, tag="rewind"):
@@ -58,6 +64,24 @@ class Say(Value, gc=False, tag="say"):
     text: str
 
 
+class Thought(Value, gc=False, tag="thought"):
+    """What the agent thought, where the transcript has it in plain words. Nobody was told it."""
+
+    at: float
+    text: str
+
+
+class Change(Value, gc=False, array_like=True):
+    """What a call changes in one file, as far as its arguments say."""
+
+    path: str  # as written in the arguments
+    how: Literal["edit", "create", "delete"] = "edit"
+    old: str = ""  # the text that is replaced; several replacements are joined by line ends
+    new: str = ""  # the text in its place, or the whole new file
+    place: str = ""  # the heading of a hunk: the function or class that it stands in
+    lines: int = 0  # of a new file of which only a part is kept here, how many lines it has
+
+
 class Call(Value, gc=False, tag="call"):
     """A call of a tool. It is pending until there is a Result with the same id."""
 
@@ -69,6 +93,8 @@ class Call(Value, gc=False, tag="call"):
     command: str = ""  # for a shell, the command line
     paths: tuple[str, ...] = ()  # the files that it concerns, as written in the arguments
     note: str = ""  # the agent's description ("Run the tests"); for a question, the question
+    changes: tuple[Change, ...] = ()  # of files; empty if it changes none, or the arguments do not say
+    process: str = ""  # the id of the background process that it asks for output, sends input to, or stops
 
 
 class Result(Value, gc=False, tag="result"):
@@ -80,6 +106,18 @@ class Result(Value, gc=False, tag="result"):
     exit: int | None = None
     text: str = ""  # without the harness's header lines
     paths: tuple[str, ...] = ()  # files that the call did not name
+    process: str = ""  # the id of a process or agent that the call started and that goes on without it
+    place: str = ""  # of an edit, the line that defines what was changed
+    overwrote: bool = False  # whether a file that the call wrote was there before
+
+
+class Settled(Value, gc=False, tag="settled"):
+    """A process or agent in the background has ended, or was stopped."""
+
+    at: float
+    process: str
+    ok: bool | None = None
+    text: str = ""  # the agent's notice, or the last output
 
 
 class PlanItem(Value, gc=False, array_like=True):
@@ -179,8 +217,10 @@ Step = (
     | Rewind
     | Given
     | Say
+    | Thought
     | Call
     | Result
+    | Settled
     | Plan
     | Usage
     | Compact

@@ -126,6 +126,7 @@ def _advance(digest: RunDigest, text: str) -> None:
 
 def is_current(digest: RunDigest) -> bool:
     """Whether the written plan has open lines and is not out of date."""
-    return bool(digest.sketch) and (
-        not digest.numbered or digest.steps - digest.sketched <= NUMBERED_STEPS_MAX
-    )
+    if not digest.sketch or not digest.numbered:
+        return bool(digest.sketch)
+    asked = max((one.at for one in digest.prompts if sentences.is_substantial(one.text)), default=0)
+    return digest.sketched >= asked and digest.steps - digest.sketched <= NUMBERED_STEPS_MAX

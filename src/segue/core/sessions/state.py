@@ -14,6 +14,8 @@ from ..features.model import Feature, FeatureChange
 
 TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
 OPEN = ("created", "active", "paused")
+OBSERVER = "segue"
+"""The actor of events that nobody declared: Segue found a run and began a session for it."""
 IDLE_SECONDS = 1800
 """A longer pause between two events does not count as active time."""
 

@@ -24,6 +24,8 @@ class Changed(Value):
     path: str
     text: str
     new: bool = False
+    cut: bool = False
+    """Whether the text is only the beginning of a new file."""
 
 
 class Changes(Value):
@@ -32,6 +34,8 @@ class Changes(Value):
     files: tuple[Changed, ...] = ()
     cut: bool = False
     """Whether something was left out, for lack of time or because it was too large."""
+    unread: int = 0
+    """How many more new files there are."""
 
 
 class HunkQuery:
@@ -50,9 +54,10 @@ class HunkQuery:
             code, diff = self.queries.answer("diff")
         names_code, names = self.queries.answer("names")
         text = (diff or b"").decode("utf-8", "replace")
-        new = (names or b"").decode("utf-8", "replace").split("\0")[:NEW_FILES_MAX]
-        files = [*_files(text), *_new_files(self.queries.root, new)]
-        return Changes(tuple(files), code is None or names_code is None or len(text) > OUTPUT_BYTES_MAX)
+        new = [name for name in (names or b"").decode("utf-8", "replace").split("\0") if name]
+        files = [*_files(text), *_new_files(self.queries.root, new[:NEW_FILES_MAX])]
+        is_cut = code is None or names_code is None or len(text) > OUTPUT_BYTES_MAX
+        return Changes(tuple(files), is_cut, max(0, len(new) - NEW_FILES_MAX))
 
     def _ask_diff(self, context: str) -> None:
         self.queries.ask("diff", "-c", "core.quotePath=false", "diff", "HEAD", *_SAFE, context)
@@ -73,12 +78,15 @@ def _files(diff: str) -> list[Changed]:
 
 def _new_files(root: Path, names: Sequence[str]) -> list[Changed]:
     files = []
-    for name in filter(None, names):
+    for name in names:
         try:
             with (root / name).open("rb") as file:
-                body = file.read(NEW_BYTES_MAX)
+                body = file.read(NEW_BYTES_MAX + 1)
         except OSError:
             continue
-        if b"\0" not in body:
-            files.append(Changed(name, body.decode("utf-8", "replace"), new=True))
+        if b"\0" in body:
+            continue
+        is_cut = len(body) > NEW_BYTES_MAX
+        whole = body[:NEW_BYTES_MAX].rpartition(b"\n")[0] or body[:NEW_BYTES_MAX] if is_cut else body
+        files.append(Changed(name, whole.decode("utf-8", "replace"), new=True, cut=is_cut))
     return files

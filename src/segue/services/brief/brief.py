@@ -16,9 +16,11 @@ from ...agents.base import Found
 from ...core.brief.compose import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from ...core.brief.facts import BriefFacts
 from ...core.sessions.state import OPEN, SessionState
+from ...effects.git import repository as git
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BadName, BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from ...settings import data_folder, store_of
+from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, read, recognised
@@ -32,6 +34,7 @@ from .gather import (
     command_for_more,
     digest_of,
     gather,
+    session_of_run,
     summary_of_run,
     summary_of_session,
     summary_of_transcript,
@@ -39,11 +42,14 @@ from .gather import (
 )
 
 if TYPE_CHECKING:
+    from ...core.brief.manifest_words import Workplace
     from ...core.runs.quotable import RunText
     from ..workspace.last_seen import LastSeenSession
 
 Format = Literal["text", "json", "markdown"]
 MORE_BYTES = 8_192
+_AFTER_ALL = 1 << 40
+"""A step after all others."""
 LONG_BYTES = 6_000
 """From this budget on, a brief also quotes the transcript; below it, quotes would crowd out facts."""
 
@@ -61,7 +67,7 @@ def brief_of_transcript(
     from ...core.runs.quotable import RunTexts
     from ..runs.quoting import masked_blocks
 
-    author, texts = recognised(path, agent), RunTexts()
+    author, texts = recognised(path, agent, own_formats=True), RunTexts()
     digest = masked(final(read(path, author, also=texts.take), author))
     runs = RunsSummary((digest,), author.name, digest.native)
     quoted = masked_blocks(texts.blocks)
@@ -111,20 +117,45 @@ def brief_here(
         runs = RunsSummary((digest_of(workspace, finder, found),), found.agent, found.native)
     else:
         runs = summary_of_run(workspace, finder, found)
-        row = finder.row(found)
-        state, as_of = _session(workspace, row.session if row is not None else "")
+        id = session_of_run(workspace, finder, found)
+        state, as_of = _session(workspace, id)
+        if not id and state is not None and has_observed_goal(workspace, state):
+            state = None  # of another run
     known = gather(
         workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,
         covers=not as_of,
     )  # fmt: skip
     blocks: Sequence[RunText] = ()
-    if found is not None and _has_room_for_quotes(budget, form):
+    shown = runs.found or found
+    if shown is not None and _has_room_for_quotes(budget, form):
         from ..runs.quoting import blocks_of
 
-        blocks = blocks_of(finder, found)
+        blocks = [*blocks_of(finder, shown), *_uncommitted(workspace)]
     return render_brief(
-        known, runs, blocks=blocks, budget=budget, form=form, more=command_for_more(runs, state) + as_of
-    )
+        known, runs, blocks=blocks, budget=budget, form=form, more=command_for_more(runs, state) + as_of,
+        place=_place(workspace, runs, form),
+    )  # fmt: skip
+
+
+def _uncommitted(workspace: Workspace) -> list[RunText]:
+    """What git says is changed and not committed, file by file, to be quoted; empty without git."""
+    root = workspace.working_tree.root
+    if not workspace.sees_tree or git.find(root) is None:
+        return []
+    from ...core.runs.quotable import RunText
+    from ...effects.git.hunks import HunkQuery
+    from ..runs.quoting import masked_blocks
+
+    files = HunkQuery(root).changes().files
+    texts = [RunText("diff", file.path, file.text, _AFTER_ALL, file.path) for file in files]
+    return masked_blocks(texts)
+
+
+def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> tuple[Path, str]:
+    """The transcript of the run that ``brief_here`` tells of, and its agent. Raises UnknownRun."""
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, what) if what else newest_other_run(finder, agent)
+    return Path(found.path), found.agent
 
 
 def brief_of_session(
@@ -136,7 +167,19 @@ def brief_of_session(
     runs = summary_of_session(workspace, state)
     known = gather(workspace, state, runs, world=world_now(workspace, runs))
     shown = runs if workspace.sees_tree else RunsSummary()  # a server has no transcripts to show
-    return render_brief(known, runs, budget=budget, form=form, more=command_for_more(shown, state))
+    return render_brief(
+        known, runs, budget=budget, form=form, more=command_for_more(shown, state),
+        place=_place(workspace, runs, form),
+    )  # fmt: skip
+
+
+def _place(workspace: Workspace, runs: RunsSummary, form: Format) -> Workplace | None:
+    """The place of work, which only a manifest tells."""
+    if form != "json":
+        return None
+    from .workplace import workplace_of
+
+    return workplace_of(workspace, runs)
 
 
 def _shared_run(
@@ -194,12 +237,12 @@ def as_last_seen(last: LastSeenSession) -> str:
 
 def render_brief(
     known: BriefFacts, runs: RunsSummary | None = None, *, blocks: Sequence[RunText] = (),
-    budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "",
+    budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "", place: Workplace | None = None,
 ) -> str:  # fmt: skip
     """A brief of these facts, masked, and within the budget even where masks are longer than the secrets.
 
     ``blocks`` are texts of the newest of ``runs`` to be quoted where there is room. ``more`` is a command
-    that shows what was left out."""
+    that shows what was left out. ``place`` is for a manifest."""
     room = budget
     while True:
         if blocks and runs is not None and room >= LONG_BYTES:
@@ -207,22 +250,22 @@ def render_brief(
 
             text = account(known, runs.digests[0], blocks, room, more, bullets=form == "markdown")
         else:
-            text = _in_form(known, form, room, more)
+            text = _in_form(known, form, room, more, place)
         text = redact(text)
         over = len(text.encode("utf-8", "replace")) - budget
         if over <= 0:
             return text
         if room <= BYTES_MIN:  # masks are longer than what they hide: compose from masked texts
             known = msgspec.json.decode(redact_bytes(msgspec.json.encode(known)), type=BriefFacts)
-            return redact(_in_form(known, form, budget, more))
+            return redact(_in_form(known, form, budget, more, place))
         room = max(BYTES_MIN, room - over)
 
 
-def _in_form(known: BriefFacts, form: Format, budget: int, more: str) -> str:
+def _in_form(known: BriefFacts, form: Format, budget: int, more: str, place: Workplace | None) -> str:
     if form == "json":
         from ...core.brief.manifest import manifest
 
-        return manifest(known, budget, more).decode()
+        return manifest(known, budget, more, place).decode()
     if form == "markdown":
         return marked_down(known, budget, more)
     return compose(known, budget, more)

@@ -12,28 +12,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core import event_kinds as ev
-from ...core.base.text import clean_name, clean_text
+from ...core.base.text import clean_text
 from ...core.base.values import Value
 from ...core.runs.brief_labels import Label
+from ...core.runs.carried_over import Inherited
 from ...core.runs.inherited import CLOSING, OPENING
 from ...effects.clock import now
 from ...errors import StaleVersion
 from ...stores.base import Append, Journal
+from ..runs.run_stream import stream_of_run
 
 if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
 
-_PROBED = (Label.SINCE_THEN, Label.UNCOMMITTED)
 _DECLARED = (
-    Label.GOAL,
-    Label.PLAN,
-    Label.NEXT,
-    Label.BLOCKED,
-    Label.QUESTIONS,
-    Label.DONE,
-    Label.DECIDED,
-    Label.LEARNT,
-)
+    Label.GOAL, Label.OPEN, Label.BLOCKED, Label.UNPROVEN, Label.QUESTIONS, Label.DECIDED, Label.FOCUS,
+    Label.THREADS, Label.LEARNT, Label.NOTICE,
+)  # fmt: skip
 
 
 class DeliveredFact(Value):
@@ -62,11 +57,6 @@ class DeliveredBrief(Value):
     session: str = ""
 
 
-def stream_of_run(agent: str, native: str) -> str:
-    """The stream in which what hooks saw and said of a run is recorded."""
-    return f"run/{clean_name(agent)}/{clean_name(native[:128], what='run id')}"
-
-
 def facts_of(text: str, *, declared: bool = False) -> tuple[DeliveredFact, ...]:
     """The facts of a brief. With ``declared``, those that a session can provide are attributed to it."""
     facts: list[DeliveredFact] = []
@@ -86,7 +76,7 @@ def facts_of(text: str, *, declared: bool = False) -> tuple[DeliveredFact, ...]:
 
 
 def _source(label: str, declared: bool) -> str:
-    if label in _PROBED:
+    if label == Label.TREE:
         return "probe"
     if label == Label.REMEMBERED:
         return "memory"
@@ -110,13 +100,18 @@ def delivered_to(workspace: Workspace, agent: str, native: str) -> list[Delivere
 
 
 def brief_body(
-    workspace: Workspace, text: str, *, kind: str, source: str, session: str = "", declared: bool = False
-) -> ev.BriefGiven:
+    workspace: Workspace, text: str, *, kind: str, source: str, session: str = "", declared: bool = False,
+    holds: Inherited | None = None, runs: Sequence[str] = (),
+) -> ev.BriefGiven:  # fmt: skip
     """The event body that records a text given to a run."""
-    clean = clean_text(text, what="brief", mask=workspace.repository.mask, limit=65_536)
+    mask = workspace.repository.mask
+    clean = clean_text(text, what="brief", mask=mask, limit=65_536)
     facts = [(fact.kind, fact.source, fact.bytes) for fact in facts_of(text, declared=declared)]
     size = len(text.encode("utf-8", "replace"))
-    return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session)
+    kept = (holds or Inherited()).cleaned(
+        lambda text: clean_text(text, what="brief", mask=mask, limit=65_536)
+    )
+    return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session, kept, list(runs))
 
 
 def text_hash(text: str) -> str:

@@ -1,9 +1,9 @@
 """The brief that a hook gives to a run when it starts, resumes, or is about to lose its window.
 
-A run that starts is told where the last one stopped, whichever agent that was. A run whose window was
-compacted is told where it stands itself. A run that resumes has its history before it and is told only what
-that lacks: work that was cut off, or what other runs did in the meantime. If there is nothing worth saying,
-the brief is empty.
+A run that starts is told where the last one stopped, whichever agent that was (``predecessor.py``). A run
+whose window was compacted is told where it stands itself. A run that resumes has its history before it and is
+told only what that lacks: work that was cut off, or what other runs did in the meantime. If there is nothing
+worth saying, the brief is empty.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
+from ...core.runs.carried_over import Inherited
 from ...core.sessions.state import OPEN, SessionState
 from ...errors import SegueError, UnknownSession
+from ..runs.assign_session import OBSERVED, has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import left_of
@@ -23,7 +27,16 @@ from ..runs.select import newest_run
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
 from .brief import as_last_seen, render_brief
-from .gather import RunsSummary, command_for_more, digest_of, gather, summary_of_run, world_now
+from .gather import (
+    RunsSummary,
+    command_for_more,
+    digest_of,
+    gather,
+    session_of_run,
+    summary_of_run,
+    world_now,
+)
+from .predecessor import Predecessor, predecessor_of
 
 FRESH_STARTS = ("startup", "clear", "")
 STEER = "When you summarise, keep every fact below. Segue took them from this run's own transcript:"
@@ -36,18 +49,23 @@ class HookBrief(Value):
     session: str = ""
     declared: bool = False
     """Whether the session has items, and so a declared plan."""
+    holds: Inherited = Inherited()
+    """What the run inherits with it."""
+    runs: tuple[str, ...] = ()
+    """The keys of the runs that it is about, the newest first."""
 
 
 def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
     """The brief for the run of a hook event; empty if there is nothing worth saying."""
     finder = runs_of(workspace).finder()
     finder.remember()
+    is_compacted = event.kind == "compact" or event.source == "compact"
+    if event.source in FRESH_STARTS and not is_compacted:
+        return _brief_at_start(workspace, finder, predecessor_of(workspace, finder, event), budget)
     own = own_run(finder, event)
-    if event.kind == "compact" or event.source == "compact":
+    if is_compacted:
         return _brief_of_run(workspace, finder, own, budget) if own is not None else HookBrief()
     other = newest_run(finder, but=lambda run: run.native == event.native or run.path == event.transcript)
-    if event.source in FRESH_STARTS:
-        return _brief_at_start(workspace, finder, other, budget)
     if own is not None and _was_cut_off(workspace, finder, own):
         return _brief_of_run(workspace, finder, own, budget)
     meanwhile = other is not None and own is not None and other.changed > own.changed + 1
@@ -67,7 +85,7 @@ def own_run(finder: RunFinder, event: HookEvent) -> Found | None:
             return None
         return Found(
             event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size, event.cwd,
-            pid=event.pid, sign="alive",
+            pid=event.pid, sign="ended" if event.kind == "end" else "alive",
         )  # fmt: skip
     return next((found for found in finder.found(event.agent) if found.native == event.native), None)
 
@@ -79,28 +97,38 @@ def _was_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
         return False
 
 
-def _brief_at_start(workspace: Workspace, finder: RunFinder, other: Found | None, budget: int) -> HookBrief:
+def _brief_at_start(workspace: Workspace, finder: RunFinder, before: Predecessor, budget: int) -> HookBrief:
     """The state of the work; empty if it is finished, or too old to be continued."""
-    row = finder.row(other) if other is not None else None
-    state = session_state(workspace, row.session if row is not None else "")
-    is_over = row is not None and bool(row.session) and state is not None and state.status not in OPEN
-    if is_over or state is None or state.status not in OPEN:
+    other, notices = before.found, (before.others,) if before.others else ()
+    state = _state_of_run(workspace, finder, other) if other is not None else None
+    is_over = state is not None and state.status not in OPEN
+    if state is None or is_over:
         current = session_state(workspace, "")
         state = current if current is not None and current.status in OPEN else None
     if other is None or is_over:
-        return _rendered(workspace, RunsSummary(), state, budget) if _has_plan(state) else HookBrief()
+        state = state if _has_plan(workspace, state) else None
+        if state is None and not notices:
+            return HookBrief()
+        return _rendered(workspace, RunsSummary(notices=notices), state, budget)
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
-    if old and not _has_plan(state):
+    if old and not _has_plan(workspace, state):
         return HookBrief()
-    return _brief_of_run(workspace, finder, other, budget)
+    return _brief_of_run(workspace, finder, other, budget, notices)
 
 
-def _has_plan(state: SessionState | None) -> bool:
+def _has_plan(workspace: Workspace, state: SessionState | None) -> bool:
     """Whether a session is open and has unfinished items or features, or was declared by somebody."""
     if state is None or state.status not in OPEN:
         return False
     undone = bool(state.next or state.active or state.blocked or state.features)
-    return undone or not state.last_action.startswith("observed:")
+    return undone or not (state.last_action.startswith(OBSERVED) and has_observed_goal(workspace, state))
+
+
+def _state_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> SessionState | None:
+    """The session of a run, or the current one if somebody declared it; None if there is none."""
+    id = session_of_run(workspace, finder, found)
+    state = session_state(workspace, id)
+    return state if state is None or id or _has_plan(workspace, state) else None
 
 
 def session_state(workspace: Workspace, id: str) -> SessionState | None:
@@ -112,18 +140,20 @@ def session_state(workspace: Workspace, id: str) -> SessionState | None:
         return last.state if last is not None else None
 
 
-def _brief_of_run(workspace: Workspace, finder: RunFinder, found: Found, budget: int) -> HookBrief:
+def _brief_of_run(
+    workspace: Workspace, finder: RunFinder, found: Found, budget: int, notices: tuple[str, ...] = ()
+) -> HookBrief:
     try:
         runs = summary_of_run(workspace, finder, found)
     except SegueError:
         return HookBrief()
-    row, digest = finder.row(found), runs.digests[0]
-    state = session_state(workspace, row.session if row is not None else "")
+    digest = runs.digests[0]
+    state = _state_of_run(workspace, finder, found)
     if state is not None and state.status not in OPEN:
         state = None
-    if not (digest.prompts or digest.inherited or digest.calls or _has_plan(state)):
+    if not (digest.prompts or digest.inherited or digest.calls or _has_plan(workspace, state)):
         return HookBrief()
-    return _rendered(workspace, runs, state, budget)
+    return _rendered(workspace, replace(runs, notices=(*notices, *runs.notices)), state, budget)
 
 
 def _rendered(workspace: Workspace, runs: RunsSummary, state: SessionState | None, budget: int) -> HookBrief:
@@ -132,4 +162,5 @@ def _rendered(workspace: Workspace, runs: RunsSummary, state: SessionState | Non
     more += as_last_seen(last) if last is not None and state is not None else ""
     known = gather(workspace, state, runs, world=world_now(workspace, runs), covers=last is None)
     text = render_brief(known, runs, budget=budget, more=more)
-    return HookBrief(text, state.id if state else "", bool(state and state.items))
+    declared = bool(state and state.items)
+    return HookBrief(text, state.id if state else "", declared, known.leaves, runs.keys)

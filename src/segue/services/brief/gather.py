@@ -3,79 +3,188 @@ now.
 
 This is the only caller of ``core.brief.facts``. Briefs on the command line, in hooks and on a server,
 manifests, restorations, handoffs, handovers and prompts are all made from here, so that they agree.
+
+What a run inherited comes from the record of the brief that it was given. Only where there is none, earlier
+runs are read: those of its session or, for a run that says nothing of its own, the one before it. A run that
+did nothing is told together with the run before it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.values import Value
+from ...core.brief.empty_runs import did_nothing, joined_with_empty
 from ...core.brief.facts import BriefFacts, Probe, facts
+from ...core.brief.page import plain
+from ...core.brief.requests import is_weak
+from ...core.runs.digest import fold
+from ...core.runs.events import BriefGiven
 from ...core.runs.identifiers import short_run
-from ...core.runs.model import Open, RunDigest
-from ...core.runs.sentences import is_substantial
+from ...core.runs.model import Open, RunDigest, TrailStep
+from ...core.runs.sentences import is_assent
 from ...core.runs.shell_commands import parse_shell
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
-from ...errors import SegueError
+from ...errors import SegueError, UnknownRun
+from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
-from ..runs.read_transcript import final, masked, read, recognised
-from ..runs.select import earlier_runs, newest_run, run_of_transcript
+from ..runs.read_transcript import final, masked, read, recognised, unreadable
+from ..runs.run_stream import brief_given, stream_of_run
+from ..runs.select import (
+    LOOKED_AT,
+    earlier_runs,
+    is_here,
+    is_same_tree,
+    newest_run,
+    run_of_transcript,
+)
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
-from .delivered import stream_of_run
+from .notices import notices_of
 
-RUNS_MAX = 3
+RUNS_MAX = 4
+"""How many digests are read for one brief."""
+WENT_ON_SECONDS = 10.0
+"""A run that did something so long after the next one began had not stopped then."""
+NOT_TAKEN_UP = BriefGiven("brief", "", 0, "", "")
+"""Stands for the brief of a run that did something else than what it was told of."""
+CHAIN_MAX = 16
+"""How many of the runs before are recorded with a brief."""
 
 
 class RunsSummary(Value):
     """The digests of the runs of a piece of work, the newest first."""
 
     digests: tuple[RunDigest, ...] = ()
-    """Digests, masked."""
+    """Digests, masked. Runs that did nothing are joined with the one before them."""
     agent: str = ""
     """The agent of the newest run."""
     run: str = ""
     """The id of the newest run."""
+    found: Found | None = None
+    """The transcript of the newest run."""
+    elsewhere: str = ""
+    """The folder of the newest run, if that is in another working tree of the project."""
+    keys: tuple[str, ...] = ()
+    """The keys of the newest run and of those before it, as far as they are known."""
+    notices: tuple[str, ...] = ()
+    """What else is to be said about runs, a line each."""
 
 
 def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> RunsSummary:
     """A run and earlier runs of the same work. Raises SegueError if the run cannot be read."""
-    digest = digest_of(workspace, finder, found)
-    row = finder.row(found)
-    older = _older(workspace, finder, found, digest, row.session if row is not None else "")
-    return RunsSummary((digest, *older), found.agent, found.native)
+    line = [found]
+    digests = [digest_of(workspace, finder, found)]
+    while len(line) < RUNS_MAX:
+        before = _run_before(workspace, finder, line, digests[-1])
+        if before is None:
+            break
+        try:
+            digests.append(digest_of(workspace, finder, before))
+        except SegueError:
+            break
+        line.append(before)
+    main = next((at for at, digest in enumerate(digests) if not did_nothing(digest)), len(line) - 1)
+    known = [line[main], *line[:main], *line[main + 1 :]]
+    taken_up = [key for run in line for key in runs_taken_up(workspace, finder, run)]
+    keys = dict.fromkeys([*map(finder.key, known), *taken_up])
+    elsewhere = "" if is_here(finder, line[main]) else line[main].cwd
+    return RunsSummary(
+        tuple(joined_with_empty(digests)), line[main].agent, line[main].native, line[main], elsewhere,
+        tuple(keys)[:CHAIN_MAX], tuple(_ended_at_once(one) for one in line[:main][:1]),
+    )  # fmt: skip
+
+
+def _ended_at_once(found: Found) -> str:
+    at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(found.changed))
+    return f"a later run ({found.agent}, {at}) ended before it did anything"
+
+
+def _run_before(
+    workspace: Workspace, finder: RunFinder, line: Sequence[Found], digest: RunDigest
+) -> Found | None:
+    """The run that must be read as well to know what the last one of these is about; None if there is
+    none."""
+    last = line[-1]
+    if did_nothing(digest):
+        return _run_before_empty(finder, last, runs_taken_up(workspace, finder, last), len(line))
+    given = brief_given_to(workspace, finder, last)
+    if given is not None and given.holds:
+        return None
+    row = finder.row(last)
+    if row is not None and row.session:
+        return next((run for run in earlier_runs(finder, last, session=row.session)), None)
+    says_nothing = not digest.inherited and all(is_assent(prompt.text) for prompt in digest.prompts)
+    return next(earlier_runs(finder, last), None) if says_nothing else None
+
+
+def _run_before_empty(finder: RunFinder, empty: Found, about: Sequence[str], read: int) -> Found | None:
+    """The run before one that did nothing: of those that it was told of the newest, which may have done
+    nothing either; in the end the one that it was told of first, which did something."""
+    earlier = earlier_runs(finder, empty)
+    if not about:
+        return next(earlier, None)
+    wanted = about if read < RUNS_MAX - 1 else about[:1]
+    return next((run for run in islice(earlier, LOOKED_AT) if finder.key(run) in wanted), None)
 
 
 def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
     """The run of a transcript alone. Raises TranscriptUnreadable."""
-    author = recognised(path, agent)
+    author = recognised(path, agent, own_formats=True)
     digest = masked(final(read(path, author), author))
     return RunsSummary((digest,), author.name, digest.native)
+
+
+def summary_of_messages(messages: Sequence[Mapping[str, Any]]) -> RunsSummary:
+    """The conversation of a program, as it has it in memory. Raises TranscriptUnreadable."""
+    from ...agents.message_format import checked_messages
+
+    checked_messages(list(messages), "the messages")
+    author = agent_of("messages")
+    digest = masked(fold(author.reader().read(msgspec.json.encode(messages))))
+    return RunsSummary((digest,), author.name)
 
 
 def summary_of_session(
     workspace: Workspace, state: SessionState | None, *, transcript: Path | None = None, agent: str = "",
     run: str = "",
 ) -> RunsSummary:  # fmt: skip
-    """The newest runs of a session, or without one of this project; empty if none can be read. ``transcript``
-    names another run instead, together with ``run`` where several conversations share a file."""
+    """The newest runs of a session, or without one of this project; empty if none can be read.
+
+    ``transcript`` names another run instead, together with ``run`` where several conversations share a file.
+    What was named must be there: a transcript that cannot be read raises TranscriptUnreadable, an ``agent``
+    that has no run here raises UnknownRun."""
     if not workspace.sees_tree:
         return _sent(workspace, state.id) if state is not None else RunsSummary()
     finder = runs_of(workspace).finder()
-    try:
-        if transcript is not None:
-            found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
-            if found is None:
-                return summary_of_transcript(transcript, agent)
+    if transcript is not None:
+        found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
+        if found is not None:
             return summary_of_run(workspace, finder, found)
-        found = newest_run(finder, agent=agent, session=state.id if state is not None else "")
+        runs = summary_of_transcript(transcript, agent)
+        if not runs.digests[0].steps:
+            raise unreadable(transcript, f"it has nothing that {agent_of(runs.agent).title} writes")
+        return runs
+    session = state.id if state is not None else ""
+    if agent:
+        found = newest_run(finder, agent=agent, session=session)
+        if found is None:
+            raise UnknownRun(f"{agent} has left no run here", hint="`segue runs` lists those that are here")
+        return summary_of_run(workspace, finder, found)
+    try:
+        found = newest_run(finder, session=session)
         return summary_of_run(workspace, finder, found) if found is not None else RunsSummary()
     except (SegueError, OSError):
         return RunsSummary()
@@ -88,26 +197,98 @@ def _sent(workspace: Workspace, session: str) -> RunsSummary:
     if not sent:
         return RunsSummary()
     newest, _ = sent[0]
-    return RunsSummary(tuple(digest for _, digest in sent), newest.agent, newest.native)
+    digests = [
+        _with_inheritance(digest, brief_given(workspace.store, row.agent, row.native)) for row, digest in sent
+    ]
+    return RunsSummary(tuple(joined_with_empty(digests)), newest.agent, newest.native)
+
+
+def _with_inheritance(digest: RunDigest, given: BriefGiven | None) -> RunDigest:
+    """The digest with what held when the run was given its brief, rather than what its transcript has of
+    the text."""
+    if given is None or not (given.holds or given is NOT_TAKEN_UP):
+        return digest
+    return replace(digest, inherited=given.holds)
+
+
+def session_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:
+    """The session of a run: its own, or that of the work that it was told to take up; empty if unknown."""
+    row = finder.row(found)
+    if row is not None and row.session:
+        return row.session
+    given = brief_given_to(workspace, finder, found)
+    return given.session if given is not None else ""
+
+
+def task_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:
+    """What a run was asked to do; empty if it cannot be read."""
+    try:
+        return facts([digest_of(workspace, finder, found)]).goal
+    except SegueError:
+        return ""
+
+
+def brief_given_to(workspace: Workspace, finder: RunFinder, found: Found) -> BriefGiven | None:
+    """The brief whose work a run took up; None if it was given none, ``NOT_TAKEN_UP`` if it did something
+    else."""
+    digest_of(workspace, finder, found)
+    return finder.briefs.get(finder.key(found))
+
+
+def runs_taken_up(workspace: Workspace, finder: RunFinder, found: Found) -> Sequence[str]:
+    """The keys of the runs that a run was told of at its start, the newest first."""
+    given = brief_given_to(workspace, finder, found)
+    return given.runs if given is not None else ()
 
 
 def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDigest:
-    """The digest of a run, masked, including calls under way that only a hook saw."""
+    """The digest of a run, masked, with what it inherited and calls under way that only a hook saw."""
+    finder.remember()
     key, agent = finder.key(found), agent_of(found.agent)
     digest = finder.digests.get(key)
     if digest is None:
         digest = masked(final(finder.reading(found), agent))
+        finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
+        digest = _with_inheritance(digest, given)
         if traits_of(agent).calls_seen_by_hooks_only:
             _add_hooked_calls(digest, workspace, found)
-        if finder.remembers:
-            finder.digests[key] = digest
+        finder.digests[key] = digest
     return digest
+
+
+def _taken_up(workspace: Workspace, finder: RunFinder, found: Found, digest: RunDigest) -> BriefGiven | None:
+    """The brief that a run was given, or ``NOT_TAKEN_UP`` if it had a task of its own and the run that it was
+    told of worked in another tree, or went on by itself."""
+    if finder.runs is None:
+        return None
+    given = brief_given(workspace.store, found.agent, found.native)
+    if given is None or not given.runs or all(is_weak(message.text) for message in digest.prompts):
+        return given
+    runs = islice(finder.found(), LOOKED_AT)
+    before = next((run for run in runs if finder.key(run) == given.runs[0]), None)
+    if before is None or not digest.began:
+        return given
+    elsewhere = not is_same_tree(finder, found, before)
+    return NOT_TAKEN_UP if elsewhere or _went_on(finder, before, digest.began) else given
+
+
+def _went_on(finder: RunFinder, run: Found, began: float) -> bool:
+    """Whether a run was still at work after another one began; what is only written down at its end does not
+    count."""
+    if run.changed <= began + WENT_ON_SECONDS:
+        return False
+    try:
+        return final(finder.reading(run), agent_of(run.agent)).last > began + WENT_ON_SECONDS
+    except SegueError:
+        return False
 
 
 def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
     for call in _hooked_calls(workspace, found):
         what = parse_shell(call.text).short or call.tool
-        digest.pending[f"hook-{call.id}"] = Open(digest.steps + 1, call.tool, "run", what, call.text)
+        id, at = f"hook-{call.id}", digest.steps + 1
+        digest.pending[id] = Open(at, call.tool, "run", what, call.text)
+        digest.trail.append(TrailStep("run", at, tool=call.tool, id=id, command=call.text))
         digest.ended = None
 
 
@@ -129,34 +310,19 @@ def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
     return waiting
 
 
-def _older(
-    workspace: Workspace, finder: RunFinder, newest: Found, digest: RunDigest, session: str
-) -> list[RunDigest]:
-    """Runs before the newest: of its session, or just the one before if the newest has no content yet."""
-    is_empty = not digest.inherited and not any(is_substantial(prompt.text) for prompt in digest.prompts)
-    if not session and not is_empty:
-        return []
-    older: list[RunDigest] = []
-    for run in earlier_runs(finder, newest, session="" if is_empty else session):
-        try:
-            older.append(digest_of(workspace, finder, run))
-        except SegueError:
-            continue
-        if len(older) + 1 >= RUNS_MAX or is_empty:
-            break
-    return older
-
-
 def gather(
     workspace: Workspace | None, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
-    memories: Sequence[str] | None = None, covers: bool = True,
+    memories: Sequence[str] | None = None, covers: bool = True, handover: bool = True,
 ) -> BriefFacts:  # fmt: skip
     """The facts about a piece of work.
 
     ``memories`` are those to mention, if the caller has recalled them already. ``covers`` reads the files
-    that the session's features cover, so that stale proofs are recognised."""
+    that the session's features cover, so that stale proofs are recognised. ``handover`` is whether to mention
+    one that was interrupted here."""
     if workspace is None:
-        return facts(runs.digests, state, world, memories or (), agent=runs.agent)
+        known = facts(runs.digests, state, world, memories or (), agent=runs.agent)
+        known.notices = list(runs.notices)
+        return known
     covered = None
     if covers and state is not None and state.features:
         from ..features.features import Features
@@ -166,7 +332,9 @@ def gather(
         from .relevant_memories import memory_lines
 
         memories = memory_lines(workspace, state, runs.digests)
-    known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered)
+    observed = state is not None and has_observed_goal(workspace, state)
+    known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered, observed=observed)
+    known.notices = [*notices_of(workspace, state, handover=handover), *runs.notices]
     if runs.run:
         from .model_claims import claims_of
 
@@ -175,14 +343,17 @@ def gather(
 
 
 def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:
-    """A probe of the working tree, with commits since the newest run; on a server, only the time."""
+    """A probe of the working tree of the newest run, with commits since then; on a server, only the time."""
     if not workspace.sees_tree:
         return Probe(now=time.time())
-    return probe(workspace.folder, runs.digests[0].last if runs.digests else 0.0)
+    folder = Path(runs.elsewhere) if runs.elsewhere else workspace.folder
+    if not folder.is_dir():
+        return Probe(now=time.time())
+    return probe(folder, runs.digests[0].last if runs.digests else 0.0)
 
 
 def command_for_more(runs: RunsSummary, state: SessionState | None) -> str:
     """The command that shows what a brief had to leave out; empty if there is nothing to show."""
     if runs.run:
-        return f"segue show {short_run(runs.run)} --timeline"
+        return f"segue show {plain(short_run(runs.run))} --timeline"
     return f"segue show {state.id}" if state is not None else ""

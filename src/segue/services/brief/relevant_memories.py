@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core.memories.model import MemoryFilter
+from ...core.runs.sentences import is_assent, words
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...errors import SegueError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 SHOWN_MAX = 4
 SCORE_MIN = 0.12
 CHARS_MAX = 240
+FEW, SHARED_MIN = 12, 2
+"""Of fewer memories than ``FEW``, one that shares so many words with the work is relevant, too."""
 
 
 def memory_lines(
@@ -44,13 +47,18 @@ def relevant_memories(
     """Memories about the work, the best first. They are found by full-text search, which is cheap, or with
     ``with_model`` by the embedder in the settings, if there is one."""
     query, name = query_of(session, digests), session.id if session else ""
-    if not query or not workspace.store.memories.listing(
-        reader_of(workspace, name), MemoryFilter(), now(), 1
-    ):
+    reader = reader_of(workspace, name)
+    some = workspace.store.memories.listing(reader, MemoryFilter(), now(), FEW) if query else []
+    if not some:
         return []  # without loading any ranking code
     service = memory_service(workspace, with_model=with_model)
-    recalled = service.search(query, top_k=limit * 2, session=name)
-    return [result for result in recalled if not result.quoted and result.score >= SCORE_MIN][:limit]
+    recalled = [one for one in service.search(query, top_k=limit * 2, session=name) if not one.quoted]
+    if len(some) < FEW:  # among few texts no word is rare, and every score is low
+        asked = words(query)
+        return [
+            one for one in recalled if one.score >= SCORE_MIN or len(asked & words(one.content)) >= SHARED_MIN
+        ][:limit]
+    return [one for one in recalled if one.score >= SCORE_MIN][:limit]
 
 
 def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:
@@ -63,11 +71,12 @@ def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:
 
 
 def query_of(session: SessionState | None, digests: Sequence[RunDigest]) -> str:
-    """A query for what the work is about: goal, active items, the last prompt and the last failures."""
+    """A query for what the work is about: goal, active items, the last request and the last failures."""
     texts: list[str] = []
     if session is not None:
         texts += [session.goal, *(session.items[index].text for index in session.active)]
     for digest in digests[:1]:
-        texts += [prompt.text[:400] for prompt in digest.prompts[-1:]]
+        said = [prompt.text[:400] for prompt in digest.prompts if not is_assent(prompt.text)]
+        texts += said[-1:] or [digest.inherited.goal]
         texts += [failure.why[:200] for failure in list(digest.failures.values())[-2:]]
     return " ".join(text for text in texts if text)

@@ -32,11 +32,13 @@ from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import FRESH_STARTS, STEER, brief_for_hook, own_run, session_state
-from ..resume.window_pressure import pressure_of_digest, remember_window
+from ..resume.window_pressure import pressure_of_digest
+from ..runs.model_windows import remember_window
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final
+from ..runs.run_stream import stream_of_run
 from ..workspace.data_folder import DataFolder, is_remote
-from ..workspace.on_off import is_off
+from ..workspace.on_off import any_session_off, is_off
 from ..workspace.open_session import find_session
 from ..workspace.open_workspace import open_workspace, without_store
 from ..workspace.session_handle import SessionHandle
@@ -166,11 +168,12 @@ class Handler:
         if workspace.pause_file.in_force():
             self.writes = False
         self._try(lambda: drain(workspace, commands=False))
-        session = self._session(workspace)
-        if session is not None and is_off(workspace.home, workspace.folder, session.id):
-            return HookReply()
+        if any_session_off(workspace.home):
+            session = self._session(workspace)
+            if session is not None and is_off(workspace.home, workspace.folder, session.id):
+                return HookReply()
         if self.event.kind == "stop":
-            return self._stop(workspace, session)
+            return self._stop(workspace, self._session(workspace))
         answers = {
             "start": self._start, "prompt": self._prompt, "compact": self._compact, "end": self._end,
             "failure": self._end, "tool": self._look, "status": self._look,
@@ -227,7 +230,7 @@ class Handler:
         brief = brief_for_hook(workspace, about, budget=budget)
         if not brief.text:
             return HookReply()
-        stream = delivered.stream_of_run(event.agent, event.native)
+        stream = stream_of_run(event.agent, event.native)
         before = [body for body in self._bodies(workspace, stream) if isinstance(body, ev.BriefGiven)]
         text = brief.text
         if event.source == "compact" and kind == "brief":
@@ -236,8 +239,9 @@ class Handler:
         if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
             return HookReply()
         body = delivered.brief_body(
-            workspace, text, kind=kind, source=event.source, session=brief.session, declared=brief.declared
-        )
+            workspace, text, kind=kind, source=event.source, session=brief.session, declared=brief.declared,
+            holds=brief.holds, runs=brief.runs,
+        )  # fmt: skip
         write = partial(delivered.append, workspace.store, stream, [body], actor=event.agent)
         kept = stored and self._try(write)
         if not kept and not workspace.pause_file.in_force():
@@ -358,7 +362,7 @@ class Handler:
         most = int(workspace.settings.number("gate_stops_max"))
         if gate.ok or self._refused(workspace) >= most:
             return HookReply()
-        stream = delivered.stream_of_run(self.event.agent, self.event.native)
+        stream = stream_of_run(self.event.agent, self.event.native)
         body = ev.StopRefused(self.event.turn, gate.text, session.id)
         if not self._try(lambda: delivered.append(workspace.store, stream, [body], actor=self.event.agent)):
             return HookReply()  # if refusals cannot be counted, they could go on for ever
@@ -377,7 +381,7 @@ class Handler:
         """How often this run was kept from stopping since the user's last prompt. Our own text, which some
         agents return as a prompt, does not count as the user's."""
         count, reason = 0, ""
-        for body in self._bodies(workspace, delivered.stream_of_run(self.event.agent, self.event.native)):
+        for body in self._bodies(workspace, stream_of_run(self.event.agent, self.event.native)):
             if isinstance(body, ev.RunHooked) and body.kind == "prompt":
                 ours = bool(reason) and reason.partition("\n")[0] in body.text
                 count = count if ours else 0

@@ -19,19 +19,19 @@ from ...core import event_kinds as ev
 from ...core.base.text import clean_text
 from ...core.base.values import iso, seconds_of
 from ...core.journal.event import Draft
+from ...core.sessions.state import OBSERVER
 from ...effects.files.atomic import file_lock
 from ...effects.files.spool import Spool, SpoolRecord, checksum
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
-from ..brief.delivered import stream_of_run
 from ..runs.observed import runs_of
+from ..runs.run_stream import stream_of_run
 from ..workspace.on_off import is_off
 from ..workspace.workspace import Workspace
 
 UNREADABLE = "ledger/hooks"
 SAME_SECONDS = 5.0
 TEXT_CHARS = 2_000
-OBSERVER = "segue"
 GIVEN = "segue-given"
 """The event name of a record about a brief that was given to a run and could not be stored then."""
 

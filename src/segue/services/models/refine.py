@@ -25,7 +25,7 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
-from ..brief.gather import RunsSummary, gather, summary_of_run, summary_of_session
+from ..brief.gather import RunsSummary, gather, summary_of_run, summary_of_session, world_now
 from ..brief.model_claims import StoredClaims, store_claims
 from ..resume.prepare import Prepared, prepare
 from ..resume.scenes import state_of
@@ -77,7 +77,7 @@ def material_of(
     workspace: Workspace, state: SessionState | None, runs: RunsSummary, path: Path | None, purpose: str
 ) -> RunMaterial:
     """The facts and excerpts of the newest run, as many as fit the smallest window of the models."""
-    known = gather(workspace, state, runs, memories=(), covers=False)
+    known = gather(workspace, state, runs, world=world_now(workspace, runs), memories=(), covers=False)
     room = prompt.room_for(load_required(workspace).window, purpose)
     about = redact(prompt.facts_of(known, room // 4))
     excerpts = _excerpts(runs, path)

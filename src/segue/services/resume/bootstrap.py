@@ -16,9 +16,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ...core import event_kinds as ev
 from ...core.base.text import clean_text
 from ...core.base.values import Value, count, iso, seconds_of
 from ...core.brief.manifest import Manifest, Preparation, read
+from ...core.brief.page import plain
+from ...core.features.events import CheckRan
+from ...core.resume.changes import Delta, is_plain
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import hints_of, progress_of
 from ...effects import surroundings
@@ -28,9 +32,11 @@ from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError, UsageError
 from ..brief.gather import summary_of_session
+from ..brief.notices import steps_left
 from ..features.features import Features
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
+from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
 from . import prepare, scenes
@@ -40,7 +46,10 @@ MARGIN_SECONDS = 2.0
 """Reserved for printing and for stopping what still runs."""
 CHECKS_SECONDS = 15.0
 FILE_BYTES_MAX = 1_000_000
-FINDINGS = ("folder", "branch", "head", "changes", "tools", "interpreter", "dependencies", "checks")
+FINDINGS = (
+    "folder", "branch", "head", "changes", "state file", "handover", "tools", "interpreter", "dependencies",
+    "checks",
+)  # fmt: skip
 
 
 class Readiness(Value):
@@ -108,7 +117,8 @@ def bootstrap(
     findings += [Readiness(name, None, "not checked: the time is up") for name in late]
     differs = sum(finding.ok is False for finding in findings)
     return Boot(
-        **inspection.found, ready=not differs and not late, differs=differs, findings=tuple(findings),
+        **inspection.found, ready=not (differs or late or inspection.hanging), differs=differs,
+        findings=tuple(findings),
         seconds=round(time.monotonic() - start, 3),
     )  # fmt: skip
 
@@ -134,6 +144,8 @@ class _Inspection:
         self.state: SessionState | None = None
         self.manifest = Manifest()
         self.runner: Any = None
+        self.hanging: list[str] = []
+        """Features whose checks passed quickly before and did not end in time now."""
 
     @property
     def left(self) -> float:
@@ -154,15 +166,16 @@ class _Inspection:
         try:
             self._load()
             steps: tuple[Callable[[], _Finding], ...] = (
-                self._folder, self._branch, self._head, self._changes, self._tools, self._interpreter,
-                self._dependencies, *([self._checks] if self.checks else []),
+                self._folder, self._branch, self._head, self._changes, self._state_file, self._handover,
+                self._tools, self._interpreter, self._dependencies, *([self._checks] if self.checks else []),
             )  # fmt: skip
             for name, step in zip(FINDINGS, steps, strict=False):
                 try:
                     finding = step() or (None, "nothing to compare with")
                 except (SegueError, OSError, ValueError) as fault:
                     finding = (None, f"could not be checked: {fault}")
-                self.findings.append(Readiness(name, *finding))
+                ok, *words = finding
+                self.findings.append(Readiness(name, ok, *map(plain, words)))
         except BaseException as fault:  # raised by the thread that waits
             self.fault = fault
 
@@ -197,7 +210,9 @@ class _Inspection:
         return read(body) or Manifest()
 
     def _describe(self, source: Path | None) -> None:
-        manifest, state, tree = self.manifest, self.state, self.workspace.working_tree
+        """What the manifest says of the work, and the session, unless a file was named that is not of it."""
+        manifest, tree = self.manifest, self.workspace.working_tree
+        state = self.state if self.path is None or self._is_about_session() else None
         meta = manifest.session_metadata
         done, pending = len(manifest.completed_tasks), len(manifest.pending_tasks)
         phase, steps = meta.phase, [*manifest.critical_context.next_steps]
@@ -207,8 +222,11 @@ class _Inspection:
         if state is not None:
             progress = progress_of(state)
             done, pending = progress.done, progress.total - progress.done
-            phase = f"{state.status}, {done} of {progress.total} done" if progress.total else state.status
+            status = f"{state.status}, {done} of {progress.total} done" if progress.total else state.status
+            project_phase = phase.partition(" (")[0] if " (" in phase else ""
+            phase = f"{project_phase} ({status})" if project_phase else status
             steps = [*hints_of(state).next_actions, *steps]
+        written = iso(source.stat().st_mtime) if source else ""
         self.found.update(
             project=meta.project or tree.project_name(tree.project_key(self.workspace.settings)[0]),
             session=state.id if state else "",
@@ -219,10 +237,14 @@ class _Inspection:
             next_action=next(filter(None, steps), "nothing is planned"),
             instructions=tuple(manifest.bootstrap_instructions),
             source=str(source) if source else "",
-            prepared=meta.timestamp or (iso(source.stat().st_mtime) if source else ""),
+            prepared=written if self.about.reason else meta.timestamp or written,
             reason=self.about.reason,
             environment=self._environment(),
         )
+
+    def _is_about_session(self) -> bool:
+        """Whether the manifest was made of the session that is here."""
+        return self.state is not None and self.about.session == self.state.id
 
     def _environment(self) -> str:
         repository = git.find(self.root)
@@ -259,8 +281,6 @@ class _Inspection:
             return (None, f"{present}; the manifest names none")
         if then == branch:
             return (True, present)
-        from ...core.resume.changes import is_plain
-
         if git.ref(repository, f"refs/heads/{then}"):
             command = f"`git switch {then}`" if is_plain(then) else "switch back to it"
             return (False, f"{present}, but it was {then}", command)
@@ -290,15 +310,35 @@ class _Inspection:
 
         session = self.state.id if self.state else ""
         stored = scenes.stored_scene(self.workspace, session)
-        if stored is None or not stored.dirty or stored.folder != str(self.root):
-            return (None, "there were no uncommitted changes") if stored else None
+        if stored is None or stored.folder != str(self.root):
+            return None
         delta = since(self.workspace, session, seconds=min(5.0, self.left))
         lost = [change.path for change in delta.uncommitted if change.now in ("gone", "discarded")]
         if lost:
             where = "they may be in a stash: `git stash list`" if delta.stashed else "see `segue since`"
             return (False, f"gone: {', '.join(lost[:4])}", where)
-        altered = sum(change.now in ("altered", "replaced") for change in delta.uncommitted)
-        return (True, f"{len(delta.uncommitted)} uncommitted then, {altered} altered since")
+        before = f"{count(len(delta.uncommitted), 'file')} left uncommitted"
+        edited = _edited_since(delta) if self.found["source"] else []
+        if edited:
+            said = f"{before}; edited since: {', '.join(edited[:4])}"
+            return (False, said + (" …" if len(edited) > 4 else ""), "see what changed: `segue since`")
+        if not delta.uncommitted:
+            return (None, "there were no uncommitted changes")
+        return (True, f"{before}, as they were")
+
+    def _state_file(self) -> _Finding:
+        then = self.manifest.memory_pointers.project_state_file
+        if not then:
+            return None
+        if (self.root / then).is_file():
+            return (True, then)
+        return (False, f"{then} does not exist", "see what happened: `segue since`")
+
+    def _handover(self) -> _Finding:
+        left = steps_left(self.workspace)
+        if not left:
+            return None
+        return (False, f"interrupted before {', '.join(left)}", "`segue handover run` continues it")
 
     def _tools(self) -> _Finding:
         names = self.about.tools
@@ -345,19 +385,39 @@ class _Inspection:
         if self.state is None:
             names = self.about.checks
             return (None, f"no session has {', '.join(names)}") if names else None
-        until = min(self.deadline, time.monotonic() + CHECKS_SECONDS)
+        begun = time.monotonic()
+        until = min(self.deadline, begun + CHECKS_SECONDS)
         features = Features(find_session(self.workspace, self.state.id))
         outcome = recheck(features, self.state, until, self)
         if not (outcome.passed or outcome.failed or outcome.late or outcome.untrusted):
             return (None, "no check had passed before")
+        self.hanging = [id for id in outcome.late if self._took(self.state, id) < (until - begun) / 2]
         says = [f"{len(outcome.passed)} still passing"] if outcome.passed else []
         says += [f"{name} fails now: {reason}" for name, reason in outcome.failed]
         says += [f"not run in time: {', '.join(outcome.late)}"] if outcome.late else []
+        says += [f"{id} took {self._took(self.state, id):.1f} s before" for id in self.hanging]
         says += [f"not run, because not trusted: {', '.join(outcome.untrusted)}"] if outcome.untrusted else []
-        failed = " --feature ".join(name for name, _ in outcome.failed)
-        mend = f"`segue verify --feature {failed}`" if failed else ""
-        ok = False if outcome.failed else True if outcome.passed else None
+        unproven = " --feature ".join([*(name for name, _ in outcome.failed), *self.hanging])
+        mend = f"`segue verify --feature {unproven}`" if unproven else ""
+        ok = False if outcome.failed else True if outcome.passed and not self.hanging else None
         return (ok, "; ".join(says), mend)
+
+    def _took(self, state: SessionState, id: str) -> float:
+        """How long the checks of a feature ran when they last passed, in seconds."""
+        seconds = 0.0
+        for ran in state.features[id].ran.values():
+            events = self.workspace.store.read(stream_of(state.id), after=ran.version - 1, limit=1)
+            body = ev.read_body(events[0]) if events else None
+            seconds += body.duration_seconds if isinstance(body, CheckRan) else 0.0
+        return seconds
+
+
+def _edited_since(delta: Delta) -> list[str]:
+    """The files that were edited since the scene was kept; `segue since` tells of commits."""
+    altered = [change.path for change in delta.uncommitted if change.now in ("altered", "replaced")]
+    files = delta.files
+    others = [*files.created, *files.modified, *files.deleted] if delta.how == "same" else []
+    return [path for path in dict.fromkeys([*altered, *others]) if path != prepare.HERE]
 
 
 def newest_file(workspace: Workspace) -> Path | None:

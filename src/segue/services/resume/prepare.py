@@ -8,8 +8,9 @@ The manifest says why it was written.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..._failpoints import trip
 from ...core.base.values import Value
@@ -24,7 +25,9 @@ from ...effects import surroundings
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.git.scene import SceneQuery
 from ...effects.redaction.redact import redact_bytes
-from ..brief.gather import RunsSummary, command_for_more, gather, summary_of_session
+from ...errors import UsageError
+from ..brief.gather import RunsSummary, command_for_more, gather, summary_of_messages, summary_of_session
+from ..brief.workplace import workplace_of
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import scenes
@@ -56,26 +59,30 @@ class Prepared(Value):
 
 def prepare(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
-    transcript: Path | str | None = None, agent: str = "", run: str = "", here: bool = False,
-    budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS, seen: Scene | None = None,
-    begun: SceneQuery | None = None,
+    transcript: Path | str | None = None, agent: str = "", run: str = "",
+    messages: Sequence[Mapping[str, Any]] | None = None, here: bool = False, budget: int = BYTES_DEFAULT,
+    seconds: float = SCENE_SECONDS, seen: Scene | None = None, begun: SceneQuery | None = None,
 ) -> Prepared:  # fmt: skip
     """Write the manifest of the present state of work, and store the scene.
 
     ``session`` defaults to the current one, ``transcript`` to that of its newest run, even if that is the
-    caller's own; ``run`` is its id where several conversations share a file. ``here`` writes into the project
-    instead of the data folder. Git gets ``seconds``, unless a scene was ``seen`` just now."""
+    caller's own; ``run`` is its id where several conversations share a file. ``agent`` is the agent that
+    wrote the transcript or, without one, whose newest run is meant; ``messages`` and ``log`` are the formats
+    of other programs. ``messages`` is the conversation of a program, instead of a file. ``here`` writes into
+    the project instead of the data folder. Git gets ``seconds``, unless a scene was ``seen`` just now.
+
+    If what was named cannot be read, TranscriptUnreadable, UnknownAgent or UnknownRun is raised, and the
+    manifest that was there stays as it was."""
     start = time.monotonic()
     workspace.pause_file.check()
     if here:
         check_writable(workspace.working_tree.root / HERE)
     state = state_of(workspace, session)
-    path = Path(transcript) if transcript else None
-    runs = summary_of_session(workspace, state, transcript=path, agent=agent, run=run)
+    runs = runs_named(workspace, state, transcript, agent, run, messages)
     scene = scenes.take_scene(
         workspace, state, reason=reason, digests=runs.digests, seconds=seconds, seen=seen, begun=begun
     )
-    body = compose_manifest(workspace, state, runs, scene, reason, budget)
+    body = compose_manifest(workspace, state, runs, scene, reason, budget, transcript=str(transcript or ""))
     path = workspace.working_tree.root / HERE if here else scenes.own_folder(workspace) / LATEST
     trip("prepare.before_manifest")
     write_whole(path, body)
@@ -86,9 +93,22 @@ def prepare(
     return Prepared(str(path), reason, scene.session, runs.run, len(body), tokens, round(took, 4), scene)
 
 
+def runs_named(
+    workspace: Workspace, state: SessionState | None, transcript: Path | str | None, agent: str = "",
+    run: str = "", messages: Sequence[Mapping[str, Any]] | None = None,
+) -> RunsSummary:  # fmt: skip
+    """The runs that a caller means. Raises UsageError if both a file and messages are given."""
+    if messages is None:
+        path = Path(transcript) if transcript else None
+        return summary_of_session(workspace, state, transcript=path, agent=agent, run=run)
+    if transcript or run or agent not in ("", "messages"):
+        raise UsageError("messages and another run are given", hint="give one of them")
+    return summary_of_messages(messages)
+
+
 def compose_manifest(
     workspace: Workspace, state: SessionState | None, runs: RunsSummary, scene: Scene, reason: str,
-    budget: int = BYTES_DEFAULT,
+    budget: int = BYTES_DEFAULT, *, transcript: str = "",
 ) -> bytes:  # fmt: skip
     """The manifest of the present state of work, masked, and within the budget if that is possible at all."""
     changed = tuple(change.path for change in scene.dirty[:40])
@@ -99,10 +119,10 @@ def compose_manifest(
         workspace.working_tree.project_key(workspace.settings)[0]
     )
     preparation = _preparation(workspace, state, runs.digests, scene, reason)
-    more = command_for_more(runs, state)
+    more, place = command_for_more(runs, state), workplace_of(workspace, runs, transcript=transcript)
     room = budget
     while True:
-        body = redact_bytes(prepared(known, preparation, room, more))
+        body = redact_bytes(prepared(known, preparation, room, more, place))
         if len(body) <= budget or room < 512:
             return body
         room -= len(body) - budget

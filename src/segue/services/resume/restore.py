@@ -17,15 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core import event_kinds as ev
+from ...core.base.text import visible_text
 from ...core.base.token_estimate import Counter, estimate
+from ...core.base.values import count as count_of
 from ...core.brief.compose import compose
 from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.passages import Passage, passages
-from ...core.brief.relevance import words
 from ...core.features.events import CheckRan
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration, pieces_of
+from ...core.runs.carried_over import as_item
 from ...core.runs.model import RunDigest
+from ...core.runs.sentences import flat, words
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...effects.git import repository
@@ -145,7 +148,10 @@ def restore(
     known = sources.facts([as_line(text) for _, text, _ in recalled[:4]])
     more = command_for_more(sources.runs, state)
     forms = [redact(compose(known, size, more)) for size in BRIEF_BYTES]
-    candidates = list(_candidates(workspace, sources, recalled, tuple(notes), decisions, since))
+    candidates = [
+        *_grown(known, forms[-1]),
+        *_candidates(workspace, sources, recalled, tuple(notes), decisions, since),
+    ]
     quotes: Iterable[Passage] = ()
     if sources.blocks and tokens > estimate(forms[-1]):
         quotes = passages(sources.blocks, sources.digests[0], forms[-1])
@@ -182,14 +188,33 @@ def _record(
     find_session(workspace, state.id).apply(*commands)
 
 
+def _grown(known: BriefFacts, brief: str) -> Iterator[Candidate]:
+    """Parts of the brief for which it has no room, whole: the open items, the rules of the user."""
+    shown = flat(brief)
+    items = [line for line in known.plan if as_item(line.text) not in shown]
+    if items:
+        marks = {"active": "now ", "blocked": "blocked: "}
+        rows = [
+            f"- {marks.get(line.state, '')}{line.text}" + (f" ({line.reason})" if line.reason else "")
+            for line in known.plan
+        ]
+        title = f"all {len(rows)} open items, in their order"
+        yield _candidate("plan", "the list", "essential", title, "\n".join(rows), "agent")
+    if any(rule not in shown for rule in known.rules):
+        rows = [f"- {rule}" for rule in known.rules]
+        title = "rules and corrections that stand"
+        yield _candidate("rules", "rules", "essential", title, "\n".join(rows), "yours")
+
+
 def _candidates(
     workspace: Workspace, sources: RestorationSources, recalled: list[tuple[str, str, str]],
     notes: tuple[str, ...], decisions: int, since: str,
 ) -> Iterator[Candidate]:  # fmt: skip
     if since:
         yield _candidate(
-            "since", "since you left", "essential", "what changed in the meantime", since, "agent"
-        )
+            "since", "since you left", "essential", "what changed in the meantime", since, "agent",
+            source="`segue since`",
+        )  # fmt: skip
     has_tree = workspace.sees_tree
     yield from _changes(sources) if has_tree else _without_tree(notes)
     if sources.state is not None:
@@ -219,9 +244,10 @@ def _without_tree(notes: tuple[str, ...]) -> Iterator[Candidate]:
 
 def _candidate(
     id: str, kind: str, priority: str, title: str, text: str, trust: str = "data", value: float = 1.0,
-    note: str = "",
+    note: str = "", source: str = "", excerpt: str = "",
 ) -> Candidate:  # fmt: skip
-    return Candidate(id, kind, priority, title, pieces_of(redact(text)), trust, value, note)
+    pieces, title = pieces_of(redact(visible_text(text))), redact(visible_text(title))
+    return Candidate(id, kind, priority, title, pieces, trust, value, note, source=source, excerpt=excerpt)
 
 
 def _changes(sources: RestorationSources) -> Iterator[Candidate]:
@@ -233,11 +259,17 @@ def _changes(sources: RestorationSources) -> Iterator[Candidate]:
     for index, file in enumerate(ranked):
         priority = "essential" if file.path in ranks else "recent"
         title = f"{file.path}{', a new file' if file.new else ', changed and not committed'}"
+        excerpt = f"its first {len(file.text.encode()):,} bytes" if file.cut else ""
         yield _candidate(
-            f"change/{file.path}", "work under way", priority, title, file.text, "data", 1 / (1 + index / 20)
-        )
+            f"change/{file.path}", "work under way", priority, title, file.text, "data", 1 / (1 + index / 20),
+            source=file.path if file.new else "`git diff HEAD` has it", excerpt=excerpt,
+        )  # fmt: skip
     if changes.cut:
-        yield Candidate("changes", "work under way", "essential", missing="git did not finish in time")
+        reason = "some of it: git did not finish in time, or there is too much"
+        yield Candidate("changes", "work under way", "essential", missing=reason)
+    if changes.unread:
+        reason = f"{count_of(changes.unread, 'more new file')}: `git status` names them"
+        yield Candidate("changes/new", "work under way", "recent", missing=reason)
 
 
 def _edited(sources: RestorationSources) -> dict[str, int]:
@@ -268,19 +300,28 @@ def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
             ran = feature.ran.get(check.hash)
             if ran is None or ran.ok:
                 continue
-            text = ran.first
+            text, excerpt = ran.first, ""
             events = workspace.store.read(stream_of(state.id), after=ran.version - 1, limit=1)
             body = ev.read_body(events[0]) if events else None
             if isinstance(body, CheckRan) and body.output and workspace.sees_tree:
                 output = outputs.read(body.output)
-                gone = f"{text}\n(the output is gone)"
-                text = _end(output.decode("utf-8", "replace")) if output is not None else gone
-            name = f"check/{id}/{check.hash[:8]}"
-            yield _candidate(name, "failing checks", "essential", f"feature {id}: {ran.first}", text)
+                text, excerpt = f"{text}\n(the output is gone)", ""
+                if output is not None:
+                    whole = output.decode("utf-8", "replace")
+                    text = _end(whole)
+                    excerpt = f"the last {len(text):,} of {len(whole):,} characters" if text != whole else ""
+            yield _candidate(
+                f"check/{id}/{check.hash[:8]}", "failing checks", "essential", f"feature {id}: {ran.first}",
+                text, source=f"`segue verify --feature {id}` runs it again", excerpt=excerpt,
+            )  # fmt: skip
 
 
 def _end(text: str) -> str:
-    return text if len(text) <= OUTPUT_CHARS else text[-OUTPUT_CHARS:].partition("\n")[2]
+    """The last lines of an output."""
+    if len(text) <= OUTPUT_CHARS:
+        return text
+    end = text[-OUTPUT_CHARS:]
+    return end.partition("\n")[2] or end
 
 
 def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
@@ -347,7 +388,7 @@ def _note_by_id(
 
 
 def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: float) -> Candidate:
-    from ...effects.notes import body_of
+    from ...effects.notes import NOTE_BYTES_MAX, body_of
 
     text = library.text(note)
     if text is None:
@@ -355,7 +396,11 @@ def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: 
             f"note/{note.id}", kind, priority, note=note.id, missing="missing: it cannot be read"
         )
     title = f"{note.title} ({note.path})"
-    return _candidate(f"note/{note.id}", kind, priority, title, body_of(text), "data", value, note.id)
+    read = len(text.encode("utf-8", "replace"))
+    excerpt = f"the first {read:,} of {note.size:,} bytes" if note.size > NOTE_BYTES_MAX else ""
+    return _candidate(
+        f"note/{note.id}", kind, priority, title, body_of(text), "data", value, note.id, note.path, excerpt
+    )
 
 
 def _recalled(workspace: Workspace, sources: RestorationSources) -> list[tuple[str, str, str]]:
@@ -403,4 +448,6 @@ def _related(sources: RestorationSources) -> Iterator[Candidate]:
         if text:
             title = f"{path}, which {referrer} refers to: what it declares"
             value = 1 / (1 + index / 10)
-            yield _candidate(f"file/{path}", "related files", "expanded", title, text, "data", value)
+            yield _candidate(
+                f"file/{path}", "related files", "expanded", title, text, "data", value, source=path
+            )

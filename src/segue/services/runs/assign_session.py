@@ -2,36 +2,41 @@
 new one.
 
 An *undeclared* session is one whose events were all written by Segue itself (``OBSERVER``); its goal is the
-run's first prompt. It takes further runs only as continuations: a fork, or work on the same branch within
-seven days. Its id derives from the run, so that repeating a sync, even after a crash, finds the same session.
-A declared session takes runs that were active since it was created. A session that another living run works
-on is left alone.
+run's first request. It takes further runs only as continuations: a run that was told of it at its start, a
+fork, or work on the same branch within seven days. A run whose messages only say to go on begins no session,
+unless it was told what with. The session's id derives from the run, so that repeating a sync, even after a
+crash, finds the same session. A declared session takes runs that were active since it was created. A session
+that another living run works on is left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from ...core.base.values import seconds_of
-from ...core.journal.event import Draft
+from ...core.journal.event import Draft, read_body
+from ...core.runs.sentences import is_assent
 from ...core.sessions import commands as do
 from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Refusal, decide_all
-from ...core.sessions.state import OPEN, SessionState
+from ...core.sessions.events import Created
+from ...core.sessions.state import OBSERVER, OPEN, SessionState
 from ...effects.clock import now
-from ...effects.processes.identity import ancestors
-from ...errors import StaleVersion
+from ...effects.processes.identity import ancestors, is_alive
+from ...errors import SegueError, StaleVersion
 from ...stores.base import Append
 from ..sessions.repository import stream_of
 from ..workspace.working_tree import WorkingTree
 from ..workspace.workspace import Workspace
-from .run import Run
+from .run import ALIVE_SECONDS, Run
+from .run_stream import brief_given
 
-OBSERVER = "segue"
 CONTINUED_DAYS = 7.0
+OBSERVED = "observed:"
+"""How the note begins with which Segue begins a session."""
 
 
 class Trail(msgspec.Struct):
@@ -68,7 +73,7 @@ class SessionAssigner:
                 self._follow(run, run.session)
 
     def session_of(self, run: Run) -> str:
-        """The session of a run; empty for a run without any prompt."""
+        """The session of a run; empty for a run of which nothing says what it is about."""
         session = run.session if run.session and self._exists(run.session) else self._chosen(run)
         if session:
             self._follow(run, session)
@@ -82,9 +87,20 @@ class SessionAssigner:
             return parent
         if not run.goal:
             return ""
-        return next(self._candidates(run), "") or self._new(run)
+        given = brief_given(self._workspace.store, run.agent, run.id)
+        if given is None:
+            return next(self._candidates(run, ()), "") or self._new(run, run.goal)
+        told = given.session if self._state(given.session) is not None else ""
+        held = " ".join(given.holds.goal.split())
+        goes_on = is_assent(run.goal) or held.startswith(run.goal)
+        if told and self._takes(told, run, given.runs if goes_on else ()):
+            return told
+        goal = held if is_assent(run.goal) else run.goal
+        return next(self._candidates(run, given.runs), "") or self._new(run, goal)
 
-    def _candidates(self, run: Run) -> Iterator[str]:
+    def _candidates(self, run: Run, taken_up: Sequence[str]) -> Iterator[str]:
+        """The sessions that a run may belong to: the current one if it is declared, and those of the runs
+        that it took up or, if it was told of none, that it may have continued."""
         root = self._root_of(run)
         current = self._tree(root).tree().current if root in self._roots else ""
         if current and not self._is_undeclared(current) and self._takes(current, run):
@@ -92,6 +108,8 @@ class SessionAssigner:
             if state is not None and seconds_of(run.last) >= seconds_of(state.created):
                 yield current
         for trail in reversed(self._trails):
+            if taken_up and trail.key not in taken_up:
+                continue
             if self._continues(trail, run, root) and self._takes(trail.session, run):
                 yield trail.session
 
@@ -102,13 +120,15 @@ class SessionAssigner:
         since_days = (seconds_of(run.began) - trail.last) / 86400
         return abs(since_days) <= CONTINUED_DAYS and self._is_undeclared(trail.session)
 
-    def _takes(self, session: str, run: Run) -> bool:
-        """Whether a session is open and no other living run works on it."""
+    def _takes(self, session: str, run: Run, taken_up: Sequence[str] = ()) -> bool:
+        """Whether a session is open and no other living run works on it, except those that this run was told
+        to take up."""
         state = self._state(session)
         if state is not None and state.status not in OPEN:
             return False
         last = seconds_of(run.last)
-        others = (t for t in self._trails if t.session == session and t.living and t.key != run.key)
+        own = (run.key, *taken_up)
+        others = (t for t in self._trails if t.session == session and t.living and t.key not in own)
         return not any(t.began <= last for t in others) and not self._is_held(session, run)
 
     def _is_held(self, session: str, run: Run) -> bool:
@@ -121,7 +141,7 @@ class SessionAssigner:
     def _follow(self, run: Run, session: str) -> None:
         self._sessions[(run.agent, run.id)] = session
         if not run.side:
-            living = run.ended == "alive"
+            living = _lives(run)
             began, last = seconds_of(run.began), seconds_of(run.last)
             self._trails.append(Trail(session, self._root_of(run), run.branch, began, last, living, run.key))
 
@@ -146,7 +166,8 @@ class SessionAssigner:
     def _state(self, session: str) -> SessionState | None:
         if session not in self._states:
             repository = self._workspace.repository
-            self._states[session] = repository.state(session) if repository.exists(session) else None
+            exists = bool(session) and repository.exists(session)
+            self._states[session] = repository.state(session) if exists else None
         return self._states[session]
 
     def _is_undeclared(self, session: str) -> bool:
@@ -159,16 +180,19 @@ class SessionAssigner:
 
     # -- beginning -----------------------------------------------------------------------------
 
-    def _new(self, run: Run) -> str:
+    def _new(self, run: Run, goal: str) -> str:
+        """A new session for a run; empty if nothing says what it is about."""
+        if is_assent(goal):
+            return ""
         workspace = self._workspace
         name = workspace.working_tree.project_name(run.project)
         kind = workspace.settings.text("type")
         session = f"{(run.began or now())[:10]}-{kind}-{name}-{run.key[:6]}"
         if self._exists(session):
             return session
-        note = f"observed: the first prompt of {run.agent} run {run.id}; nobody declared this session"
+        note = f"{OBSERVED} the first prompt of {run.agent} run {run.id}; nobody declared this session"
         commands = [
-            do.Create(session, run.goal, workspace.settings.text("organization"), run.project, kind, name),
+            do.Create(session, goal, workspace.settings.text("organization"), run.project, kind, name),
             do.Note(note),
         ]
         clean = [clean_command(command, workspace.repository.mask) for command in commands]
@@ -213,6 +237,23 @@ class SessionAssigner:
                 return  # somebody chose a session in the meantime
             if root == str(self._workspace.working_tree.root):
                 self._workspace.working_tree.tree(fresh=True)
+
+
+def has_observed_goal(workspace: Workspace, state: SessionState) -> bool:
+    """Whether nobody declared the goal of a session: Segue began it, and the goal is still that request."""
+    try:
+        [first] = workspace.store.read(stream_of(state.id), limit=1)
+    except (SegueError, ValueError):  # the store cannot be reached, or the session was only begun there
+        return state.last_action.startswith(OBSERVED)
+    body = read_body(first)
+    return first.actor == OBSERVER and isinstance(body, Created) and body.goal == state.goal
+
+
+def _lives(run: Run) -> bool:
+    """Whether a run that was alive when it was last read still is."""
+    if run.ended != "alive":
+        return False
+    return is_alive(run.pid) if run.pid else seconds_of(now()) - seconds_of(run.last) < ALIVE_SECONDS
 
 
 def _launched(pid: int, run: Run) -> bool:

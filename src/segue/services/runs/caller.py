@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 from itertools import islice
-from pathlib import Path
 
-from ...agents import agent as agent_of, agents
+from ...agents import agents
 from ...agents.base import Found
 from ...core.base.values import Value
 from ...effects.processes.identity import ancestors, began_at, command_of
@@ -68,10 +67,7 @@ def _session(workspace: Workspace, finder: RunFinder, found: Found) -> str:
     if workspace.pause_file.in_force():
         return ""
     try:
-        if agent_of(found.agent).form == "database":
-            sync(workspace, agent=found.agent, shares=True)
-        else:
-            sync(workspace, paths=[Path(found.path)], shares=True)
+        sync(workspace, found=[found], shares=True)
     except SegueError:
         return ""
     row = finder.row(found)

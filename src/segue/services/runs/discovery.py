@@ -19,6 +19,7 @@ from ...agents import agent as agent_of, agents, traits_of
 from ...agents.base import Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.runs.digest import fold, take
+from ...core.runs.events import BriefGiven
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Call, Report, Result, Step
 from ...effects.files.archive import Archive
@@ -58,7 +59,9 @@ class RunFinder:
         self._rest: Iterator[Found] = iter(())
         self._readings: dict[str, Reading] = {}
         self.digests: dict[str, RunDigest] = {}
-        """A cache of masked digests, used while ``remembers`` is set."""
+        """A cache of masked digests."""
+        self.briefs: dict[str, BriefGiven | None] = {}
+        """A cache of the briefs whose work runs took up."""
         self.faults: list[SegueError] = []
         """Errors of agents whose transcripts could not be looked for or read."""
 

@@ -13,6 +13,7 @@ import msgspec
 
 from ...agents import agent as agent_of
 from ...agents.base import Found
+from ...core.base.text import visible_text
 from ...core.runs.quotable import RunText, RunTexts
 from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact
@@ -44,12 +45,14 @@ def _steps(finder: RunFinder, found: Found) -> Iterator[Step]:
 
 
 def masked_blocks(blocks: Sequence[RunText]) -> list[RunText]:
-    """The same texts without secrets. They are masked as a whole, so that no cut hides half of a secret."""
-    together = _SEPARATOR.join(block.text.replace("\x1f", "") for block in blocks)
-    clean = redact(together)
-    if clean == together:
-        return list(blocks)
-    texts = clean.split(_SEPARATOR)
-    if len(texts) != len(blocks):  # a mask covered a separator
-        texts = [redact(block.text) for block in blocks]
-    return [msgspec.structs.replace(block, text=text) for block, text in zip(blocks, texts, strict=True)]
+    """The same texts without secrets, and without characters that nobody sees: one of them in a secret would
+    hide it. They are masked as a whole, so that no cut hides half of a secret."""
+    seen = [visible_text(text) for block in blocks for text in (block.head, block.text)]
+    texts = redact(_SEPARATOR.join(seen)).split(_SEPARATOR)
+    if len(texts) != len(seen):  # a mask covered a separator
+        texts = [redact(text) for text in seen]
+    pairs = zip(texts[::2], texts[1::2], strict=True)
+    return [
+        msgspec.structs.replace(block, head=head, text=text, path=head if block.path else "")
+        for block, (head, text) in zip(blocks, pairs, strict=True)
+    ]

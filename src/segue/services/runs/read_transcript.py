@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ...agents import agent as agent_of, recognise
+from ...agents import agent as agent_of, recognise, recognise_own_format
 from ...agents.base import HEAD_BYTES, Agent
 from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.model import RunDigest
@@ -42,8 +42,11 @@ class Reading(msgspec.Struct):
     seen: dict[int, bytes] = {}  # offsets that this process read up to, with the bytes before them
 
 
-def recognised(path: Path, name: str = "") -> Agent:
-    """The agent with this name, or else the one that wrote the file. Raises TranscriptUnreadable."""
+def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agent:
+    """The agent with this name, or else the one that wrote the file; with ``own_formats`` also the format of
+    another program. Raises TranscriptUnreadable."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise unreadable(path, "it is not a file")
     if name:
         return agent_of(name)
     if path.is_dir():
@@ -57,6 +60,8 @@ def recognised(path: Path, name: str = "") -> Agent:
         if not head:
             raise unreadable(path, "it is empty")
         agent = recognise(head, str(path))
+        if agent is None and own_formats:
+            agent = recognise_own_format(head, str(path))
     if agent is None:
         raise unreadable(path, "no agent that Segue knows wrote it")
     return agent
@@ -65,7 +70,8 @@ def recognised(path: Path, name: str = "") -> Agent:
 def unreadable(path: Path, reason: str) -> TranscriptUnreadable:
     return TranscriptUnreadable(
         f"cannot read {path}: {reason}",
-        hint="`segue runs` lists the transcripts of this project; --agent names the agent that wrote a file",
+        hint="`segue runs` lists the transcripts of this project; --agent names the agent that wrote a file,"
+        " or `messages` for a JSON list of messages, or `log` for a plain log",
     )
 
 

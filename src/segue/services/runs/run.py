@@ -17,6 +17,7 @@ from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.digest import FORMAT
 from ...core.runs.model import RunDigest
+from ...core.runs.sentences import is_assent
 from ...stores.base import RunRow
 from .cursor import FileStamp
 from .read_transcript import Reading
@@ -117,12 +118,14 @@ def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now:
 
 
 def goal_of(digest: RunDigest) -> str:
-    """The first prompt with some content, as one line; empty if there is none."""
+    """The first prompt with some content, as one line; if all only say to go on, what the run inherited;
+    empty if there is no prompt."""
     first = [digest.first_prompt.text] if digest.first_prompt else []
-    prompts = [*first, *(words.text for words in digest.prompts)]
-    lines = (" ".join(text.split()) for text in prompts)
-    wanted = (text for text in lines if len(text) >= SUBSTANTIAL_CHARS and " " in text)
-    text = next(wanted, "") or " ".join(next(filter(str.strip, prompts), "").split()) or digest.title
+    prompts = [" ".join(text.split()) for text in (*first, *(words.text for words in digest.prompts))]
+    named = [text for text in prompts if not is_assent(text)]
+    wanted = [text for text in named if len(text) >= SUBSTANTIAL_CHARS and " " in text]
+    inherited = " ".join(digest.inherited.goal.split()) if prompts else ""
+    text = next(filter(None, (*wanted, *named, inherited, digest.title, *prompts)), "")
     if len(text) <= GOAL_CHARS:
         return text
     return text[:GOAL_CHARS].rpartition(" ")[0] or text[:GOAL_CHARS]
@@ -171,7 +174,7 @@ def _mid_turn(digest: RunDigest) -> bool:
         return True
     if digest.fault is not None and digest.fault.at >= digest.steps - 1:
         return True
-    return bool(digest.tail) and digest.tail[-1].kind not in ("say", "report")
+    return bool(digest.trail) and digest.trail[-1].kind not in ("say", "notice")
 
 
 class RunFacts(msgspec.Struct):

@@ -1,13 +1,17 @@
 """Choosing the run that is meant. "The newest run" and "the run of this transcript" are decided only here.
 
-A run can be meant if it is the main one of a conversation, not a sub-agent's, and has content. An empty file
-of lines has none; a conversation that was found in a database or in documents always has. Several
-conversations may share one file: the path of a transcript alone does not identify a run then.
+The newest run is that of this working tree: what goes on in another worktree of the project is meant only
+where nothing was done here lately. A run can be meant if it is the main one of a conversation, not a
+sub-agent's, and has content. An empty file of lines has none; a conversation that was found in a database or
+in documents always has. Several conversations may share one file: the path of a transcript alone does not
+identify a run then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
 
 from ...agents import agent as agent_of
 from ...agents.base import Found
@@ -15,6 +19,10 @@ from ...errors import UnknownRun, UsageError
 from .discovery import RunFinder, found_of
 
 _NAMED_MAX = 8
+LOOKED_AT = 64
+"""Among how many runs one of this working tree is looked for."""
+ELSEWHERE_SECONDS = 7 * 86_400.0
+"""A run of another worktree is meant if it is newer by this than the newest of this one."""
 
 Excluded = Callable[[Found], bool]
 
@@ -46,7 +54,36 @@ def newest_run(
     finder: RunFinder, *, agent: str = "", session: str = "", but: Excluded | None = None
 ) -> Found | None:
     """The newest run that can be meant, with the filters of ``runs_meant``; None if there is none."""
-    return next(runs_meant(finder, agent=agent, session=session, but=but), None)
+    return next(iter(runs_here_first(finder, agent=agent, session=session, but=but)), None)
+
+
+def runs_here_first(
+    finder: RunFinder, *, agent: str = "", session: str = "", but: Excluded | None = None
+) -> Iterator[Found]:
+    """The newest runs that can be meant: those of this working tree, then those of others, unless nothing
+    was done here lately. With the filters of ``runs_meant``."""
+    waiting: list[Found] = []
+    for found in islice(runs_meant(finder, agent=agent, session=session, but=but), LOOKED_AT):
+        if waiting and waiting[0].changed - found.changed > ELSEWHERE_SECONDS:
+            yield from waiting
+            waiting = []
+        if is_here(finder, found):
+            yield found
+        else:
+            waiting.append(found)
+    yield from waiting
+
+
+def is_here(finder: RunFinder, found: Found) -> bool:
+    """Whether a run worked in the working tree of the finder's folder, as far as is known."""
+    return not found.cwd or _root_of(finder, Path(found.cwd)) == _root_of(finder, finder.folder)
+
+
+def _root_of(finder: RunFinder, folder: Path) -> Path | None:
+    """The working tree that holds a folder: the innermost, as worktrees may lie inside one another."""
+    holding = (root for root in finder.scope.roots if folder == root or root in folder.parents)
+    innermost = max(holding, key=lambda root: len(root.parts), default=None)
+    return innermost.resolve() if innermost is not None else None
 
 
 def newest_other_run(finder: RunFinder, agent: str = "") -> Found:
@@ -79,15 +116,24 @@ def run_of_transcript(finder: RunFinder, path: str, *, agent: str = "", run: str
 
 
 def earlier_runs(finder: RunFinder, newest: Found, *, session: str = "") -> Iterator[Found]:
-    """Runs before ``newest`` that can be meant, of one session or of any, the newest first."""
+    """Runs before ``newest`` that can be meant, of one session or else of the same working tree, the newest
+    first."""
 
     def is_later(found: Found) -> bool:
-        return found == newest or found.changed > newest.changed or finder.is_caller(found)
+        same = (found.agent, found.native, found.path) == (newest.agent, newest.native, newest.path)
+        return same or found.changed > newest.changed or finder.is_caller(found)
 
     for found in runs_meant(finder, but=is_later):
         row = finder.row(found) if session else None
-        if not session or (row is not None and row.session == session):
+        same = row is not None and row.session == session if session else is_same_tree(finder, found, newest)
+        if same:
             yield found
+
+
+def is_same_tree(finder: RunFinder, one: Found, other: Found) -> bool:
+    """Whether two runs worked in the same working tree, as far as is known."""
+    known = one.cwd and other.cwd
+    return not known or _root_of(finder, Path(one.cwd)) == _root_of(finder, Path(other.cwd))
 
 
 def find_run(finder: RunFinder, id: str) -> Found:

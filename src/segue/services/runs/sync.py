@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from ...agents import agent as agent_of
-from ...agents.base import Found
+from ...agents.base import Agent, Found
 from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
 from ...core.sessions.state import OPEN
@@ -32,6 +32,7 @@ from .assign_session import SessionAssigner
 from .observed import runs_of
 from .read_transcript import recognised
 from .run import Run, RunFacts, facts_of, refreshed, row_of
+from .select import run_of_transcript
 from .shared_copies import Unreadable, share_runs
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
@@ -149,10 +150,16 @@ class _Sync:
                         self.unreadable.append(Unreadable(agent, str(file), _reason(fault)))
                     continue
                 parent = file.parents[1].name if file.parent.name == "subagents" else ""
+                known = None if parent else self._known(str(file), author)
                 transcripts.append(
-                    Found(author.name, str(file), file.stem, stat.st_mtime, stat.st_size, parent=parent)
+                    known
+                    or Found(author.name, str(file), file.stem, stat.st_mtime, stat.st_size, parent=parent)
                 )
         return transcripts
+
+    def _known(self, path: str, author: Agent) -> Found | None:
+        """The transcript as the agent's own discovery finds it, under the id that the agent gave it."""
+        return run_of_transcript(self.finder, path, agent=author.name) if author.form != "database" else None
 
     def _files(self, path: Path, agent: str) -> list[Path]:
         """The file itself, or all files below a folder; folders that cannot be read are reported."""

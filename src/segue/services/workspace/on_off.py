@@ -49,6 +49,11 @@ def is_off(home: DataFolder, folder: Path, session: str = "") -> bool:
     return any(tree_mark(home, top).exists() for top in (here, *here.parents))
 
 
+def any_session_off(home: DataFolder) -> bool:
+    """Whether there is a session that is off, so that it matters which one is meant."""
+    return (home.path / "off" / "session").exists()
+
+
 def refuse_if_off(home: DataFolder, folder: Path, session: str = "") -> None:
     """Raise RefusedError where Segue is off."""
     if is_off(home, folder, session):

@@ -88,7 +88,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "hold": ("hold", "show who holds a session, or hold it while a command runs"),
     "run": ("run", "let agents work until the checks prove it, through crashes, limits and full windows"),
     "continue": ("continue_", "continue the same work in this or another agent"),
-    "mcp": ("mcp", "serve the work of a session to an agent's model as eight tools, over MCP"),
+    "mcp": ("mcp", "serve the work of a session to an agent's model as nine tools, over MCP"),
     "serve": ("serve", "run a server for a team: REST, the Aegis API and MCP over HTTP, with keys"),
     "key": ("key", "create, list, rotate and revoke the keys of a server; show what was done with them"),
     "sync": ("sync", "read what is new in agents' transcripts, and keep copies"),

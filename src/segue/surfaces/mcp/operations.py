@@ -7,6 +7,7 @@ except ``-``: on a command line it stands for standard input, and a model has no
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.values import Value
@@ -23,6 +24,8 @@ TYPE, LIMIT = "standard", 10
 """The default type of a memory, and how many memories are found by default."""
 
 
+READING = ("list", "show", "bootstrap", "pressure", "check")
+"""Actions that only read."""
 TEXTS = ("done", "begin", "add", "unblock", "ask", "learn", "error")
 PAIRS = ("block", "drop", "decide", "answer", "thread", "solved")
 
@@ -48,7 +51,7 @@ def stores_nothing(tool: Tool, given: Arguments) -> bool:
     """Whether a call only reads."""
     if tool.name == "plan":
         return not _changes_plan(given)
-    return tool.name in ("recall", "since") or given.get("action") in ("list", "show")
+    return tool.name in ("recall", "since") or given.get("action") in READING
 
 
 def _changes_plan(given: Arguments) -> bool:
@@ -150,7 +153,41 @@ def _handoff(call: ToolCall) -> Any:
     return render.handed_object(session.hand_off(call.given["to"], call.text("note")))
 
 
+def _recovery(call: ToolCall) -> Any:
+    given, segue = call.given, call.segue
+    match given["action"]:
+        case "prepare":
+            reason = call.text("reason") or "user request"
+            done = segue.prepare(
+                call.session, reason=reason, transcript=_path(call, "transcript"), agent=call.text("agent")
+            )
+            return render.prepared_object(done)
+        case "bootstrap":
+            return segue.bootstrap(path=_path(call, "manifest"), checks=given.get("checks", True))
+        case "pressure":
+            return segue.pressure(tokens_used=given.get("tokens"))
+    return _handover_check(segue, call.session)
+
+
+def _path(call: ToolCall, name: str) -> Path | None:
+    """A file that the model named, from the folder of the work."""
+    named = call.text(name)
+    return call.segue.workspace.folder / Path(named).expanduser() if named else None
+
+
+def _handover_check(segue: Segue, session: str) -> Any:
+    from ...handover import quick
+    from ...handover.flow import Handover
+
+    workspace = segue.workspace
+    found = quick.check(["--folder", str(workspace.folder)], workspace.environment)
+    if found is None:
+        return render.handover_check_object(Handover(segue, session).standing())
+    code, record = found
+    return {"code": code, "status": record["status"], "steps": record["steps"]}
+
+
 _OPERATIONS: dict[str, Callable[[ToolCall], Any]] = {
     "resume": _resume, "checkpoint": _checkpoint, "plan": _plan, "feature": _feature, "remember": _remember,
-    "recall": _recall, "since": _since, "handoff": _handoff,
+    "recall": _recall, "since": _since, "handoff": _handoff, "recovery": _recovery,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The eight tools as a model sees them: names, descriptions and arguments.
+"""The nine tools as a model sees them: names, descriptions and arguments.
 
 The list is sent with every conversation, so it is kept small; a test measures it.
 """
@@ -37,6 +37,7 @@ PAIRS = {"type": "object", "additionalProperties": TEXT}
 
 
 ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
+RECOVERY = {"type": "string", "enum": ["prepare", "bootstrap", "pressure", "check"]}
 TOOLS = (
     Tool(
         "resume",
@@ -85,6 +86,15 @@ TOOLS = (
         {"to": TEXT, "note": TEXT},
         ("to",),
     ),
+    Tool(
+        "recovery",
+        "Between two runs. prepare: write where the work stands to a manifest (of a transcript: its file and "
+        "agent). bootstrap: start from the newest or a manifest. pressure: how full the window is. check: is "
+        "a handover interrupted?",
+        {"action": RECOVERY, "reason": TEXT, "transcript": TEXT, "agent": TEXT, "manifest": TEXT,
+         "checks": {"type": "boolean"}, "tokens": {"type": "integer"}},
+        ("action",),
+    ),
 )  # fmt: skip
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
@@ -129,6 +139,8 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
             return isinstance(value, str) and value in schema.get("enum", (value,))
         case "integer":
             return isinstance(value, int) and not isinstance(value, bool)
+        case "boolean":
+            return isinstance(value, bool)
         case "array":
             return isinstance(value, list) and all(isinstance(one, str) for one in value)
     return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())

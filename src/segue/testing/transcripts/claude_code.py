@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ...agents.claude_code.reader import ACTS
+from ...agents.claude_code.calls import ACTS
 from ...core.runs import steps as s
 from .records import content_of, first_path, json_lines, other_arguments, stamp
 
@@ -23,6 +23,10 @@ TOOLS: dict[s.Act, str] = {
     "plan": "TodoWrite", "agent": "Agent", "ask": "AskUserQuestion", "web": "WebFetch",
 }  # fmt: skip
 STATUS = {"pending": "pending", "active": "in_progress", "done": "completed", "dropped": "deleted"}
+REJECTED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
+    "edit, the new_string was NOT written to the file)."
+)
 CONTINUED = (
     "This session is being continued from a previous conversation that ran out of context. "
     "The summary below covers the earlier portion of the conversation.\n\nSummary:\n"
@@ -75,6 +79,7 @@ class _Transcript:
         self._responses = self._prompts = 0
         self._open: dict[str, s.Call] = {}
         self._planning: dict[str, Any] | None = None  # a block that still lacks its list
+        self._refused = ""  # the call that the user rejected; its result has been written
 
     def body(self) -> bytes:
         return json_lines(self.lines)
@@ -86,6 +91,8 @@ class _Transcript:
         match step:
             case s.Say(text=text):
                 self._block({"type": "text", "text": text})
+            case s.Thought(text=text):
+                self._block({"type": "thinking", "thinking": text, "signature": "invented"})
             case s.Call():
                 self._call(step)
             case s.Usage():
@@ -97,8 +104,8 @@ class _Transcript:
                 self._model = name
             case s.Start():
                 self._start(step)
-            case s.Prompt(text=text):
-                self._prompt(text)
+            case s.Prompt():
+                self._prompt(step)
             case s.Given(text=text):
                 self._brief(text)
             case s.Result():
@@ -107,6 +114,10 @@ class _Transcript:
                 self._compact(step)
             case s.Recap(text=text):
                 self._system("away_summary", content=text)
+            case s.Settled():
+                self._settled(step)
+            case s.Interrupt(call=call) if call:
+                self._refuse(call, step.reason)
             case s.Interrupt():
                 asked = " for tool use" if self._open else ""
                 self._user([{"type": "text", "text": f"[Request interrupted by user{asked}]"}])
@@ -181,9 +192,18 @@ class _Transcript:
         if step.how in ("resume", "fork", "clear") and step.native:
             self._native = step.native
 
-    def _prompt(self, text: str) -> None:
+    def _prompt(self, step: s.Prompt) -> None:
+        if step.how == "refusal":
+            return  # the result of the rejected call has the words
+        text = step.text
         self._prompts += 1
-        if self._open and not self.parent:  # typed while the agent works
+        if step.how == "command":
+            name, _, words = text.removeprefix("/").partition(" ")
+            text = (
+                f"<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n"
+                f"<command-args>{words}</command-args>"
+            )
+        elif (self._open or step.how == "queued") and not self.parent:  # typed while the agent works
             now = stamp(self._now)
             self._note("queue-operation", operation="enqueue", timestamp=now, content=text)
             self._note("queue-operation", operation="remove", timestamp=now)
@@ -209,8 +229,45 @@ class _Transcript:
         self._block(block)
         self._planning = block if tool == "TodoWrite" else None
 
+    def _refuse(self, call: str, words: str) -> None:
+        """Write the result of a call that the user rejected; the steps that follow add nothing to it."""
+        self._open.pop(call, None)
+        self._refused = call
+        text = f"{REJECTED} To tell you how to proceed, the user said:\n{words}" if words else REJECTED
+        block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": True}
+        self._user([block], toolUseResult=f"Error: {text}", toolDenialKind="user-rejected")
+
+    def _settled(self, step: s.Settled) -> None:
+        """Write the notice that something in the background has ended."""
+        status = {True: "completed", False: "failed", None: "killed"}[step.ok]
+        notice = (
+            f"<task-notification>\n<task-id>{step.process}</task-id>\n<status>{status}</status>\n"
+            f"<summary>{step.text}</summary>\n</task-notification>"
+        )
+        if not self._open:
+            self._user(notice, origin={"kind": "task-notification"})
+            return
+        now = stamp(self._now)
+        self._note("queue-operation", operation="enqueue", timestamp=now, content=notice)
+        self._attachment("queued_command", prompt=notice, commandMode="task-notification")
+
+    def _launched(self, step: s.Result, call: s.Call | None) -> None:
+        raw: dict[str, Any] = {"stdout": step.text, "stderr": "", "backgroundTaskId": step.process}
+        text = f"Command running in background with ID: {step.process}. Output is being written to: /tmp/x"
+        if call is not None and call.act == "agent":
+            raw = {"isAsync": True, "status": "async_launched", "agentId": step.process}
+            text = f"Async agent launched successfully.\nagentId: {step.process} (internal ID)"
+        content = "\n".join(filter(None, (step.text, text)))
+        block = {"tool_use_id": step.id, "type": "tool_result", "content": content}
+        self._user([block], toolUseResult=raw)
+
     def _result(self, step: s.Result) -> None:
-        self._open.pop(step.id, None)
+        call = self._open.pop(step.id, None)
+        if step.id == self._refused:
+            return
+        if step.process:
+            self._launched(step, call)
+            return
         block: dict[str, Any] = {"tool_use_id": step.id, "type": "tool_result", "content": step.text}
         raw: Any = {"stdout": step.text, "stderr": "", "interrupted": False, "isImage": False}
         if step.ok is False:
@@ -291,23 +348,30 @@ def _tokens(used: s.Usage | None) -> dict[str, Any]:
 
 
 def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
-    path, content = {"file_path": first_path(step)}, content_of(step)
-    run = {"command": step.command or f"rm {' '.join(step.paths)}", "description": step.note}
-    edit = {**path, "old_string": "", "new_string": content, "replace_all": False}
-    delegate = {"description": step.note, "prompt": step.text, "subagent_type": "general-purpose"}
-    known: dict[str, dict[str, Any]] = {
-        "Bash": run,
-        "PowerShell": run,
-        "Read": path,
-        "NotebookRead": path,
-        "Write": {**path, "content": content},
-        "Edit": edit,
-        "MultiEdit": edit,
-        "Agent": delegate,
-        "Task": delegate,
-        "AskUserQuestion": {"questions": [{"question": step.note, "header": "", "options": []}]},
-        "TodoWrite": {"todos": []},
-        "WebFetch": {"url": step.text},
-        "WebSearch": {"query": step.text},
-    }
-    return known.get(tool) or other_arguments(step)
+    path = first_path(step)
+    change = step.changes[0] if step.changes else s.Change(path, new=content_of(step))
+    match tool:
+        case "Bash" | "PowerShell":
+            command = step.command or f"rm {' '.join(step.paths)}"
+            return {"command": command, "description": step.note}
+        case "Read" | "NotebookRead":
+            return {"file_path": path}
+        case "Write":
+            return {"file_path": path, "content": change.new}
+        case "Edit":
+            return {"file_path": path, "old_string": change.old, "new_string": change.new}
+        case "MultiEdit":
+            edits = [{"old_string": change.old, "new_string": change.new}]
+            return {"file_path": path, "edits": edits}
+        case "TaskOutput" | "TaskStop":
+            return {"task_id": step.process}
+        case "Agent" | "Task":
+            return {"description": step.note, "prompt": step.text, "subagent_type": "general-purpose"}
+        case "AskUserQuestion":
+            return {"questions": [{"question": step.note, "header": "", "options": []}]}
+        case "TodoWrite":
+            return {"todos": []}
+        case "WebFetch" | "WebSearch":
+            return {"url" if tool == "WebFetch" else "query": step.text}
+        case _:
+            return other_arguments(step)

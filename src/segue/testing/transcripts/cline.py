@@ -49,6 +49,7 @@ class Task:
         self.ui: list[dict[str, Any]] = []
         self.focus = ""
         self.pending_context: list[str] = []  # from a hook, for the next turn
+        self.ended = ""  # what the details about the editor say of a command that has ended
         self.model = ""
         self._ts = 0
         self._calls: dict[str, tuple[str, str]] = {}
@@ -79,23 +80,31 @@ class Task:
         match step:
             case s.Start(_, "resume"):
                 self.show("ask", "resume_task")
-            case s.Prompt(_, text):
-                self.prompt(text)
+            case s.Prompt(_, text, how):
+                if how != "refusal":  # the answer to the rejected call has the words
+                    self.prompt(text)
             case s.Given(_, text):
                 self.pending_context.append(f'<hook_context source="TaskStart">\n{text}\n</hook_context>')
             case s.Say(_, text):
                 self.say(text)
                 self.show("say", "text", text)
+            case s.Thought(_, text):
+                self.think(text)
             case s.Call():
                 self.call(step)
             case s.Result():
                 self.result(step)
+            case s.Settled(_, command, _, text):
+                self.ended = f"\n\n# Inactive Terminals\n## {command}\n### New Output\n{text}"
+                self.add_user_turn()
             case s.Plan():
                 self.plan(step)
             case s.Usage():
                 self.usage(step)
             case s.Compact(_, summary, _, tokens):
                 self.compact(summary, tokens)
+            case s.Interrupt(_, reason, call) if call in self._calls:
+                self.refuse(call, reason)
             case s.Interrupt():
                 self.say("\n\n[Response interrupted by user]")
             case s.Fault(_, text, _, retrying):
@@ -128,7 +137,11 @@ class Task:
 
     def add_user_turn(self, *texts: str) -> None:
         texts, self.pending_context = (*texts, *self.pending_context), []
-        blocks = [{"type": "text", "text": text} for text in (*texts, self.environment())]
+        details = self.environment().replace(
+            "\n</environment_details>", f"{self.ended}\n</environment_details>"
+        )
+        blocks = [{"type": "text", "text": text} for text in (*texts, details)]
+        self.ended = ""
         self.api.append({"role": "user", "content": blocks, "ts": self._ts})
 
     def environment(self) -> str:
@@ -156,13 +169,30 @@ class Task:
         call_arguments = arguments(call)
         self._assistant({"type": "tool_use", "id": call.id, "name": tool, "input": call_arguments})
 
+    def think(self, text: str) -> None:
+        self._assistant({"type": "thinking", "thinking": text, "signature": "c2lnbmVk"})
+
+    def refuse(self, call: str, words: str) -> None:
+        denial = "The user denied this operation."
+        if words:
+            self.show("say", "user_feedback", words)
+            denial = "The user denied this operation and provided the following feedback:\n"
+            denial += f"<feedback>\n{words}\n</feedback>"
+        self.result(s.Result(0.0, call, text=denial))
+
     def result(self, result: s.Result) -> None:
-        tool, about = self._calls.pop(result.id, ("", ""))
+        if result.id not in self._calls:
+            return
+        tool, about = self._calls.pop(result.id)
         text = f"[{tool} for '{about}'] Result:\n{self.outcome(tool, result)}"
         block = {"type": "tool_result", "tool_use_id": result.id, "content": [{"type": "text", "text": text}]}
         self.api.append({"role": "user", "content": [block], "ts": self._ts})
 
     def outcome(self, tool: str, result: s.Result) -> str:
+        if result.process:
+            later = "You will be updated on the terminal status and new output in the future."
+            head = "Command is still running in the user's terminal."
+            return f"{head}\nHere's the output so far:\n{result.text}\n\n{later}"
         if tool == "execute_command" and result.exit is not None:
             failed = f"Command failed with exit code {result.exit}."
             head = failed if result.exit else "Command executed successfully (exit code 0)."
@@ -196,17 +226,31 @@ def boxes(plan: s.Plan) -> str:
     return "\n".join(f"- [{_BOXES.get(item.state, ' ')}] {item.text}" for item in plan.items)
 
 
+def block(change: s.Change) -> str:
+    """A change as a SEARCH/REPLACE block."""
+    return f"------- SEARCH\n{change.old}\n=======\n{change.new}\n+++++++ REPLACE"
+
+
 def arguments(call: s.Call) -> dict[str, Any]:
-    path, content = {"path": first_path(call)}, content_of(call)
-    known: dict[s.Act, dict[str, Any]] = {
-        "run": {"command": call.command, "requires_approval": "false"},
-        "read": path,
-        "create": {**path, "content": content},
-        "edit": {**path, "diff": content},
-        "search": {"path": ".", "regex": call.text.removeprefix(".\n")},
-        "ask": {"question": call.note},
-        "web": {"url": call.text},
-        "agent": {"context": call.text},
-    }
-    other = {"server_name": "invented", "tool_name": call.tool, "arguments": call.text}
-    return known.get(call.act, other)
+    path = first_path(call)
+    content = content_of(call)
+    change = call.changes[0] if call.changes else None
+    match call.act:
+        case "run":
+            return {"command": call.command, "requires_approval": "false"}
+        case "read":
+            return {"path": path}
+        case "create":
+            return {"path": path, "content": change.new if change else content}
+        case "edit":
+            return {"path": path, "diff": block(change) if change else content}
+        case "search":
+            return {"path": ".", "regex": call.text.removeprefix(".\n")}
+        case "ask":
+            return {"question": call.note}
+        case "web":
+            return {"url": call.text}
+        case "agent":
+            return {"context": call.text}
+        case _:
+            return {"server_name": "invented", "tool_name": call.tool, "arguments": call.text}

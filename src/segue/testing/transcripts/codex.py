@@ -56,6 +56,8 @@ class _Rollout:
         self.turn = ""
         self.turns = self.spent = 0
         self.calls: dict[str, s.Call] = {}
+        self.processes: dict[str, s.Call] = {}  # in the background, by the call that started it
+        self.refused = ""  # the call that the user rejected; its result has been written
         self.plan: s.Call | None = None  # a call that waits for the plan that it sets
         self.fault: s.Fault | None = None  # a fault that waits for the end of the turn, which contains it
 
@@ -170,6 +172,10 @@ class _Rollout:
         self.turn = ""
 
     def _interrupt(self, step: s.Interrupt) -> None:
+        if step.call:
+            self.refused = step.call
+            self._response("function_call_output", call_id=step.call, output="exec command rejected by user")
+            return
         self._message("user", _ABORTED, "turn.aborted")
         self._event("turn_aborted", turn_id=self.turn, reason=step.reason or "interrupted")
         self.turn = ""
@@ -205,8 +211,23 @@ class _Rollout:
         self._item("AgentMessage", id=f"msg_{len(self.lines)}", content=[{"type": "Text", "text": step.text}])
         self._message("assistant", step.text, "unknown")
 
+    def _thought(self, step: s.Thought) -> None:
+        self._item("Reasoning", id=f"rs_{len(self.lines)}", summary_text=[step.text], raw_content=[])
+        summary = [{"type": "summary_text", "text": step.text}]
+        self._response("reasoning", id=f"rs_{len(self.lines)}", summary=summary, encrypted_content="invented")
+
     def _report(self, step: s.Report) -> None:
-        notification = json.dumps({"agent_path": step.name, "status": {"completed": step.text}})
+        self._agent_ended(step.name, {"completed": step.text})
+
+    def _settled(self, step: s.Settled) -> None:
+        call = self.processes.pop(step.process, None)
+        if call is None or call.act == "agent":
+            self._agent_ended(step.process, {"errored" if step.ok is False else "completed": step.text})
+        else:
+            self._command_item(call, step.process, {True: 0, False: 1, None: -1}[step.ok], step.text)
+
+    def _agent_ended(self, agent: str, status: dict[str, str]) -> None:
+        notification = json.dumps({"agent_path": agent, "status": status})
         notice = f"<subagent_notification>\n{notification}\n</subagent_notification>"
         self._message("user", notice, "multi_agent.subagent_notification")
 
@@ -249,32 +270,44 @@ class _Rollout:
             self._response("function_call_output", call_id=id, output="Plan updated")
 
     def _result(self, step: s.Result) -> None:
+        if step.id == self.refused:
+            return
         call = self.calls.get(step.id)
+        if call is not None and step.process:
+            self.processes[step.process] = call
         code = step.exit if step.exit is not None else {True: 0, False: 1, None: None}[step.ok]
         if call is not None and call.act in s.EDITS:
             self._patch_result(step, call, code or 0)
         elif call is not None and _function(call)[0] == "exec_command":
             self._command_result(step, call, code)
+        elif call is not None and call.act == "agent" and step.process:
+            output = json.dumps({"agent_id": step.process})
+            self._response("function_call_output", call_id=step.id, output=output)
         elif call is None or call.act != "web":
             output = f"error: {step.text}" if step.ok is False else step.text
             output = "Plan updated" if call is not None and call.act == "plan" else output
             self._response("function_call_output", call_id=step.id, output=output)
 
     def _command_result(self, step: s.Result, call: s.Call, code: int | None) -> None:
+        process = step.process or "4079"
         if code is not None:
-            self._item(
-                "CommandExecution",
-                id=step.id,
-                process_id="4079",
-                command=["/bin/bash", "-lc", _function(call)[1]["cmd"]],
-                cwd=f"file://{self.cwd}",
-                status="failed" if code else "completed",
-                aggregated_output=step.text,
-                exit_code=code,
-            )
-        state = "Process running with session ID 4079" if code is None else f"Process exited with code {code}"
+            self._command_item(call, process, code, step.text)
+        running = f"Process running with session ID {process}"
+        state = running if code is None else f"Process exited with code {code}"
         header = f"Chunk ID: 5adcf3\nWall time: 0.0000 seconds\n{state}\nOriginal token count: 3\nOutput:\n"
         self._response("function_call_output", call_id=step.id, output=header + step.text)
+
+    def _command_item(self, call: s.Call, process: str, code: int, output: str) -> None:
+        self._item(
+            "CommandExecution",
+            id=call.id,
+            process_id=process,
+            command=["/bin/bash", "-lc", _function(call)[1]["cmd"]],
+            cwd=f"file://{self.cwd}",
+            status="failed" if code else "completed",
+            aggregated_output=output,
+            exit_code=code,
+        )
 
     def _patch_result(self, step: s.Result, call: s.Call, code: int) -> None:
         kind = {"create": "add", "delete": "delete"}.get(call.act, "update")
@@ -296,6 +329,8 @@ def _function(call: s.Call) -> tuple[str, dict[str, Any]]:
         return "exec_command", {"cmd": call.command or call.text}
     if call.act in ("read", "search"):
         return "exec_command", {"cmd": call.command or f"cat {' '.join(call.paths) or call.text}"}
+    if call.tool == "write_stdin":
+        return "write_stdin", {"session_id": call.process, "chars": call.text}
     if call.act == "agent":
         return "spawn_agent", {"message": call.text}
     if call.act == "ask":
@@ -306,10 +341,24 @@ def _function(call: s.Call) -> tuple[str, dict[str, Any]]:
 def _patch(call: s.Call) -> str:
     if "*** Begin Patch" in call.text:
         return call.text
+    if call.changes:
+        return f"*** Begin Patch\n{''.join(_section(change) for change in call.changes)}*** End Patch\n"
     verb = {"create": "Add", "delete": "Delete"}.get(call.act, "Update")
     body = "".join(f"*** {verb} File: {path}\n" for path in call.paths)
     added = "" if verb == "Delete" else "".join(f"+{line}\n" for line in call.text.splitlines())
     return f"*** Begin Patch\n{body}{added}*** End Patch\n"
+
+
+def _section(change: s.Change) -> str:
+    """The part of a patch about one file."""
+    if change.how == "delete":
+        return f"*** Delete File: {change.path}\n"
+    added = "".join(f"+{line}\n" for line in change.new.splitlines())
+    if change.how == "create":
+        return f"*** Add File: {change.path}\n{added}"
+    removed = "".join(f"-{line}\n" for line in change.old.splitlines())
+    heading = f"@@ {change.place}".rstrip()
+    return f"*** Update File: {change.path}\n{heading}\n{removed}{added}"
 
 
 def _status(fault: s.Fault) -> dict[str, Any]:

@@ -13,6 +13,7 @@ _TOOLS: dict[s.Act, str] = {
     "run": "bash", "read": "view", "create": "create", "edit": "edit", "search": "grep",
     "web": "web_fetch", "agent": "task", "ask": "ask_user",
 }  # fmt: skip
+_PROCESS_TOOLS = ("read_bash", "write_bash", "stop_bash", "read_agent")
 _BOXES = {"done": "x", "active": "-"}
 _STATUS = {"active": "in_progress", "done": "done", "pending": "pending"}
 
@@ -40,6 +41,7 @@ class _Log:
         self.lines: list[dict[str, Any]] = []
         self._native, self._cwd = native, cwd
         self._before: str | None = None
+        self._refused: set[str] = set()
 
     def add(self, step: s.Step) -> None:
         for type, data in self._events(step):
@@ -55,17 +57,25 @@ class _Log:
         match step:
             case s.Start():
                 yield self._start(step)
-            case s.Prompt(_, text):
+            case s.Prompt(_, text, how):
                 stamped = f"<current_datetime>2026-01-01T00:00:00Z</current_datetime>\n\n{text}"
-                yield "user.message", {"content": text, "transformedContent": stamped, "attachments": []}
+                data = {"content": text, "transformedContent": stamped, "attachments": []}
+                if how != "refusal":  # the rejected call has the words
+                    yield "user.message", data | ({"delivery": "queued"} if how == "queued" else {})
             case s.Given(_, text):
                 yield "user.message", {"content": f"<hook_context>\n{text}\n</hook_context>"}
             case s.Say(_, text):
                 yield "assistant.message", {"messageId": f"m{len(self.lines)}", "content": text}
+            case s.Thought(_, text):
+                thinking = {"content": "", "reasoningText": text, "reasoningOpaque": "b3BhcXVl"}
+                yield "assistant.message", {"messageId": f"m{len(self.lines)}", **thinking}
             case s.Call():
                 yield from _call_events(step, _arguments(step))
             case s.Result():
-                yield _completion(step)
+                if step.id not in self._refused:
+                    yield _completion(step)
+            case s.Settled():
+                yield _notification(step)
             case s.Plan():
                 yield from self._plan_events(step)
             case s.Usage():
@@ -79,6 +89,11 @@ class _Log:
                 yield "session.compaction_complete", {**done, "trigger": why}
             case s.Recap(_, text):
                 yield "session.task_complete", {"summary": text, "success": True}
+            case s.Interrupt(_, reason, call) if call:
+                self._refused.add(call)
+                feedback = f" User feedback: {reason}" if reason else ""
+                error = {"message": f"The user rejected this tool call.{feedback}", "code": "rejected"}
+                yield "tool.execution_complete", {"toolCallId": call, "success": False, "error": error}
             case s.Interrupt(_, reason):
                 yield "abort", {"reason": reason or "user_initiated"}
             case s.Fault(_, text, status, retrying):
@@ -136,7 +151,7 @@ def _statement(key: str, text: str, state: str) -> str:
 
 
 def _call_events(call: s.Call, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    tool = _TOOLS.get(call.act, call.tool)
+    tool = call.tool if call.tool in _PROCESS_TOOLS else _TOOLS.get(call.act, call.tool)
     request = {"toolCallId": call.id, "name": tool, "arguments": arguments, "type": "function"}
     yield "assistant.message", {"messageId": f"m-{call.id}", "content": "", "toolRequests": [request]}
     yield "hook.start", {"hookInvocationId": call.id, "hookType": "preToolUse", "input": {"toolName": tool}}
@@ -145,17 +160,36 @@ def _call_events(call: s.Call, arguments: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def _arguments(call: s.Call) -> dict[str, Any]:
-    path, content = {"path": first_path(call)}, content_of(call)
-    known: dict[s.Act, dict[str, Any]] = {
-        "run": {"command": call.command, "description": call.note},
-        "read": path,
-        "create": {**path, "file_text": content},
-        "edit": {**path, "old_str": "", "new_str": content},
-        "ask": {"question": call.note},
-        "agent": {"description": call.note, "prompt": call.text, "agent_type": "general-purpose"},
-        "web": {"url": call.text},
-    }
-    return known.get(call.act, {"pattern": call.text})
+    path = first_path(call)
+    content = content_of(call)
+    change = call.changes[0] if call.changes else s.Change(path, new=content)
+    if call.tool in _PROCESS_TOOLS:
+        return {"agent_id" if call.tool == "read_agent" else "shellId": call.process}
+    match call.act:
+        case "run":
+            return {"command": call.command, "description": call.note}
+        case "read":
+            return {"path": path}
+        case "create":
+            return {"path": path, "file_text": change.new}
+        case "edit":
+            return {"path": path, "old_str": change.old, "new_str": change.new}
+        case "ask":
+            return {"question": call.note}
+        case "agent":
+            return {"description": call.note, "prompt": call.text, "agent_type": "general-purpose"}
+        case "web":
+            return {"url": call.text}
+        case _:
+            return {"pattern": call.text}
+
+
+def _notification(step: s.Settled) -> tuple[str, dict[str, Any]]:
+    kind: dict[str, Any] = {"type": "shell_completed", "shellId": step.process}
+    if step.ok is not None:
+        kind["exitCode"] = 0 if step.ok else 1
+    content = f"<system_notification>\n{step.text}\n</system_notification>"
+    return "system.notification", {"content": content, "kind": kind}
 
 
 def _completion(result: s.Result) -> tuple[str, dict[str, Any]]:
@@ -165,6 +199,8 @@ def _completion(result: s.Result) -> tuple[str, dict[str, Any]]:
     }
     if data["success"]:
         tail = f"\n<exited with exit code {result.exit}>" if result.exit is not None else ""
+        if result.process:
+            tail = f"\n<command started in background with shellId: {result.process}>"
         data["result"] = {"content": result.text + tail, "detailedContent": result.text}
     else:
         data["error"] = {"message": result.text, "code": "failure"}

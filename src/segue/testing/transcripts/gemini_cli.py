@@ -59,6 +59,7 @@ class _Conversation:
         self._todos: list[dict[str, str]] = []
         self._planning = ""
         self._reports: dict[str, s.Report] = {}
+        self._thoughts: list[dict[str, str]] = []  # of the response that comes next
 
     def add(self, step: s.Step) -> None:
         if not self.lines:
@@ -70,9 +71,8 @@ class _Conversation:
                 self._model, self._open = name, None
             case s.Title(text=text):
                 self.lines.append({"$set": {"summary": text}})
-            case s.Prompt(text=text):
-                self._open = None
-                self.lines.append(self._message("user", step.at, [{"text": text}]))
+            case s.Prompt():
+                self._prompt(step)
             case s.Given(text=text):
                 self._open = None
                 content = [{"text": f"<hook_context>{text}</hook_context>"}]
@@ -80,10 +80,42 @@ class _Conversation:
             case s.Compact(summary=text):
                 content = [{"text": f"<state_snapshot>{text}</state_snapshot>"}]
                 self.lines.append({"$set": {"messages": [self._message("user", step.at, content)]}})
+            case s.Settled():
+                self._settled(step)
+            case s.Interrupt(call=call) if call in self._calls:
+                self._result(s.Result(step.at, call, text=step.reason), "cancelled")
             case s.Interrupt():
                 self._notice("info", step.at, "Request cancelled.")
             case s.Fault(text=text, status=status):
                 self._notice("error", step.at, f"[API Error: {text} (status: {status})]")
+            case _:
+                self._work(step)
+
+    def _prompt(self, step: s.Prompt) -> None:
+        if step.how == "refusal":
+            return  # the rejected call has the words, if the format can say them
+        self._open = None
+        content = [{"text": _steering(step.text) if step.how == "queued" else step.text}]
+        if step.how == "command":
+            body = self._message("user", step.at, [{"text": "Do what this command is for."}])
+            self.lines.append({**body, "displayContent": content})
+        else:
+            self.lines.append(self._message("user", step.at, content))
+
+    def _settled(self, step: s.Settled) -> None:
+        how = "with error: it failed" if step.ok is False else "successfully"
+        log = f"/tmp/background-processes/background-{step.process}.log"
+        notice = f"[Background command completed {how}. Output saved to {log}] {step.text}"
+        self._open = None
+        self.lines.append(self._message("user", step.at, [{"text": _steering(notice)}]))
+
+    def _work(self, step: s.Step) -> None:
+        match step:
+            case s.Thought(text=text):
+                subject, _, description = text.partition("\n")
+                thought = {"subject": subject, "description": description, "timestamp": stamp(step.at)}
+                self._thoughts.append(thought)
+                self._open = None
             case s.Say(text=text):
                 self._open = self._message("gemini", step.at, text)
                 self._emit()
@@ -114,20 +146,25 @@ class _Conversation:
             self._result(s.Result(step.at, call.id, True))
         self._planning = ""
 
-    def _result(self, step: s.Result) -> None:
+    def _result(self, step: s.Result, status: str = "") -> None:
         call = self._calls.pop(step.id, None)
         if call is None:
             return
         name = call.tool if call.tool in ACTS else TOOLS.get(call.act, call.tool or "other")
         message = self._response(call.at)
-        message.setdefault("toolCalls", []).append(self._tool_call(call, name, step))
+        record = self._tool_call(call, name, step)
+        if status == "cancelled":
+            record |= _refusal(call, name, step)
+        message.setdefault("toolCalls", []).append(record)
         self._emit()
 
     def _tool_call(self, call: s.Call, name: str, step: s.Result) -> dict[str, Any]:
         failed = step.ok is False and step.exit is None
         text = step.text
         args = _arguments(name, call)
-        if name == "run_shell_command" and not failed:
+        if step.process:
+            text = f"Command is running in background. PID: {step.process}. Initial output:\n{text}"
+        elif name == "run_shell_command" and not failed:
             code = f"\nExit Code: {step.exit}" if step.exit is not None else ""
             text = f"Output: {text or '(empty)'}{code}\nProcess Group PGID: 4242"
         if name == "write_todos":
@@ -159,7 +196,10 @@ class _Conversation:
 
     def _message(self, type: str, at: float, content: Any) -> dict[str, Any]:
         self._count += 1
-        return {"id": f"{self._count:08x}", "timestamp": stamp(at), "type": type, "content": content}
+        record = {"id": f"{self._count:08x}", "timestamp": stamp(at), "type": type, "content": content}
+        if type == "gemini":
+            record["thoughts"], self._thoughts = self._thoughts, []
+        return record
 
     def _header(self, at: float) -> None:
         now = stamp(at)
@@ -174,15 +214,39 @@ class _Conversation:
         self._open = None
 
 
+def _steering(text: str) -> str:
+    """What reaches the model while it is at work, as the agent frames it."""
+    return f"User steering update:\n<user_input>\n{text}\n</user_input>\nInternal instruction: Re-evaluate."
+
+
+def _refusal(call: s.Call, name: str, result: s.Result) -> dict[str, Any]:
+    """How a rejected call ends; only the rejection of a plan has words."""
+    status, text = "cancelled", {"error": "[Operation Cancelled] Reason: User denied execution."}
+    if name == "exit_plan_mode":
+        words = f"User feedback: {result.text}" if result.text else "No feedback provided."
+        status, text = "success", {"output": f"Plan rejected. {words}\n\nThe plan is stored at: plan.md\n"}
+    answer = {"functionResponse": {"id": call.id, "name": name, "response": text}}
+    return {"status": status, "result": [answer]}
+
+
 def _arguments(name: str, call: s.Call) -> dict[str, Any]:
-    path = {"file_path": first_path(call)}
-    known: dict[str, dict[str, Any]] = {
-        "run_shell_command": {"command": call.command, "description": call.note},
-        "read_file": path,
-        "list_directory": path,
-        "replace": {**path, "instruction": call.note, "old_string": "", "new_string": call.text},
-        "write_file": {**path, "content": call.text},
-        "ask_user": {"questions": [{"question": call.note}]},
-        "delegate_to_agent": {"agent_name": "", "objective": call.text, "description": call.note},
-    }
-    return known.get(name) or other_arguments(call)
+    path = first_path(call)
+    change = call.changes[0] if call.changes else s.Change(path, new=call.text)
+    match name:
+        case "run_shell_command":
+            return {"command": call.command, "description": call.note}
+        case "read_file" | "list_directory":
+            return {"file_path": path}
+        case "replace" | "edit":
+            edit = {"file_path": path, "instruction": call.note}
+            return edit | {"old_string": change.old, "new_string": change.new}
+        case "write_file":
+            return {"file_path": path, "content": change.new}
+        case "read_background_output":
+            return {"pid": int(call.process)}
+        case "ask_user":
+            return {"questions": [{"question": call.note}]}
+        case "delegate_to_agent":
+            return {"agent_name": "", "objective": call.text, "description": call.note}
+        case _:
+            return other_arguments(call)

@@ -127,25 +127,19 @@ class _Conversation:
             case s.Model(name=name):
                 provider, _, model = name.rpartition("/")
                 self._model, self._open = (provider, model), None
-            case s.Prompt(text=text):
-                self._message("user", at)["parts"].append(self._part("text", text=text))
-                self._open = None
+            case s.Prompt():
+                self._prompt(step, at)
             case s.Given(text=text):
                 self._message("user", at)["parts"].append(self._part("text", text=text, synthetic=True))
                 self._open = None
             case s.Compact():
                 self._compact(step, at)
-            case s.Say(text=text):
-                parts = self._open_response(at)["parts"]
-                parts.append(self._part("text", text=text, time={"start": at, "end": at}))
-            case s.Call():
-                self._call(step, at)
-            case s.Plan():
-                self._plan(step, at)
-            case s.Report() if step.call in self._calls:
-                self._calls[step.call]["state"]["input"]["subagent_type"] = step.name or "general"
-            case s.Result() if step.id in self._calls:
-                self._result(self._calls[step.id], step, at)
+            case s.Settled():
+                self._settled(step, at)
+            case s.Interrupt(call=call) if call in self._calls:
+                self._refused(self._calls[call], step.reason, at)
+            case s.Say() | s.Thought() | s.Call() | s.Result() | s.Plan() | s.Report():
+                self._work(step, at)
             case s.Usage() | s.End() | s.Interrupt() | s.Fault():
                 self._outcome(step, at)
 
@@ -157,6 +151,47 @@ class _Conversation:
         self.info["version"] = step.version or self.info["version"]
         if step.parent:
             self.info["parentID"] = step.parent
+
+    def _prompt(self, step: s.Prompt, at: int) -> None:
+        if step.how == "refusal":
+            return  # the rejected call has the words
+        if step.how == "queued" and self._open is not None:
+            self._open["info"]["time"]["completed"] = at + 1
+        part = self._part("text", text=step.text)
+        if step.how == "command":
+            command = step.text.removeprefix("/")
+            part = self._part("subtask", prompt="Do as told.", command=command, agent="general")
+        self._message("user", at)["parts"].append(part)
+        self._open = None
+
+    def _settled(self, step: s.Settled, at: int) -> None:
+        """The harness tells the model of a task in the background by a message of the user's."""
+        text = _task(step.process, "error" if step.ok is False else "completed", step.text)
+        self._message("user", at)["parts"].append(self._part("text", text=text, synthetic=True))
+        self._open = None
+
+    def _refused(self, part: dict[str, Any], words: str, at: int) -> None:
+        feedback = f" with the following feedback: {words}" if words else "."
+        error = f"The user rejected permission to use this specific tool call{feedback}"
+        part["state"] |= {"status": "error", "error": error}
+        part["state"]["time"]["end"] = at
+
+    def _work(self, step: s.Say | s.Thought | s.Call | s.Result | s.Plan | s.Report, at: int) -> None:
+        match step:
+            case s.Say(text=text) | s.Thought(text=text):
+                kind = "text" if isinstance(step, s.Say) else "reasoning"
+                self._open_response(at)["parts"].append(
+                    self._part(kind, text=text, time={"start": at, "end": at})
+                )
+            case s.Call():
+                self._call(step, at)
+            case s.Plan():
+                self._plan(step, at)
+            case s.Report(text=text):
+                if step.call in self._calls:
+                    self._calls[step.call]["state"]["input"]["subagent_type"] = step.name or "general"
+            case s.Result():
+                self._result(step, at)
 
     def _outcome(self, step: s.Usage | s.End | s.Interrupt | s.Fault, at: int) -> None:
         message = self._response(at)
@@ -211,12 +246,18 @@ class _Conversation:
         }
         self._planning = None
 
-    def _result(self, part: dict[str, Any], step: s.Result, at: int) -> None:
+    def _result(self, step: s.Result, at: int) -> None:
+        part = self._calls.get(step.id)
+        if part is None or part["state"]["status"] == "error":
+            return
         state = part["state"]
         state["time"]["end"] = at
         if step.exit is not None:
             state["metadata"]["exit"] = step.exit
-        if step.ok is False and step.exit is None:
+        if step.process:
+            output = _task(step.process, "running", step.text)
+            state |= {"status": "completed", "output": output, "title": part["tool"]}
+        elif step.ok is False and step.exit is None:
             state |= {"status": "error", "error": step.text}
         else:
             state |= {"status": "completed", "output": step.text, "title": part["tool"]}
@@ -254,22 +295,35 @@ def _tokens(context: int, output: int) -> dict[str, Any]:
     return {"input": context, "output": output, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 
 
+def _task(id: str, state: str, text: str) -> str:
+    tag = "task_error" if state == "error" else "task_result"
+    return f'<task id="{id}" state="{state}">\n<{tag}>\n{text}\n</{tag}>\n</task>'
+
+
 def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
-    path = {"filePath": first_path(step)}
-    edit = {**path, "oldString": "", "newString": step.text}
-    verb = {"delete": "Delete", "create": "Add"}.get(step.act, "Update")
-    files = "\n".join(f"*** {verb} File: {file}" for file in step.paths)
-    patch = {"patchText": f"*** Begin Patch\n{files}\n*** End Patch"}
-    known: dict[str, dict[str, Any]] = {
-        "bash": {"command": step.command, "description": step.note},
-        "read": path,
-        "edit": edit,
-        "multiedit": edit,
-        "write": {**path, "content": step.text},
-        "apply_patch": patch,
-        "patch": patch,
-        "task": {"description": step.note, "prompt": step.text, "subagent_type": "general"},
-        "question": {"questions": [{"question": step.note, "options": []}]},
-        "todowrite": {"todos": []},
-    }
-    return known.get(tool) or other_arguments(step)
+    path = first_path(step)
+    change = step.changes[0] if step.changes else s.Change(path, new=step.text)
+    match tool:
+        case "bash":
+            return {"command": step.command, "description": step.note}
+        case "read":
+            return {"filePath": path}
+        case "edit":
+            return {"filePath": path, "oldString": change.old, "newString": change.new}
+        case "multiedit":
+            return {"filePath": path, "edits": [{"oldString": change.old, "newString": change.new}]}
+        case "write":
+            return {"filePath": path, "content": change.new}
+        case "apply_patch" | "patch":
+            verb = {"delete": "Delete", "create": "Add"}.get(step.act, "Update")
+            files = "\n".join(f"*** {verb} File: {file}" for file in step.paths)
+            return {"patchText": f"*** Begin Patch\n{files}\n*** End Patch"}
+        case "task":
+            arguments = {"description": step.note, "prompt": step.text, "subagent_type": "general"}
+            return arguments | ({"task_id": step.process} if step.process else {})
+        case "question":
+            return {"questions": [{"question": step.note, "options": []}]}
+        case "todowrite":
+            return {"todos": []}
+        case _:
+            return other_arguments(step)

@@ -55,14 +55,20 @@ class Task(cline.Task):
         lines = "\n".join(f"<{name}>{value}</{name}>" for name, value in call_arguments.items())
         self.say(f"<{tool}>\n{lines}\n</{tool}>")
 
+    def think(self, text: str) -> None:
+        self.show("say", "reasoning", text, partial=False)
+
     def result(self, result: Result) -> None:
-        tool, about = self._calls.pop(result.id, ("", ""))
+        if result.id not in self._calls:
+            return
+        tool, about = self._calls.pop(result.id)
         self.add_user_turn(f"[{tool} for '{about}'] Result:", self.outcome(tool, result))
 
     def outcome(self, tool: str, result: Result) -> str:
         if tool == "execute_command" and result.exit is not None:
             at = f"Command executed in terminal  within working directory '{self.cwd}'."
-            return f"{at} Exit code: {result.exit}\nOutput:\n{result.text}"
+            failed = " Command execution was not successful, inspect the cause and adjust as needed.\n"
+            return f"{at}{failed if result.exit else ' '}Exit code: {result.exit}\nOutput:\n{result.text}"
         return super().outcome(tool, result)
 
     def plan(self, plan: Plan) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..command import argument, command, optional
+from ..command import argument, command, flag, optional
 from ..context import CommandContext, read_file, write_bytes
 
 if TYPE_CHECKING:
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     argument("--max-bytes", "N", "how long it may be in bytes; at least 256", type=int, default=2_048),
     argument("--format", None, "by default text", choices=("text", "json", "markdown"), default="text"),
     argument("--agent", "NAME", "the agent that wrote the file; by default it is recognised"),
+    flag("--explain", "with the records of the transcript that each line rests on"),
     json="the recovery manifest (docs/reference/manifest.md)",
     examples=(
         "segue brief",
         "segue brief path/to/transcript.jsonl",
         "zcat old.jsonl.gz | segue brief -",
         "segue brief --max-bytes 4096 --format markdown",
+        "segue brief --explain",
     ),
 )  # fmt: skip
 def brief(context: CommandContext) -> int:
@@ -39,7 +41,30 @@ def brief(context: CommandContext) -> int:
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
+    if args.explain:
+        return _explained(context, path)
     return _print(context, _uncollected(lambda: _written(context, path, form)))
+
+
+def _explained(context: CommandContext, path: Path | None) -> int:
+    """Each line with the records of the transcript that it rests on."""
+    from ....services.brief import brief as briefs
+    from ....services.brief.explain import explain_transcript
+    from ...render import one_line
+
+    args = context.args
+    agent = args.agent or ""
+    if path is None or not path.exists():
+        with briefs.workspace_to_look(context.folder, context.environment) as workspace:
+            path, agent = briefs.transcript_here(workspace, args.what or "", agent)
+    lines = explain_transcript(path, agent, budget=args.max_bytes)
+    context.emit({"transcript": str(path), "lines": lines})
+    for line in lines:
+        context.say(line.text)
+        for source in line.sources:
+            where = f"record {source.record}" if source.record else f"step {source.step}"
+            context.say(context.style.paint(f"      {where}, {source.kind}: {one_line(source.text)}", "dim"))
+    return 0
 
 
 def _print(context: CommandContext, text: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from ....errors import StepUncertain, UsageError
 from ....handover.compaction import Condense
 from ....handover.flow import Handover, HandoverRan, HandoverStatus
-from ...render import ago, bytes_words, count, one_line
+from ...render import ago, bytes_words, count, handover_check_object, one_line
 from ..command import argument, command, flag, many
 from ..context import CommandContext, can_ask, text_or_stdin
 from ..progress import ProgressBar
@@ -87,8 +87,7 @@ def _check(context: CommandContext) -> int:
     """The check by the journal, for a damaged file or options that the quick check does not know."""
     standing = _standing(context)
     context.warn_all(standing.said)
-    fields = {"code": standing.code, "status": standing.status, "steps": standing.steps}
-    return context.report(fields, code=standing.code)
+    return context.report(handover_check_object(standing), code=standing.code)
 
 
 def _status(context: CommandContext) -> int:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...render import one_line
+from ...render import one_line, prepared_object
 from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.brief.facts import Claim
-    from ....services.models.refine import Refinement
-    from ....services.resume.prepare import Prepared
 
 
 @command(
@@ -21,25 +19,28 @@ if TYPE_CHECKING:
     flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
     argument("--reason", "TEXT", "the reason, which is noted in the manifest", default="user request"),
     flag("--here", "write session_recovery_latest.json to the project, not to the data folder"),
-    argument("--transcript", "FILE", "the transcript of the run that it is about"),
-    argument("--agent", "NAME", "the agent whose newest run it is about"),
+    argument("--transcript", "FILE", "the conversation that it is about, of an agent or another program"),
+    argument(
+        "--agent", "NAME",
+        "who wrote it: an agent, messages (a JSON list) or log; without FILE: whose newest run",
+    ),
     session="id",
     json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
-    examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
-              "segue prepare --with-model"),
+    examples=('segue prepare --reason "before exit"', "segue prepare --here", "segue prepare --with-model",
+              "segue prepare --transcript session.log --agent log"),
 )  # fmt: skip
 def prepare(context: CommandContext) -> int:
-    """Write the manifest now."""
+    """Write the manifest now. If the file that was named cannot be read, the manifest stays as it was."""
     args = context.args
-    transcript = Path(args.transcript).expanduser().absolute() if args.transcript else None
+    transcript = context.folder / Path(args.transcript).expanduser() if args.transcript else None
     about: dict[str, Any] = {"transcript": transcript, "agent": args.agent or ""}
     if args.with_model or args.dry_run:
         return _with_model(context, about)
     done = context.segue.prepare(context.session_id(), reason=args.reason, here=args.here, **about)
     whose = f"session {done.session}" if done.session else "no session"
-    run = f", run {done.run[:8]}" if done.run else ", no run"
+    run = f", run {done.run[:8]}" if done.run else f", {one_line(args.transcript or 'no run')}"
     return context.report(
-        _fields(done, "scene"),
+        prepared_object(done),
         f"prepared: {done.path}",
         f"{whose}{run}; {done.bytes:,} bytes, about {done.tokens} tokens, in {done.seconds:.2f} s",
         "the next run starts with `segue bootstrap`",
@@ -65,11 +66,12 @@ def _with_model(context: CommandContext, about: dict[str, Any]) -> int:
     )
     if done.fell_back:
         context.warn(f"prepared without a model: {done.fell_back}")
-    context.emit({**_fields(done.prepared, "scene"), **_fields(done, "prepared")})
+    refined = {name: getattr(done, name) for name in done.__struct_fields__ if name != "prepared"}
+    context.emit({**prepared_object(done.prepared), **refined})
+    less = f", {100 * done.compression:.2f} % less than the transcript" if done.compression else ""
     context.say(
         f"prepared: {done.prepared.path}",
-        f"{done.prepared.bytes:,} bytes, {100 * done.compression:.2f} % less than the transcript,"
-        f" in {done.seconds:.1f} s",
+        f"{done.prepared.bytes:,} bytes{less}, in {done.seconds:.1f} s",
     )
     if done.model:
         dropped = sum(done.dropped.values())
@@ -85,7 +87,3 @@ def _with_model(context: CommandContext, about: dict[str, Any]) -> int:
 
 def _claim(one: Claim) -> str:
     return f"  {one.kind}: {one_line(one.text)} [{one.trust}, {', '.join(one.evidence)}]"
-
-
-def _fields(done: Prepared | Refinement, hidden: str) -> dict[str, object]:
-    return {name: getattr(done, name) for name in done.__struct_fields__ if name != hidden}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....core.runs.window_pressure import Pressure
+from ....errors import UsageError
 from ...render import one_line
 from ..command import argument, command, optional
 from ..context import CommandContext
@@ -30,16 +31,23 @@ _SOURCES = {
 def pressure(context: CommandContext) -> int:
     """Show how full the window is."""
     args = context.args
+    if args.window is not None and args.window < 1:
+        raise UsageError("a window has at least one token", hint="for example: --window 200000")
     found = context.look().pressure(
         args.run or "", tokens_used=args.tokens, window=args.window or 0, threshold=args.threshold or 0.0
     )
     return context.report(found, *_lines(found, context))
 
 
+def _percent(found: Pressure) -> float:
+    """How full the window is, rounded down: a level that is not reached is not shown as reached."""
+    return 1000 * found.tokens_used // found.window / 10
+
+
 def _lines(found: Pressure, context: CommandContext) -> list[str]:
     level = context.style.paint(found.pressure_level, _COLOURS[found.pressure_level])
     lines = [
-        f"{level}: {found.tokens_used:,} of {found.window:,} tokens ({found.usage_percentage:g} %),"
+        f"{level}: {found.tokens_used:,} of {found.window:,} tokens ({_percent(found):g} %),"
         f" {found.tokens_available:,} left"
     ]
     if found.run:

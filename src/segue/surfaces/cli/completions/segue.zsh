@@ -46,7 +46,7 @@ _shtab_segue_commands() {
     learn:'record something you found out'
     list:'list the sessions of this project, or of all projects'
     log:'show the journal as a timeline'
-    mcp:'serve the work of a session to an agent'"'"'s model as eight tools, over MCP'
+    mcp:'serve the work of a session to an agent'"'"'s model as nine tools, over MCP'
     memories:'list, show, audit, prune, export and import memories'
     migrate:'copy everything in one store to another, and verify it; resumes where it stopped'
     model:'choose which models may be asked, with their prices and caps; none by default'
@@ -254,6 +254,7 @@ _shtab_segue_brief_options=(
   "--max-bytes[how long it may be in bytes\; at least 256]:N:"
   "--format[by default text]:format:(text json markdown)"
   "--agent[the agent that wrote the file\; by default it is recognised]:NAME:"
+  "--explain[with the records of the transcript that each line rests on]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -935,8 +936,8 @@ _shtab_segue_prepare_options=(
   "--dry-run[show exactly what would be sent to the model, and send nothing]"
   "--reason[the reason, which is noted in the manifest]:TEXT:"
   "--here[write session_recovery_latest.json to the project, not to the data folder]"
-  "--transcript[the transcript of the run that it is about]:FILE:_files"
-  "--agent[the agent whose newest run it is about]:NAME:"
+  "--transcript[the conversation that it is about, of an agent or another program]:FILE:_files"
+  "--agent[who wrote it\: an agent, messages (a JSON list) or log\; without FILE\: whose newest run]:NAME:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"

@@ -1,0 +1,79 @@
+"""What a change of code is about: the function or heading that it stands in, what it defines, its telling
+line."""
+
+from __future__ import annotations
+
+import re
+
+from ..base.definitions import definition, definitions
+from ..base.lazy import regex
+from ..base.values import Value
+from ..runs.steps import Change
+
+LINES_MAX = 400
+_LITTLE = regex(r"^(?:import|from|use|using|#include|package|require|//|#\s|\*|/\*|<!--|[\])}{(;,]+$|\"\"\")")
+_WORD = regex(r"[A-Za-z_]\w{3,}")
+
+
+class ChangeWords(Value):
+    """A change in words."""
+
+    where: str = ""  # the definition or heading that it stands in
+    new: tuple[str, ...] = ()  # definitions that it adds
+    added: str = ""  # the new line that says most
+    more: tuple[str, ...] = ()  # other new lines that say something
+    removed: str = ""
+    lines: int = 0  # of a new file
+
+
+def change_words(change: Change) -> ChangeWords:
+    """What a change is about."""
+    new = change.new.split("\n")[:LINES_MAX]
+    if change.how == "create":
+        return ChangeWords(
+            new=tuple(definitions(new)[:4]), added=_telling(new, set()), lines=change.lines or len(new)
+        )
+    old = change.old.split("\n")[:LINES_MAX]
+    before, after = {_key(line) for line in old}, {_key(line) for line in new}
+    added = [line for line in new if line.strip() and _key(line) not in before]
+    removed = [line for line in old if line.strip() and _key(line) not in after]
+    place = change.place.partition("\n")[0]
+    where = definition(place) or " ".join(place.split())[:50] or _above(new, added[:1])
+    fresh = [name for name in definitions(added) if name != where]
+    known = set(_WORD.findall(change.old))
+    best = _telling(added, known)
+    more = tuple(" ".join(line.split()) for line in added if _says_something(line) and best not in line)[:3]
+    return ChangeWords(where, tuple(fresh[:5]), best, more, _telling(removed, set()))
+
+
+def _says_something(line: str) -> bool:
+    text = line.strip()
+    return len(_WORD.findall(text)) >= 2 and not _LITTLE.match(text)
+
+
+def _key(line: str) -> str:
+    return line.strip(" \t,;")
+
+
+def _above(lines: list[str], first: list[str]) -> str:
+    """The last definition above the first added line, or in that line."""
+    where = ""
+    for line in lines:
+        where = definition(line) or where
+        if first and line is first[0]:
+            break
+    return where
+
+
+def _telling(lines: list[str], known: set[str]) -> str:
+    """The line that says most: one with names that were not there before, no import and no bracket."""
+    best, most = "", 0.0
+    for line in lines[:60]:
+        text = " ".join(line.split())
+        letters = sum(char.isalpha() or char == " " for char in text)
+        value = 0.1 + min(len(text), 60) / 20 + 2 * bool(definition(line))
+        value -= 2 * (letters < 0.6 * len(text)) + 4 * bool(_LITTLE.match(text))
+        value += min(3, len(set(_WORD.findall(text)) - known))
+        if value > most and re.search(r"\w", text):
+            best, most = text, value
+    return best

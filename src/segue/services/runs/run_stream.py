@@ -1,0 +1,36 @@
+"""The stream of a run: what hooks saw of it, and the briefs that it was given."""
+
+from __future__ import annotations
+
+from ...core import event_kinds as ev
+from ...core.base.text import clean_name
+from ...errors import SegueError
+from ...stores.base import Journal
+
+LOOKED_AT = 200
+"""How many events at either end of a stream are looked through for a brief: a recording hook may have added
+one for every call in between."""
+
+
+def stream_of_run(agent: str, native: str) -> str:
+    """The stream in which what hooks saw and said of a run is recorded."""
+    return f"run/{clean_name(agent)}/{clean_name(native[:128], what='run id')}"
+
+
+def brief_given(journal: Journal, agent: str, native: str) -> ev.BriefGiven | None:
+    """The last brief about other runs that a run was given; None if there is none, or it cannot be read.
+
+    The brief after a compaction is about the run itself and does not count."""
+    try:
+        stream = stream_of_run(agent, native)
+        events = journal.read(stream, limit=LOOKED_AT)
+        if len(events) == LOOKED_AT:
+            end = journal.head(stream).version
+            events += journal.read(stream, after=max(LOOKED_AT, end - LOOKED_AT))
+    except SegueError:
+        return None
+    for event in reversed(events):
+        body = ev.read_body(event) if event.kind == ev.BriefGiven.KIND else None
+        if isinstance(body, ev.BriefGiven) and body.what == "brief" and body.source != "compact":
+            return body
+    return None

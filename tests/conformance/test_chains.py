@@ -1,0 +1,241 @@
+"""Ten runs in a row, through the hooks: the tenth still knows what the first was told.
+
+The first run has a task, a plan, rules, a failing check and a choice of the user. The others begin with "go
+on" and do one small thing or nothing at all; some are killed. Whatever was not done or withdrawn since is in
+the brief of every later run, whichever agents they are.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.chains import HOOKS, Chain, ChainRun
+from tests.support.runs import SECRET
+
+from segue.core.runs.steps import Compact, Plan, PlanItem, Say
+from segue.services.brief.brief import brief_here
+from segue.services.hooks import hook_file
+from segue.services.workspace.data_folder import DataFolder
+from segue.surfaces.mcp.calls import Calls
+
+TASK = "Move the shop's billing to amounts in cents"
+RULES = ("Never push to main.", "Always run ruff before a commit.")
+CHOICE = ("Round half up or half to even?", "half to even")
+TOLD_CHOICE = f"{CHOICE[1]} (asked: {CHOICE[0]})"
+CHECK = "pytest -q tests/test_billing.py"
+WHY = "AssertionError: assert 12.5 == 1250"
+ITEMS = (
+    "Map every caller of total()", "Store amounts in cents", "Convert the invoices table",
+    "Convert the refund path", "Update the exporter", "Describe amounts in the guide",
+    "Remove the float helpers", "Announce it in the changelog",
+)  # fmt: skip
+MIXED = ("claude-code", "codex", "opencode", "gemini-cli", "cline")
+
+
+@pytest.fixture
+def chain(home: Path, tmp_path: Path) -> Chain:
+    return Chain(home, tmp_path / "shop")
+
+
+def plan(done: int) -> Plan:
+    """The plan with so many items done, and the next one under way."""
+    states = [*["done"] * done, "active", *["pending"] * len(ITEMS)]
+    return Plan(0, tuple(PlanItem(text, state) for text, state in zip(ITEMS, states, strict=False)))  # type: ignore[arg-type]
+
+
+def first_run(chain: Chain, agent: str) -> ChainRun:
+    run = chain.begin(agent)
+    assert run.brief == "", "nothing was done before"
+    run.prompt(f"{TASK}. {' '.join(RULES)}")
+    run.add(Say(0, "I begin with the callers."), plan(1)).asks(*CHOICE)
+    run.edits("src/billing.py").runs(CHECK, f"tests/test_billing.py F\nE   {WHY}\n1 failed in 0.10s", 1)
+    return run.stop("The callers are mapped.")
+
+
+def later_runs(chain: Chain, agents: Iterator[str]) -> Iterator[tuple[ChainRun, int]]:
+    """Runs 2 to 10 as they start, each with how many items were done before it; what they do follows."""
+    run = chain.begin(next(agents))
+    yield run, 1
+    run.prompt("go on").edits("src/store.py").add(plan(2)).stop("Amounts are stored in cents.")
+
+    run = chain.begin(next(agents))  # it is killed before it does anything
+    yield run, 2
+    run.prompt("continue")
+
+    run = chain.begin(next(agents))  # it has only the brief
+    yield run, 2
+
+    run = chain.begin(next(agents))  # it is killed in the middle of its work
+    yield run, 2
+    run.prompt("weiter").edits("src/refund.py").add(plan(3))
+
+    run = chain.begin(next(agents))  # the model cannot be reached
+    yield run, 3
+    run.prompt("mach weiter").fail()
+
+    run = chain.begin(next(agents))  # its window is compacted
+    yield run, 3
+    run.prompt("keep going").edits("src/refund.py")
+    run.add(Compact(0, "Billing is moved to cents; three items are done.", "auto", 150_000))
+    run.start("compact")
+    run.edits("src/refund_rows.py").stop("Half of the refund path is converted.")
+
+    run = chain.begin(next(agents))
+    yield run, 3
+    run.prompt("yes").add(plan(4)).edits("src/exporter.py").stop("The exporter is next.")
+
+    run = chain.begin(next(agents))  # it does something else
+    yield run, 4
+    run.prompt("go on").runs("ruff check .", "All checks passed!").stop("The linter is content.")
+
+    yield chain.begin(next(agents)), 4
+
+
+def assert_knows(text: str, done: int, about: object) -> None:
+    """Assert that a brief has everything of the first run that still holds."""
+    assert len(text.encode()) <= 2_048, about
+    wanted = [TASK, *RULES, *ITEMS[done:], f"FAILING: `{CHECK}`", WHY, TOLD_CHOICE]
+    for fact in wanted:
+        assert fact in text, (about, fact, text)
+    for item in ITEMS[:done]:
+        assert item not in text, (about, item, text)
+    for words in ("GOAL: go on", "GOAL: continue", 'REQUEST: "go on"', "mach weiter."):
+        assert words not in text, (about, text)
+
+
+def cycle(*agents: str) -> Iterator[str]:
+    while True:
+        yield from agents
+
+
+@pytest.mark.parametrize("agents", [*((agent,) for agent in HOOKS), MIXED], ids="+".join)
+def test_the_tenth_run_knows_what_the_first_was_told(chain: Chain, agents: tuple[str, ...]) -> None:
+    names = cycle(*agents)
+    first_run(chain, next(names))
+    starts = later_runs(chain, names)
+    for number, (run, done) in enumerate(starts, 2):
+        assert_knows(run.brief, done, (number, run.agent))
+    assert number == 10
+    assert chain.log() == ""
+    with chain.open() as segue:
+        [session] = segue.list()
+        assert session.goal.startswith(TASK), "and the work is one session"
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_the_command_and_the_tools_say_the_same_as_the_start_hook(chain: Chain, agent: str) -> None:
+    first_run(chain, agent)
+    for number, (_, done) in enumerate(later_runs(chain, cycle(agent)), 2):
+        with chain.open() as segue:
+            assert_knows(brief_here(segue.workspace), done, ("segue brief", number))
+        served = Calls(chain.project, chain.env)
+        assert_knows(served.brief(), done, ("the resource", number))
+        resumed = json.loads(served.call("resume", {}).text)
+        assert_knows(resumed["brief"], done, ("the tool", number))
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_runs_that_are_all_killed_lose_nothing(chain: Chain, agent: str) -> None:
+    run = chain.begin(agent)
+    run.prompt(f"{TASK}. {' '.join(RULES)}").add(plan(1)).asks(*CHOICE)
+    run.runs(CHECK, f"E   {WHY}\n1 failed in 0.10s", 1)
+    for number in range(2, 11):
+        run = chain.begin(agent)
+        assert_knows(run.brief, 1, number)
+        run.prompt("continue").edits(f"src/part{number}.py")
+
+
+@pytest.mark.parametrize("agent", [name for name, hooks in HOOKS.items() if hooks.writes_brief])
+def test_on_another_machine_what_the_brief_said_is_enough(chain: Chain, agent: str) -> None:
+    first_run(chain, agent)
+    for number in range(2, 11):
+        run = chain.begin(agent)
+        assert_knows(run.brief, 1, number)
+        run.prompt("go on").edits(f"src/part{number}.py").stop()
+        chain.forget()
+
+
+def test_what_was_done_passed_or_taken_back_is_gone(chain: Chain) -> None:
+    names = cycle(*MIXED)
+    first_run(chain, next(names))
+    run = chain.begin(next(names)).prompt("go on")
+    run.runs("pytest -q", "12 passed in 0.5s").add(plan(3)).stop()
+    run = chain.begin(next(names))
+    assert "FAILING" not in run.brief and ITEMS[2] not in run.brief and ITEMS[3] in run.brief
+    assert "OPEN (3 of 8 done)" in run.brief
+    run.prompt("You may push to main from now on.").asks(CHOICE[0], "half up").stop()
+    run = chain.begin(next(names))
+    assert "Never push to main." not in run.brief.partition("RULES:")[2]
+    assert RULES[1] in run.brief
+    assert f"DECIDED: half up (asked: {CHOICE[0]})" in run.brief and TOLD_CHOICE not in run.brief
+    run.prompt("go on").add(Plan(0, (PlanItem(ITEMS[4], "dropped"), PlanItem(ITEMS[5], "done")))).stop()
+    brief = chain.begin(next(names)).brief
+    assert TASK in brief and RULES[1] in brief
+    assert [item for item in ITEMS if item in brief.partition("OPEN")[2]] == [ITEMS[3], *ITEMS[6:]]
+
+
+def test_what_nobody_took_back_holds_though_other_things_were_asked(chain: Chain) -> None:
+    first_run(chain, "claude-code")
+    run = chain.begin("claude-code").prompt("Please also log the duration of every invoice run")
+    run.edits("a.py").stop()
+    run = chain.begin("codex")
+    assert "log the duration" in run.brief and TASK in run.brief
+    run.prompt("Rename it").edits("b.py").stop()
+    run = chain.begin("codex").prompt("continue")
+    for fact in ("log the duration", "Rename it", TASK, *RULES, *ITEMS[1:], CHECK):
+        assert fact in run.brief, fact
+
+
+def test_a_request_that_was_killed_at_once_is_the_last_thing_the_user_wanted(chain: Chain) -> None:
+    first_run(chain, "claude-code")
+    chain.begin("codex").prompt("Write the migration of the old invoices before anything else")
+    chain.begin("opencode")
+    brief = chain.begin("claude-code").brief
+    assert 'USER (nothing came after it): "Write the migration of the old invoices' in brief
+    assert TASK in brief and CHECK in brief and "edited src/billing.py" in brief
+    assert "ended before it did anything" in brief
+
+
+def test_an_answer_is_told_with_the_question_of_the_run_before(chain: Chain) -> None:
+    run = chain.begin("gemini-cli").prompt(f"{TASK}, and tell me before you touch the database")
+    question = "Shall I migrate the invoices table or write a view for it?"
+    run.edits("src/billing.py").stop(f"Billing is done. {question}")
+    chain.begin("gemini-cli").prompt("the view").edits("src/view.sql")
+    brief = chain.begin("gemini-cli").brief
+    assert "the view" in brief and question in brief
+
+
+def test_a_secret_that_was_asked_for_or_printed_is_in_no_record(chain: Chain) -> None:
+    run = chain.begin("claude-code").prompt(f"{TASK}. Always use the token {SECRET} for the registry.")
+    run.add(Plan(0, (PlanItem(f"Log in with {SECRET}"), PlanItem(ITEMS[1])))).asks("Which token?", SECRET)
+    run.runs(CHECK, f"E   {WHY} {SECRET}\n1 failed", 1).stop(f"I used {SECRET}. Shall I go on?")
+    brief = chain.begin("opencode").prompt("go on").edits("a.py").stop().brief
+    assert ITEMS[1] in brief and SECRET not in brief
+    brief = chain.begin("claude-code").brief
+    assert TASK in brief and ITEMS[1] in brief and SECRET not in brief
+    for path in chain.data.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+
+
+def test_the_installed_file_hands_the_work_on_as_well(chain: Chain) -> None:
+    home = DataFolder(chain.data)
+    hook_file.put(home)
+    command = [sys.executable, "-I", "-S", str(hook_file.file_of(home))]
+
+    def through_the_file(agent: str, event: str, payload: bytes) -> bytes:
+        words = [*command, agent, event, "speak"]
+        done = subprocess.run(words, input=payload, capture_output=True, timeout=60, env=chain.env)
+        assert done.returncode == 0, done
+        return done.stdout
+
+    chain.answered = through_the_file
+    first_run(chain, "claude-code")
+    for agent in ("claude-code", "opencode", "claude-code"):
+        run = chain.begin(agent)
+        assert_knows(run.brief, 1, agent)
+        run.prompt("go on").edits(f"src/{agent}.py").stop()

@@ -1,0 +1,153 @@
+"""Two runs at the same time, in one folder or in two worktrees: the next run of each gets its own task, and
+hears of the other in one line at most."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.support.chains import Chain, ChainRun
+from tests.support.git import Repository
+
+from segue.core.runs.steps import Call
+
+FEED = "Import the supplier news feed into the shop, once an hour"
+MENU = "Redesign the main menu of the shop with animated icons"
+
+
+@pytest.fixture
+def chain(home: Path, tmp_path: Path) -> Chain:
+    return Chain(home, tmp_path / "shop")
+
+
+def at_work(run: ChainRun, command: str) -> ChainRun:
+    """The run is in the middle of a call."""
+    return run.add(Call(0, f"x{len(run.steps)}", "Bash", "run", command, command))
+
+
+def lives(chain: Chain, run: ChainRun) -> None:
+    """Claude Code's registry names a living process for the run."""
+    folder = chain.home / ".claude" / "sessions"
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {"pid": os.getpid(), "sessionId": run.native, "cwd": str(run.folder)}
+    (folder / f"{run.native}.json").write_text(json.dumps(about))
+
+
+def dies(chain: Chain, run: ChainRun) -> None:
+    """The process of the run is gone, and its registration with it."""
+    (chain.home / ".claude" / "sessions" / f"{run.native}.json").unlink()
+
+
+def mentions(brief: str, task: str) -> list[str]:
+    return [line for line in brief.split("\n") if task[:30] in line]
+
+
+@pytest.fixture
+def worktree(chain: Chain, tmp_path: Path) -> Path:
+    """A second worktree of the chain's project, on a branch of its own."""
+    repository = Repository(chain.project)
+    (chain.project / "README.md").write_text("The shop.\n")
+    repository.git("add", "README.md")
+    repository.git("commit", "-qm", "Begin")
+    other = tmp_path / "shop-menu"
+    repository.git("worktree", "add", "-q", "-b", "feature-menu", str(other))
+    return other
+
+
+@pytest.mark.parametrize("agents", [("claude-code", "claude-code"), ("codex", "claude-code")], ids="+".join)
+def test_what_goes_on_in_another_worktree_is_left_out(
+    chain: Chain, worktree: Path, agents: tuple[str, str]
+) -> None:
+    here = chain.begin(agents[0]).prompt(FEED)
+    there = chain.begin(agents[1], folder=worktree)
+    here.at = there.at
+    at_work(here.edits("src/feed.py"), "make feed")
+    at_work(there.prompt(MENU).edits("src/menu.py"), "make icons")
+    lives(chain, there)
+    brief = chain.begin(agents[0]).brief
+    assert f'"{FEED}"' in brief and "make feed" in brief and "branch main" in brief
+    assert not mentions(brief, MENU) and "make icons" not in brief
+    dies(chain, there)
+    again = chain.begin(agents[1], folder=worktree).brief
+    assert f'"{MENU}"' in again and "make icons" in again and "branch feature-menu" in again
+    assert not mentions(again, FEED) and "make feed" not in again
+
+
+def test_in_a_worktree_where_nothing_was_done_the_run_of_another_is_told_with_its_own_branch(
+    chain: Chain, worktree: Path
+) -> None:
+    chain.begin("codex", folder=worktree).prompt(MENU).edits("src/menu.py").stop()
+    brief = chain.begin("codex").brief
+    assert MENU in brief and "branch feature-menu" in brief
+
+
+def test_a_run_that_is_at_work_is_not_taken_up_but_mentioned(chain: Chain) -> None:
+    first = at_work(chain.begin("claude-code").prompt(FEED).edits("src/feed.py"), "make feed")
+    lives(chain, first)
+    second = chain.begin("codex")
+    [line] = mentions(second.brief, FEED)
+    assert line.startswith("NOTICE: another run (claude-code") and "is at work here now" in line
+    assert "make feed" not in second.brief and "stopped" not in second.brief
+    at_work(second.prompt(MENU).edits("src/menu.py"), "make icons")
+    third = chain.begin("codex")
+    assert f'"{MENU}"' in third.brief and "make icons" in third.brief
+    assert len(mentions(third.brief, FEED)) == 1 and "make feed" not in third.brief
+
+
+def test_a_run_that_waits_for_the_user_is_taken_up_though_its_window_is_open(chain: Chain) -> None:
+    first = chain.begin("claude-code").prompt(FEED).edits("src/feed.py").stop()
+    lives(chain, first)
+    assert f'"{FEED}"' in chain.begin("codex").brief
+
+
+def test_of_two_that_were_killed_in_one_folder_each_agent_takes_up_its_own(chain: Chain) -> None:
+    feed = chain.begin("claude-code").prompt(FEED)
+    menu = chain.begin("codex")
+    menu.prompt(MENU)
+    feed.at = menu.at = chain.clock + 60
+    at_work(feed.edits("src/feed.py"), "make feed")
+    at_work(menu.edits("src/menu.py"), "make icons")
+    again = chain.begin("claude-code")
+    assert f'"{FEED}"' in again.brief and "make feed" in again.brief
+    [line] = mentions(again.brief, MENU)
+    assert "worked here at the same time" in line and "make icons" not in again.brief
+    again.prompt("continue").edits("src/feed.py").stop()
+    other = chain.begin("codex")
+    assert f'"{MENU}"' in other.brief and "make icons" in other.brief
+    assert len(mentions(other.brief, FEED)) <= 1
+    other.prompt("go on").edits("src/menu.py").stop()
+    for agent, task, not_task in (("claude-code", FEED, MENU), ("codex", MENU, FEED)):
+        brief = chain.begin(agent).brief
+        assert f'"{task}"' in brief and len(mentions(brief, not_task)) <= 1, (agent, brief)
+    with chain.open() as segue:
+        assert sorted(session.goal for session in segue.list()) == sorted([FEED, MENU])
+
+
+def test_a_run_that_is_only_closed_after_the_next_one_began_had_stopped(chain: Chain) -> None:
+    first = chain.begin("claude-code").prompt(f"{FEED}. Never push to main.").edits("src/feed.py").stop()
+    second = chain.begin("claude-code").prompt(MENU).edits("src/menu.py")
+    assert first.path is not None
+    with first.path.open("ab") as file:
+        file.write(b'{"type":"cost-state","totalCostUSD":0.05}\n')
+    os.utime(first.path, (second.at + 60, second.at + 60))
+    second.stop()
+    brief = chain.begin("codex").brief
+    assert f'"{MENU}"' in brief and "Never push to main." in brief and FEED in brief
+
+
+def test_what_a_living_run_has_taken_up_is_not_taken_up_twice(chain: Chain) -> None:
+    feed = chain.begin("claude-code").prompt(FEED)
+    menu = chain.begin("claude-code")
+    menu.prompt(MENU)
+    feed.at = menu.at = chain.clock + 60
+    at_work(feed.edits("src/feed.py"), "make feed")
+    at_work(menu.edits("src/menu.py"), "make icons").at += 5
+    menu.add()
+    first = chain.begin("claude-code")
+    assert f'"{MENU}"' in first.brief
+    at_work(first.prompt("continue"), "make icons")
+    lives(chain, first)
+    second = chain.begin("claude-code")
+    assert f'"{FEED}"' in second.brief and len(mentions(second.brief, MENU)) == 1

@@ -1,0 +1,196 @@
+"""Examples of briefs in a form that a person can read and extend: steps of a run, and lines of its brief.
+
+A case begins with ``## `` and a sentence. Then one step a line, a word and its text:
+
+- ``user``, ``queued``, ``command``, ``refusal``: what the user typed, and how;
+- ``say``, ``think``: what the agent said, or thought;
+- ``run``, ``read``, ``search``, ``agent``, ``ask``: a call; also ``edit PATH | old | new``,
+  ``create PATH | text``, ``delete PATH`` and ``tool NAME ARGUMENTS``;
+- ``ok``, ``failed``, ``exit N``, ``unknown``: the result of the last call, with its output;
+- ``refused``: the user rejected the last call, with these words;
+- ``process ID``, ``settled ID``: the last call goes on in the background; it has ended;
+- ``plan``: items, as in ``[x] done; [>] now; [ ] open``;
+- ``folder``, ``branch``, ``end``, ``interrupt``, ``recap``, ``given``;
+- ``clock``: the time of the next step, as in ``2026-03-04 09:12``;
+- ``window USED SIZE``: how many tokens are in the window;
+- ``parent ID``: the run is a sub-agent's, of the run with this id;
+- ``by AGENT``: the run is written as a transcript of this agent, and read back from it;
+- ``next``: the run is over, and the next one begins;
+- ``briefed CASE``: the run was given the brief of an earlier case of the file.
+
+``\\n`` in a text is a line end, ``\\t`` a tab. Then what is expected: ``=> `` a line of the brief, from its
+beginning or anywhere in it; ``!> `` words that are nowhere in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import structs
+
+from segue.core.brief.compose import compose
+from segue.core.brief.facts import facts
+from segue.core.runs.digest import fold
+from segue.core.runs.steps import (
+    Call,
+    Change,
+    End,
+    Given,
+    Interrupt,
+    Plan,
+    PlanItem,
+    Prompt,
+    Recap,
+    Result,
+    Say,
+    Settled,
+    Start,
+    Step,
+    Thought,
+    Usage,
+)
+from segue.services.brief.brief import brief_of_transcript
+from segue.testing.transcripts import written
+
+_STATES: dict[str, Any] = {"x": "done", ">": "active", " ": "pending", "-": "dropped"}
+_BEGAN = 1_760_000_000.0
+
+
+class Example:
+    """A case: what happened, and what the brief says of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.runs: list[list[Step]] = [[]]
+        self.expected: list[str] = []
+        self.absent: list[str] = []
+        self.agent = ""
+        self.now = _BEGAN
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps of the last run."""
+        return self.runs[-1]
+
+    def brief(self, budget: int = 2_048) -> str:
+        if not self.agent:
+            return compose(facts([fold(steps) for steps in reversed(self.runs)], agent="codex"), budget)
+        cwd = next(step.cwd for step in self.steps if isinstance(step, Start) and step.cwd)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "transcript.json"
+            path.write_bytes(written(self.agent, self.steps, cwd=cwd))
+            return brief_of_transcript(path, self.agent, budget=budget)
+
+    def add(self, word: str, text: str) -> None:
+        """A line of the case."""
+        self.now += 1
+        at, steps = self.now, self.steps
+        if word == "next":
+            self.runs.append([])
+        elif word in ("user", "queued", "command", "refusal"):
+            steps.append(Prompt(at, text, "" if word == "user" else word))  # type: ignore[arg-type]
+        elif word in ("run", "read", "search", "agent", "ask", "edit", "create", "delete", "tool"):
+            steps.append(_call(at, f"c{len(steps)}", word, text))
+        elif word in ("ok", "failed", "unknown", "exit", "process"):
+            steps.append(_result(at, _last_call(steps).id, word, text))
+        elif word == "refused":
+            call = _last_call(steps).id
+            steps += [Interrupt(at, text, call), Result(at, call)]
+        elif word == "settled":
+            steps.append(Settled(at, text.split(" ")[0], True))
+        elif word == "plan":
+            items = [item.strip() for item in text.split(";")]
+            steps.append(Plan(at, tuple(PlanItem(item[4:], _STATES[item[1]]) for item in items)))
+        elif word == "by":
+            self.agent = text
+        elif word == "clock":
+            self.now = datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
+        elif word in ("folder", "branch", "parent"):
+            before = steps[-1] if steps else None
+            if isinstance(before, Start):
+                steps[-1] = _start(before, word, text)
+            else:
+                steps.append(_start(Start(at), word, text))
+        else:
+            steps.append(_OTHERS[word](at, text))
+
+
+def examples(path: Path) -> Iterator[Example]:
+    """The cases of a file."""
+    cases: dict[str, Example] = {}
+    for block in path.read_text().split("\n## ")[1:]:
+        name, _, body = block.partition("\n")
+        example = cases[name.strip()] = Example(name.strip())
+        for line in body.split("\n"):
+            word, _, text = line.partition(" ")
+            if word == "=>":
+                example.expected.append(text)
+            elif word == "!>":
+                example.absent.append(text)
+            elif word == "briefed":
+                example.add("given", cases[text].brief())
+            elif line.strip() and not line.startswith("#"):
+                example.add(word, text.strip().replace("\\n", "\n").replace("\\t", "\t"))
+        yield example
+
+
+def _usage(at: float, text: str) -> Usage:
+    used, size = text.split()
+    return Usage(at, f"u{at}", int(used), 0, int(size))
+
+
+_OTHERS: dict[str, Any] = {
+    "say": Say,
+    "think": Thought,
+    "recap": Recap,
+    "given": Given,
+    "window": _usage,
+    "end": lambda at, text: End(at, text or "turn"),
+    "interrupt": lambda at, text: Interrupt(at, text or "by the user"),
+}
+
+
+def _start(start: Start, word: str, text: str) -> Start:
+    """A beginning, with one more thing that is known of it."""
+    if word != "branch":
+        start = structs.replace(start, how="start", native="r1")
+    return structs.replace(start, **{"cwd" if word == "folder" else word: text})
+
+
+def _last_call(steps: list[Step]) -> Call:
+    return next(step for step in reversed(steps) if isinstance(step, Call))
+
+
+def _call(at: float, id: str, word: str, text: str) -> Call:
+    parts = [part.strip(" ") for part in text.split(" | ")]
+    if word == "run":
+        return Call(at, id, "Bash", "run", text, text)
+    if word == "edit":
+        path, old, new = parts
+        return Call(at, id, "Edit", "edit", text, paths=(path,), changes=(Change(path, "edit", old, new),))
+    if word == "create":
+        path, new = parts
+        return Call(
+            at, id, "Write", "create", text, paths=(path,), changes=(Change(path, "create", "", new),)
+        )
+    if word == "delete":
+        return Call(at, id, "Delete", "delete", text, paths=(text,), changes=(Change(text, "delete"),))
+    if word == "tool":
+        name, _, arguments = text.partition(" ")
+        return Call(at, id, name, "other", arguments)
+    paths = (text,) if word == "read" else ()
+    return Call(at, id, word.title(), word, text, paths=paths, note=text if word in ("agent", "ask") else "")  # type: ignore[arg-type]
+
+
+def _result(at: float, id: str, word: str, text: str) -> Result:
+    if word == "exit":
+        code, _, output = text.partition(" ")
+        return Result(at, id, int(code) == 0, int(code), output)
+    if word == "process":
+        process, _, output = text.partition(" ")
+        return Result(at, id, None, None, output, process=process)
+    return Result(at, id, {"ok": True, "failed": False, "unknown": None}[word], None, text)

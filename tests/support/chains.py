@@ -1,0 +1,184 @@
+"""Runs one after another in a project, each with the hooks that its agent calls and the transcript that it
+writes.
+
+Every event goes through the entry that the installed hook calls, to a store on disk. The brief of a start
+hook stands in the transcript of those agents that write it there; OpenCode and Gemini CLI do not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from tests.support.runs import environment, opened
+
+from segue import Segue
+from segue.core.runs.steps import Call, Change, End, Fault, Given, Model, Prompt, Result, Say, Start, Step
+from segue.services.hooks.handler import answered
+from segue.services.workspace.data_folder import DataFolder
+from segue.testing.transcripts import placed
+
+BETWEEN_SECONDS = 600.0
+Answer = Callable[[str, str, bytes], bytes]
+"""Gives the reply to an agent's event with its payload."""
+
+
+class Hooks(NamedTuple):
+    """The names of an agent's events, and where its reply holds the context."""
+
+    start: str
+    prompt: str
+    stop: str
+    failure: str = ""
+    context: tuple[str, ...] = ("hookSpecificOutput", "additionalContext")
+    writes_brief: bool = True  # whether the brief stands in its transcript
+
+
+HOOKS = {
+    "claude-code": Hooks("SessionStart", "UserPromptSubmit", "Stop", "StopFailure"),
+    "codex": Hooks("SessionStart", "UserPromptSubmit", "Stop"),
+    "gemini-cli": Hooks("SessionStart", "BeforeAgent", "AfterAgent", writes_brief=False),
+    "opencode": Hooks("start", "prompt", "idle", "error", ("context",), writes_brief=False),
+    "cline": Hooks("TaskStart", "UserPromptSubmit", "TaskComplete", "TaskError", ("contextModification",)),
+}
+
+
+class Chain:
+    """A project in which runs follow one another."""
+
+    def __init__(self, home: Path, project: Path) -> None:
+        self.home, self.project = home, project
+        self.data = home / "segue"
+        DataFolder(self.data).make()
+        project.mkdir(parents=True, exist_ok=True)
+        self.env = environment(home)
+        self.count = 0
+        self.clock = time.time() - 24 * BETWEEN_SECONDS
+        self.answered: Answer = self._answered
+
+    def begin(self, agent: str, *, folder: Path | None = None, source: str = "startup") -> ChainRun:
+        """Start a run; its brief is what the start hook replied."""
+        self.count += 1
+        self.clock += BETWEEN_SECONDS
+        run = ChainRun(self, agent, f"{self.count:03}{agent[:2]}-run", folder or self.project, self.clock)
+        run.start(source)
+        return run
+
+    def _answered(self, agent: str, event: str, payload: bytes) -> bytes:
+        return answered(str(self.data), agent, event, payload, self.env)
+
+    def forget(self) -> None:
+        """Everything that Segue stored is gone, as on another machine; transcripts stay."""
+        shutil.rmtree(self.data)
+        DataFolder(self.data).make()
+
+    def open(self) -> Segue:
+        return opened(self.home, self.project)
+
+    def log(self) -> str:
+        path = self.data / "segue.log"
+        return path.read_text() if path.exists() else ""
+
+
+class ChainRun:
+    """One run: the steps in its transcript, and its hooks."""
+
+    def __init__(self, chain: Chain, agent: str, native: str, folder: Path, at: float) -> None:
+        self.chain, self.agent, self.native, self.folder, self.at = chain, agent, native, folder, at
+        self.hooks = HOOKS[agent]
+        self.steps: list[Step] = []
+        self.path: Path | None = None
+        self.brief = ""
+
+    def call(self, event: str, **more: Any) -> str:
+        """The context in the reply to an event."""
+        payload: dict[str, Any] = {
+            "session_id": self.native, "taskId": self.native, "cwd": str(self.folder),
+            "workspaceRoots": [str(self.folder)], "hook_event_name": event, **more,
+        }  # fmt: skip
+        if self.path is not None and self.agent not in ("opencode", "cline"):
+            payload["transcript_path"] = str(self.path)
+        data = json.dumps(payload).encode()
+        reply = self.chain.answered(self.agent, event, data)
+        if not reply.startswith(b"{"):
+            return reply.decode()
+        value = json.loads(reply)
+        for key in self.hooks.context:
+            value = value.get(key, {}) if isinstance(value, dict) else value
+        return value if isinstance(value, str) else ""
+
+    def start(self, source: str = "startup") -> str:
+        """The agent starts, or empties its window, and is told something."""
+        text = self.call(self.hooks.start, source=source)
+        self.brief = text or self.brief
+        if source == "startup":
+            self.add(Start(0, "start", self.native, str(self.folder)), Model(0, "model-1"))
+        if text and self.hooks.writes_brief:
+            self.add(Given(0, text))
+        return text
+
+    def add(self, *steps: Step) -> ChainRun:
+        """Write steps to the transcript, each a second after the one before."""
+        for step in steps:
+            self.at += 1
+            self.steps.append(replace(step, at=self.at))
+        self.chain.clock = max(self.chain.clock, self.at)
+        self.path = placed(
+            self.agent, self.steps, home=self.chain.home, native=self.native, cwd=str(self.folder)
+        )
+        if self.path.suffix != ".db":
+            for file in self.path.parent.iterdir() if self.agent == "cline" else (self.path,):
+                os.utime(file, (self.at, self.at))
+        return self
+
+    def prompt(self, text: str) -> ChainRun:
+        """The user types."""
+        told = {"prompt": text, "text": text, "userPromptSubmit": {"prompt": text}}
+        if self.path is not None and len(self.steps) > 3:
+            self.add(Prompt(0, text))
+            self.call(self.hooks.prompt, **told)
+        else:
+            self.call(self.hooks.prompt, **told)
+            self.add(Prompt(0, text))
+        return self
+
+    def edits(self, path: str) -> ChainRun:
+        """A small piece of work."""
+        id = f"e{len(self.steps)}"
+        change = Change(str(self.folder / path), "edit", "a = 1", f"a = {len(self.steps)}")
+        self.add(
+            Call(0, id, "Edit", "edit", path, paths=(str(self.folder / path),), changes=(change,)),
+            Result(0, id, True, None, "done"),
+        )
+        return self
+
+    def runs(self, command: str, output: str, exit: int = 0) -> ChainRun:
+        """A command with its result."""
+        id = f"r{len(self.steps)}"
+        self.add(Call(0, id, "Bash", "run", command, command), Result(0, id, exit == 0, exit, output))
+        return self
+
+    def asks(self, question: str, answer: str) -> ChainRun:
+        """A question of the agent, and the user's choice."""
+        id = f"a{len(self.steps)}"
+        self.add(Call(0, id, "Ask", "ask", question, note=question), Result(0, id, True, None, answer))
+        return self
+
+    def stop(self, words: str = "That much is done for now.") -> ChainRun:
+        """The turn ends, and the agent waits for the user."""
+        self.add(Say(0, words), End(0, "turn", words))
+        self.call(self.hooks.stop, last_assistant_message=words, prompt_response=words)
+        return self
+
+    def fail(self, text: str = "overloaded") -> ChainRun:
+        """The model cannot be reached."""
+        self.add(Fault(0, text, 529))
+        if self.hooks.failure:
+            self.call(self.hooks.failure, error=text, taskError={"error": text})
+        return self

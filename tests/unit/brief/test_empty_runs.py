@@ -1,0 +1,83 @@
+"""A run that ended before it did anything is told together with the run before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from segue.core.brief.compose import compose
+from segue.core.brief.empty_runs import did_nothing, joined_with_empty
+from segue.core.brief.facts import facts
+from segue.core.runs.digest import fold
+from segue.core.runs.steps import Call, End, Fault, Given, Plan, PlanItem, Prompt, Result, Say, Start, Step
+
+WORK: list[Step] = [
+    Prompt(1, "Rework the invoice parser so that amounts are kept in cents"),
+    Plan(2, (PlanItem("Round the totals", "active"), PlanItem("Describe the parser"))),
+    Call(3, "c", "Bash", "run", "pytest -q", "pytest -q"),
+    Result(4, "c", ok=False, exit=1, text="E AssertionError: 12.5\n1 failed"),
+    Say(5, "One test fails. Shall I change the rounding?"),
+    End(6),
+]
+LOOK = Call(2, "s", "Bash", "run", "segue brief", "segue brief")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [],
+        [Given(1, "[segue] Where the last run stopped.\nGOAL: x\n[/segue]")],
+        [Prompt(1, "go on")],
+        [Prompt(1, "go on"), Say(2, "Sure, I look at it.")],
+        [Prompt(1, "go on"), Fault(2, "overloaded", 529)],
+        [Prompt(1, "go on"), LOOK],
+        [Prompt(1, "go on"), Call(2, "m", "mcp__segue__resume", "other")],
+        [Prompt(1, "go on"), Plan(2, (PlanItem("Round the totals"),))],
+    ],
+    ids=["nothing", "a brief", "a prompt", "a word", "a fault", "our command", "our tool", "a plan"],
+)
+def test_a_run_that_did_nothing_hides_nothing(steps: list[Step]) -> None:
+    empty = fold([Start(0, "start", "r2"), *steps])
+    assert did_nothing(empty)
+    [joined] = joined_with_empty([empty, fold(WORK)])
+    text = compose(facts([joined]))
+    for fact in ("invoice parser", "$ pytest -q → FAILED", "FAILING: `pytest -q`", "Describe the parser"):
+        assert fact in text, (fact, text)
+    assert "Shall I change the rounding?" in text
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "ls", "ls")],
+        [Prompt(1, "What does it do?"), Say(2, "It parses invoices."), End(3)],
+        [Prompt(1, "What does it do?"), Say(2, "It parses invoices, row by row. " * 20)],
+        [Prompt(1, "go on"), LOOK, Call(3, "e", "Edit", "edit", paths=("a.py",))],
+        [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "cat docs/segue.md", "cat docs/segue.md")],
+    ],
+)
+def test_a_run_that_called_or_answered_something_stands_for_itself(steps: list[Step]) -> None:
+    assert not did_nothing(fold(steps))
+
+
+def test_the_prompt_of_a_run_that_did_nothing_is_the_last_message_and_answers_the_run_before() -> None:
+    [joined] = joined_with_empty([fold([Prompt(1, "yes")]), fold(WORK)])
+    text = compose(facts([joined]))
+    assert 'USER (nothing came after it): "yes"' in text
+    assert 'IN REPLY TO: "One test fails. Shall I change the rounding?"' in text
+    assert "its turn was over" not in text, "the user has answered"
+
+
+def test_the_rules_and_the_fault_of_a_run_that_did_nothing_are_told() -> None:
+    later = fold([Prompt(1, "go on. Never push to main."), Fault(2, "overloaded", 529)])
+    text = compose(facts(joined_with_empty([later, fold(WORK)])))
+    assert "the model could not be reached" in text and '"overloaded"' in text
+    assert "Never push to main." in text
+
+
+def test_runs_that_all_did_nothing_are_one() -> None:
+    runs = [fold([Prompt(1, text)]) for text in ("go on", "continue", "Rework the invoice parser for cents")]
+    [joined] = joined_with_empty(runs)
+    assert [message.text for message in joined.prompts] == [
+        "Rework the invoice parser for cents", "continue", "go on",
+    ]  # fmt: skip
+    assert facts([joined]).goal == "Rework the invoice parser for cents"
