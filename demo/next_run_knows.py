@@ -99,7 +99,7 @@ def play(stage: Stage, home: Path) -> None:
         "what must never be done": "Never touch the legacy login",
         "what is under way, and next": "now refuse expired tokens; remove the session cookie",
         "what was done, in its order": "edited src/middleware.py in check_token",
-        "what failed, and why": 'FAILED: "E AssertionError: expired token accepted',
+        "what failed, and why": '`pytest -q`: "E AssertionError: expired token accepted',
         "what was running": "$ pytest -q → NO RESULT YET",
         "what is changed and not committed": "src/middleware.py, src/token.py (new)",
     }.items():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from segue.api.segue import Segue
-from segue.core.memories.stem import stem
+from segue.core.base.stem import stem
 
 HERE = Path(__file__).parent
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}

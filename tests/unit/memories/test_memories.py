@@ -8,10 +8,10 @@ import pytest
 
 from segue.api.agent_loop import RecoverableAgent
 from segue.api.segue import Segue
+from segue.core.base.stem import stem
 from segue.core.memories import curation as curate
 from segue.core.memories.model import INSTRUCTION, Memory, MemoryFilter, reads_like_an_order
 from segue.core.memories.ranking import Hit, Texts, rank
-from segue.core.memories.stem import stem
 from segue.core.memories.words import exact_words, query_words, words
 from segue.effects.vectors.embedder import HashEmbedder, choose
 from segue.errors import (

@@ -349,7 +349,8 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
     open_items = [item for item in facts.plan if item.state != "blocked"]
     if open_items:
         count = f"{len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
-        old = f"as of {facts.plan_age} calls before the end" if facts.plan_age >= OLD_CALLS else ""
+        aged = facts.plan_age >= OLD_CALLS and not any(item.by == "declared" for item in facts.plan)
+        old = f"as of {facts.plan_age} calls before the end" if aged else ""
         about = ", ".join(filter(None, (count, facts.plan_note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
         label = label if size(label) < most // 2 else str(Label.OPEN)

@@ -437,8 +437,8 @@ def result_words(step: TrailStep, most: int, folder: Folder) -> str:
 
 def command_line(step: TrailStep, folder: Folder, most: int) -> str:
     """A command with its folder, what it is for where it is long, and what became of it."""
-    if is_commit(step):
-        return _commit_line(step, folder, most)
+    if is_commit(step) and (line := _commit_line(step, folder, most)):
+        return line
     text = folder.within(command_lines.shown(step.command))
     given = command_lines.folder_of(step.command)
     where = folder.short(given) if given else ""
@@ -454,11 +454,14 @@ def command_line(step: TrailStep, folder: Folder, most: int) -> str:
 
 
 def _commit_line(step: TrailStep, folder: Folder, most: int) -> str:
+    """A commit by its subject; empty if nobody says one."""
     told = re.search(r"^\[[\w/.#@+ ()-]+ ([0-9a-f]{7,40})\] (.+)$", step.output, re.M)
     subject = f"{told[1][:7]} {told[2]}" if told else ""
     if not subject:
         command = next(part.text for part in command_lines.parts(step.command) if "commit" in part.text)
         subject = subject_of(command, step.command)
+    if not subject:
+        return ""
     state = became(step)
     if told or state == "ok":
         pushed = (

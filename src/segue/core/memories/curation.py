@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..base.lazy import regex
+from ..base.stem import stem
 from ..base.values import Value, count
 from .model import Memory, audience_of
-from .stem import stem
 from .words import query_words
 
 NEAR = 0.8

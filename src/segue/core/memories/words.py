@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..base.lazy import regex
-from .stem import stem
+from ..base.stem import stem
 
 WORD_CHARS_MAX = 64
 EXACT = "="

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..base.lazy import regex
+from ..base.stem import stem
 from ..base.values import Value
 from ..brief.facts import BriefFacts, Claim
 from ..brief.manifest_words import pending_calls
 from ..brief.page import plain
-from ..memories.stem import stem
 from ..runs import sentences
 from ..runs.identifiers import NAME, is_name
 from ..runs.sentences import COMMON

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from ..base.lazy import regex
-from ..memories.stem import stem
+from ..base.stem import stem
 
 BETWEEN = " | "  # separates items that may contain a semicolon
 FROM_BEFORE = "from before: "  # stands before the first item that a run has not planned itself

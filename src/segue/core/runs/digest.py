@@ -59,7 +59,7 @@ PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
 TRAIL_MAX, WORDS_CHARS, ARGUMENT_CHARS, COMMAND_CHARS = 100, 6_000, 1_200, 3_000
 OUTPUT_START_CHARS, OUTPUT_END_CHARS = 1_000, 2_200
-LINES_MAX, NOTICE_CHARS = 400, 90  # of a change, and of what is told of a process
+NOTICE_CHARS = 90  # of what is told of a process
 CHANGES_MAX, CHANGE_CHARS, REPLY_CHARS, THOUGHT_CHARS = 12, 1_500, 2_400, 1_600
 FILES_MAX, COMMANDS_MAX, PLAN_MAX, OPEN_MAX = 240, 120, 120, 32
 FAILURES_MAX, SOLVED_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 6
@@ -241,7 +241,7 @@ def _call(digest: RunDigest, step: Call) -> None:
 
 
 def _kept_change(change: Change) -> Change:
-    """The change in bounded space: of long texts the lines in which they differ, and the definitions."""
+    """The change in bounded space: of long texts the lines in which they differ, and where they stand."""
     if len(change.old) <= CHANGE_CHARS and len(change.new) <= CHANGE_CHARS:
         return change
     if change.how == "create":
@@ -249,9 +249,14 @@ def _kept_change(change: Change) -> Change:
         return msgspec.structs.replace(change, new=clip(change.new, CHANGE_CHARS), lines=lines)
     old, new = change.old.split("\n"), change.new.split("\n")
     before, after = {line.strip() for line in old}, {line.strip() for line in new}
-    kept_old = "\n".join(line for line in old[:LINES_MAX] if line.strip() not in after or definition(line))
-    kept_new = "\n".join(line for line in new[:LINES_MAX] if line.strip() not in before or definition(line))
-    return msgspec.structs.replace(change, old=kept_old[:CHANGE_CHARS], new=kept_new[:CHANGE_CHARS])
+    added = [at for at, line in enumerate(new) if line.strip() not in before]
+    above = reversed(new[: added[0]] if added and not change.place else [])
+    place = change.place or next((line.strip() for line in above if definition(line)), "")
+    kept_old = "\n".join(line for line in old if line.strip() not in after)
+    kept_new = "\n".join(new[at] for at in added)
+    return msgspec.structs.replace(
+        change, old=kept_old[:CHANGE_CHARS], new=kept_new[:CHANGE_CHARS], place=place
+    )
 
 
 def _ran(digest: RunDigest, step: Call, short: str, kind: str) -> None:

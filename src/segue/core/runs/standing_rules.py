@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ..base.lazy import regex
-from ..memories.stem import stem
+from ..base.stem import stem
 from .sentences import sentences
 
 PROMPT_CHARS_MAX = 6_000

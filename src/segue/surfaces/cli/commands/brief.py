@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         "segue brief",
         "segue brief path/to/transcript.jsonl",
         "zcat old.jsonl.gz | segue brief -",
-        "segue brief --max-bytes 4096 --format markdown",
         "segue brief --explain",
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..base.lazy import regex
+from .lazy import regex
 
 _VOWELS = "aeiou"
 _STEP_2 = {
