@@ -53,7 +53,7 @@ from segue.core.runs.steps import (
     Thought,
     Usage,
 )
-from segue.services.brief.brief import brief_of_transcript
+from segue.services.brief.brief import Format, brief_of_transcript
 from segue.testing.transcripts import written
 
 _STATES: dict[str, Any] = {"x": "done", ">": "active", " ": "pending", "-": "dropped"}
@@ -76,14 +76,14 @@ class Example:
         """The steps of the last run."""
         return self.runs[-1]
 
-    def brief(self, budget: int = 2_048) -> str:
+    def brief(self, budget: int = 2_048, form: Format = "text") -> str:
         if not self.agent:
             return compose(facts([fold(steps) for steps in reversed(self.runs)], agent="codex"), budget)
         cwd = next(step.cwd for step in self.steps if isinstance(step, Start) and step.cwd)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "transcript.json"
             path.write_bytes(written(self.agent, self.steps, cwd=cwd))
-            return brief_of_transcript(path, self.agent, budget=budget)
+            return brief_of_transcript(path, self.agent, budget=budget, form=form)
 
     def add(self, word: str, text: str) -> None:
         """A line of the case."""

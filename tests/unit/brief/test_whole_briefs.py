@@ -1,13 +1,14 @@
-"""The briefs of the guide's ten runs at several budgets, whole, as they are written down in
-``whole_briefs.txt``.
+"""Whole briefs, as they are written down in ``whole_briefs.txt``: of every example, and of the guide's runs
+at several sizes and as manifests.
 
 The examples say which lines a brief must have. This says that nothing else changes unseen: whoever changes
-the words or the shares of a brief reads here what becomes of ten runs, from 256 bytes to 4,096.
+the words or the shares of a brief reads here what becomes of all of them.
 ``python -m tests.unit.brief.test_whole_briefs`` writes the file anew.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,34 +18,43 @@ from tests.support.brief_examples import Example, examples
 HERE = Path(__file__).parent
 WHOLE = HERE / "whole_briefs.txt"
 BUDGETS = (256, 420, 700, 1_000, 1_400, 2_048, 4_096)
-CASES = list(examples(HERE / "examples" / "guide.txt"))
+CASES = [case for path in sorted((HERE / "examples").glob("*.txt")) for case in examples(path)]
+_TIME = re.compile(r'"(?:timestamp|created_at|prepared_at)":\s*"[^"]*"')
 
 
 def told(case: Example) -> Iterator[tuple[str, str]]:
-    """A heading and the brief, for each budget that gives another brief than the one before."""
+    """A heading and the brief; of a run of the guide for each size that gives another brief than the one
+    before, and its manifest."""
     before = ""
-    for budget in BUDGETS:
+    for budget in BUDGETS if case.agent else (2_048,):
         text = case.brief(budget)
         if text != before:
             yield f"#### {case.name}, in {budget} bytes", text
         before = text
+    if case.agent:
+        yield f"#### {case.name}, as a manifest", _TIME.sub('"…"', case.brief(form="json"))
 
 
 def written() -> str:
     return "\n".join(f"{heading}\n{text}\n" for case in CASES for heading, text in told(case))
 
 
+@pytest.fixture(scope="module")
+def whole() -> dict[str, str]:
+    blocks = f"\n{WHOLE.read_text(encoding='utf-8')}".split("\n#### ")[1:]
+    return {
+        f"#### {heading}": text.strip("\n") for heading, _, text in (one.partition("\n") for one in blocks)
+    }
+
+
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_a_brief_is_the_one_that_is_written_down(case: Example) -> None:
-    blocks = WHOLE.read_text(encoding="utf-8").split("#### ")[1:]
-    expected = {
-        f"#### {heading}": text.strip("\n")
-        for heading, _, text in (block.partition("\n") for block in blocks)
-    }
-    mine = {
-        heading: text for heading, text in expected.items() if heading.startswith(f"#### {case.name}, in ")
-    }
-    assert dict(told(case)) == mine
+def test_a_brief_is_the_one_that_is_written_down(case: Example, whole: dict[str, str]) -> None:
+    for heading, text in told(case):
+        assert text.strip("\n") == whole.get(heading, "nothing is written down"), heading
+
+
+def test_nothing_else_is_written_down(whole: dict[str, str]) -> None:
+    assert set(whole) == {heading for case in CASES for heading, _ in told(case)}
 
 
 if __name__ == "__main__":
