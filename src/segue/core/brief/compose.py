@@ -58,6 +58,8 @@ def compose_lines(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = ""
             hint=f"use --max-bytes {BYTES_MIN} or more",
         )
     head = Line(f"{OPENING}{plain(_head(facts, budget))}")
+    if size(head.text) > budget * 2 // 5:
+        head = Line(f"{OPENING}{plain(_head(facts, BYTES_MIN))}")
     foot = Line(f"{CLOSING} more: {more}" if more and budget >= _TIGHT_BYTES else CLOSING)
     parts = _parts(facts, budget - cost([head]) - size(foot.text))
     body = [Line(plain(line.text), line.at) for name in _SHOWN for line in parts[name]]
