@@ -7,6 +7,7 @@ that what they overlook, or see where it is not, is missed by nobody else.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -94,7 +95,7 @@ def written(folder: Path, name: str, data: bytes) -> Path:
     return path
 
 
-class Lines:
+class Lines(ABC):
     """A transcript of JSON records, one per line; the records of a cut are lines."""
 
     agent = ""
@@ -114,8 +115,9 @@ class Lines:
             for record in _objects(line.decode("utf-8", "replace")):
                 yield number, record
 
+    @abstractmethod
     def _events(self) -> Iterator[Event]:
-        raise NotImplementedError
+        """The events of the transcript, in any order."""
 
     def _copied(self) -> int:
         stamps = [
