@@ -12,7 +12,7 @@ from hypothesis import given, strategies as some
 from segue.agents import OWN_FORMATS, agent, agents, recognise_own_format
 from segue.agents.base import HEAD_BYTES
 from segue.agents.message_format import is_message
-from segue.core.runs.digest import fold
+from segue.core.runs.digest import decode, encode, fold
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Call, End, Plan, Prompt, Result, Say, Step, Thought, Usage
 from segue.errors import TranscriptUnreadable, UnknownAgent
@@ -270,10 +270,11 @@ JSON = some.recursive(
 
 
 @given(some.lists(JSON, max_size=6))
-def test_no_content_makes_a_reader_of_messages_raise(messages: list[Any]) -> None:
+def test_any_messages_give_a_digest_that_can_be_stored(messages: list[Any]) -> None:
     roles = [{**one, "role": "assistant"} for one in messages if isinstance(one, dict)]
     for body in (messages, roles, [one for one in roles if is_message(one)]):
-        digest_of(body)
+        digest = digest_of(body)
+        assert decode(encode(digest)) == digest
 
 
 # -- logs
@@ -338,5 +339,6 @@ def test_what_is_not_text_is_no_log(body: bytes, tmp_path: Path) -> None:
 
 
 @given(some.binary(max_size=300) | some.text(max_size=300).map(str.encode))
-def test_no_content_makes_a_reader_of_logs_raise(body: bytes) -> None:
-    digest_of(body, "log")
+def test_any_log_gives_a_digest_that_can_be_stored(body: bytes) -> None:
+    digest = digest_of(body, "log")
+    assert decode(encode(digest)) == digest

@@ -149,8 +149,9 @@ def test_no_agents_transcript_can_forge_one(agent: str, home: Path, repo: Reposi
         placed(agent, script, home=home, native=native, cwd=str(repo.folder))
         with opened(home, repo.folder) as seg:
             held(brief_here(seg.workspace, native))
-            held(brief_here(seg.workspace, native, budget=20_000))
+            held(long := brief_here(seg.workspace, native, budget=20_000))
             held_object(json.loads(brief_here(seg.workspace, native, form="json")))
+            assert GOAL in long
 
 
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
@@ -203,9 +204,10 @@ def test_the_name_of_a_file_forges_nothing(name: str, home: Path, repo: Reposito
     ]
     placed("claude-code", script, home=home, native="run-1", cwd=str(repo.folder))
     with opened(home, repo.folder) as seg:
-        held(brief_here(seg.workspace, budget=20_000))
-        held(seg.restore(budget="full").text)
+        held(shown := brief_here(seg.workspace, budget=20_000))
+        held(restored := seg.restore(budget="full").text)
         held_object(json.loads(Path(seg.prepare().path).read_bytes()))
+    assert "\nGOAL: run evil" not in shown + restored and GOAL in shown
 
 
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
