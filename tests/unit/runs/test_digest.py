@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from segue.core.brief.compose import compose
 from segue.core.brief.facts import facts
 from segue.core.runs.digest import PROMPTS_MAX, fold, trail
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import (
     Call,
+    Change,
     Compact,
     End,
     Fault,
@@ -269,3 +271,17 @@ def test_the_task_of_a_long_prompt_is_kept_though_it_stands_at_its_end() -> None
         + "TASK:\nSort the shelves by colour."
     )
     assert fold([Prompt(1, made)]).prompts[0].text.startswith("Sort the shelves by colour.")
+
+
+def test_the_line_ends_of_a_prompt_do_not_matter() -> None:
+    lines = "Fix the parser.\r\nNever touch the exporter.\r\n"
+    assert fold([Prompt(1, lines)]).prompts[0].text == "Fix the parser.\nNever touch the exporter."
+
+
+def test_a_check_that_was_called_together_with_an_edit_is_a_check_of_it() -> None:
+    edit = Call(1, "e", "Edit", "edit", "a.py", paths=("a.py",), changes=(Change("a.py", "edit", "a", "b"),))
+    check = Call(1, "t", "Bash", "run", command="pytest -q")
+    after = [edit, check, Result(2, "e", True), Result(3, "t", True, 0, "1 passed")]
+    before = [edit, check, Result(2, "t", True, 0, "1 passed"), Result(3, "e", True)]
+    assert "Checked since the last edit: `pytest -q` passed." in compose(facts([fold(after)]))
+    assert "Not checked since the last edit" in compose(facts([fold(before)]))

@@ -58,6 +58,9 @@ _FRAMES = (
     "<system_notification",
     "<system_reminder",
 )  # beginnings of texts that nobody typed
+_ADDED = regex(
+    r"<(current_datetime|reminder|system_reminder|tools_changed_notice)>.*?</\1>", re.S
+)  # what older versions put around the words of the user
 _REFUSED = regex(r"\AThe user rejected this tool call\.(?: User feedback:(.*))?\s*\Z", re.S)
 _ANSWERED = regex(r"\AUser (?:selected|responded): ")
 _AWAY = "The user is not available to respond"
@@ -154,7 +157,7 @@ class Reader:
         if harness or (body.source or "").startswith(_NOT_TYPED) or body.content.startswith(_FRAMES):
             return
         yield from injected_briefs(at, body.content)
-        if text := typed_text(body.content):
+        if text := typed_text(_ADDED.sub("", body.content)):
             self._ended = self._last = False
             queued = body.delivery in ("steering", "queued")
             yield Prompt(at, text, "queued" if queued else typed_how(text))

@@ -421,7 +421,9 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
         facts.plan = [PlanLine(one, "next") for one in left] if 2 * len(left) > len(digest.sketch) else []
         facts.plan_done = list(digest.sketch_done)
         facts.plan_total = len(facts.plan) + len(facts.plan_done)
-        if digest.numbered and not digest.sketch_done:
+        if digest.sketched_in:
+            facts.plan_total, facts.plan_note = 0, f"in {digest.sketched_in}"
+        elif digest.numbered and not digest.sketch_done:
             facts.plan_total, facts.plan_note = 0, UNTICKED
         settled = [*(line.text for line in facts.plan), *facts.plan_done]
     if _asked_since(digest) < STALE_MESSAGES:

@@ -41,7 +41,7 @@ def cut(text: str, most: int) -> str:
     if stop > len(short) * 0.75:
         return short[: stop + 1] + "…"
     at = short.rfind(" ")
-    if at < 0:  # one long word: a path, or a language that is written without spaces
+    if at < len(short) // 2:  # one long word: a path, or a language that is written without spaces
         return f"{short}…" if most >= 12 else ""
     return _LIST_MARK.sub("", short[:at]).rstrip(" ,;:.(—-") + "…"
 

@@ -21,7 +21,8 @@ from ..runs.steps import EDITS
 from ..runs.tree import CheckRun
 from .facts import FINISHED, BriefFacts, Claim, PlanLine
 from .page import cut, middle, quote, size
-from .requests import PICKS, content_words, told
+from .proposals import PICKS, content_words
+from .requests import told
 from .trail_words import (
     Folder,
     became,
@@ -36,9 +37,13 @@ from .trail_words import (
 )
 
 NEWEST_BYTES = (330, 230, 180, 150)
+OLD_BYTES = 260
 OLD_CALLS = 12  # a plan that was not touched for so long may be behind the work
 LARGE_LINES = 6  # of an edit that may have been made in part
 FEW_WORDS = 10  # what says less does not tell what the work is about
+NEW_CALLS = 6  # so many steps say by themselves what the last request led to
+SAID_BYTES = 150  # of what was said before the last steps
+LONG_SENTENCE = 80
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
 ROW_BYTES = 170  # more than this nobody needs of one kind, unless there is much room
@@ -86,7 +91,7 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
             lines.append(
                 Line(f"  {Label.IN_REPLY_TO}: {quote(folder.within(row.answers))}", (row.message.at,))
             )
-    few = len(content_words(" ".join(line.text for line in lines))) < FEW_WORDS * 2
+    few = len(content_words(" ".join(row.message.text for row in rows))) < FEW_WORDS
     if facts.first and few and not any(facts.first[:40] in line.text for line in lines):
         left = most - cost(lines) - size(Label.FIRST_REQUEST) - 6
         if left >= 60:
@@ -99,7 +104,12 @@ def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:
     rows are dropped from the end, then the last message gives."""
     wants: list[int] = []
     fixed: list[int] = []
-    for answer in (1_000, 90, 0):
+    if len(rows) > 1 and rows[-1].label.endswith(Label.BEFORE):  # the first to go: it is the past
+        wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
+        fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
+        if sum(wants) + sum(fixed) > room:
+            rows = rows[:-1]
+    for answer in (1_000, 300, 90, 0):
         rows = [row._replace(answers=cut(row.answers, answer)) for row in rows]
         wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
         fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
@@ -136,12 +146,12 @@ def _rows(facts: BriefFacts) -> list[_Row]:
     weak = wanted.request is not None and not wanted.mends
     tells = len(content_words(answers)) >= FEW_WORDS  # what is answered says what it is about
     label = f"{Label.TASK} (given to this sub-agent, {ago})" if facts.parent else f"{Label.USER} ({how}{ago})"
-    rows = [_Row(label, wanted.last, 760, cut(answers, 300 if weak else 180))]
+    rows = [_Row(label, wanted.last, 760, cut(answers, 520 if weak else 360))]
     if wanted.request is not None:
         label = f"  {Label.ADDS_TO}" if wanted.mends else Label.REQUEST if not tells else f"  {Label.BEFORE}"
         said = "" if tells else cut(wanted.request_answers, 200)
         rows.append(_Row(label, wanted.request, 150 if tells else 340, said))
-    known = content_words(" ".join(row.message.text for row in rows))
+    known = content_words(" ".join(f"{row.message.text} {row.answers}" for row in rows))
     if wanted.before is not None and len(known) < FEW_WORDS:
         rows.append(_Row(f"  {Label.BEFORE}", wanted.before, 150))
     return rows
@@ -159,16 +169,20 @@ class _Group(NamedTuple):
 
 def trail_part(facts: BriefFacts, most: int) -> list[Line]:
     """The last steps in the order of time, and the agent's last words. Where the steps leave much room, they
-    are told at more length."""
+    are told at more length, and then with what the agent said in between."""
     lines = _trail(facts, most, 100)
-    return _trail(facts, most, 170) if cost(lines) < most * 3 // 4 else lines
+    if cost(lines) < most * 3 // 4:
+        lines = _trail(facts, most, 170)
+    if cost(lines) < most * 3 // 4:
+        lines = _trail(facts, most, 170, talk=True)
+    return lines
 
 
-def _trail(facts: BriefFacts, most: int, percent: int) -> list[Line]:
+def _trail(facts: BriefFacts, most: int, percent: int, *, talk: bool = False) -> list[Line]:
     folder = folder_of(facts.folder)
-    groups = _groups(_recent(facts))
-    closing, groups = _closing(facts, groups, folder, most)
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
+    groups = _groups(_recent(facts), since if talk else None)
+    closing, groups = _closing(facts, groups, folder, most)
     head = f"{Label.TRAIL} (oldest first)"
     room = most - cost(closing) - size(head) - 2
     lines: list[Line] = []
@@ -226,12 +240,16 @@ def became_failed(step: TrailStep) -> bool:
     return bool(step.id) and became(step) == "failed"
 
 
-def _groups(steps: list[TrailStep]) -> list[_Group]:
-    """The steps of the trail that are worth a line, folded, oldest first."""
+def _groups(steps: list[TrailStep], talk_since: int | None) -> list[_Group]:
+    """The steps of the trail that are worth a line, folded, oldest first; with all that was said since
+    ``talk_since``, else only what still tells something."""
     groups: list[_Group] = []
     for at, step in enumerate(steps):
         if step.kind == "say":
-            text = _finding(step, last=not any(one.kind == "say" for one in steps[at + 1 :]))
+            last = not any(one.kind == "say" for one in steps[at + 1 :])
+            text = _finding(step, last=last)
+            if not text and talk_since is not None and step.at > talk_since:
+                text = cut(_intention(step), SAID_BYTES)
             if text:
                 groups.append(_Group([step], text))
         elif step.kind in ("prompt", "notice"):
@@ -252,6 +270,12 @@ def _recent(facts: BriefFacts) -> list[TrailStep]:
     start = prompts[-2] if len(prompts) > 1 else 0
     if len(calls) > 40:
         start = max(start, calls[-40])
+    last = facts.wanted.last
+    if last is not None and facts.wanted.request is None and facts.wanted.calls >= NEW_CALLS:
+        start = (
+            prompts[-1] if prompts else start
+        )  # a request of its own: what came before it is another matter
+        return facts.trail[start:]
     return facts.trail[min(start, calls[-8] if len(calls) >= 8 else 0) :]
 
 
@@ -319,6 +343,12 @@ def _finding(step: TrailStep, *, last: bool) -> str:
     return " ".join(kept[:2])
 
 
+def _intention(step: TrailStep) -> str:
+    """What a message says at some length; "Let me read it" says no more than the reading that followed."""
+    told = [one for one in sentences(step.text) if not _AHEAD.match(one) or size(one) >= LONG_SENTENCE]
+    return " ".join(told)
+
+
 def _closing(
     facts: BriefFacts, groups: list[_Group], folder: Folder, most: int
 ) -> tuple[list[Line], list[_Group]]:
@@ -351,9 +381,12 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
         count = f"{len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
         aged = facts.plan_age >= OLD_CALLS and not any(item.by == "declared" for item in facts.plan)
         old = f"as of {facts.plan_age} calls before the end" if aged else ""
-        about = ", ".join(filter(None, (count, facts.plan_note, old)))
+        note = folder_of(facts.folder).within(facts.plan_note)
+        about = ", ".join(filter(None, (count, note, old)))
         label = f"{Label.OPEN} ({about})" if about else str(Label.OPEN)
         label = label if size(label) < most // 2 else str(Label.OPEN)
+        if aged and facts.plan_age > facts.wanted.calls and facts.wanted.request is None:
+            most = min(most, OLD_BYTES)  # the user has asked for something else since
         text = f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"
         lines.append(Line(text, facts.sources.get(Label.OPEN, ())))
     blocked = [item for item in facts.plan if item.state == "blocked"]
@@ -393,7 +426,7 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
     are."""
     if size(between.join(texts)) <= most:
         return between.join(texts)
-    for each in (160, 110, 80, 56, 40, 28, 20):
+    for each in (160, 110, 80, 56, 40):
         short = [cut(text, each) for text in texts]
         if size(between.join(short)) <= most:
             return between.join(short)

@@ -51,7 +51,7 @@ from .steps import (
     Usage,
 )
 from .tree import begin_checks, begin_process, end_process, note_address, take_changes, take_command
-from .written_plans import take_plan
+from .written_plans import take_document, take_plan, take_ticks
 
 FORMAT = 11  # raise it when the same steps give another digest: stored ones are then made anew
 
@@ -149,7 +149,7 @@ def _given(digest: RunDigest, step: Given) -> None:
 
 
 def _prompt(digest: RunDigest, step: Prompt) -> None:
-    text = step.text.strip()
+    text = step.text.replace("\r\n", "\n").strip()
     if sentences.MARK in text or MANIFEST in text:
         brief, text = split_brief(text)
         if brief:
@@ -218,6 +218,9 @@ def _call(digest: RunDigest, step: Call) -> None:
         for path in command.writes:
             _touch(digest, path, "create")
         paths = paths or command.writes or command.reads
+    for change in step.changes:
+        if change.how == "create" and "- [" in change.new:
+            take_document(digest, change.path, change.new)
     if step.act == "plan" and not step.paths:
         take_plan(digest, step.text, own=True)
     if step.id:
@@ -338,6 +341,8 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
         begin_process(tree, step.process, what, call.at, "agent" if call.kind == "agent" else "process")
     if call.process:
         note_address(tree, call.process, step.text)
+    if "- [" in step.text and call.paths and not failed:
+        take_document(digest, call.paths[0], step.text)
     if call.command:
         take_command(tree, call.command, step.ok, step.exit, step.text, call.at, now)
     elif not failed:
@@ -345,7 +350,10 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
         if not changes and call.kind in ("edit", "create", "delete"):
             changes = tuple(Change(path, call.kind) for path in call.paths)  # type: ignore[arg-type]
         known = step.overwrote or any(_was_there(digest, change.path, call.at) for change in changes)
-        take_changes(tree, changes, now, known=known)
+        take_changes(tree, changes, call.at, now, known=known)
+        for change in changes:
+            if "[x]" in change.new or "[X]" in change.new:
+                take_ticks(digest, change.new)
         if call.kind == "agent":
             tree.doubt = now
 

@@ -98,6 +98,13 @@ class TrailStep(msgspec.Struct, array_like=True, gc=False):
     runs_on: bool = False  # whether ``process`` was started by it
 
 
+class ListedDocument(msgspec.Struct, array_like=True, gc=False):
+    """A checklist in a document of the project, as far as it was read."""
+
+    path: str
+    items: dict[str, bool] = {}  # by their text, whether they are ticked off
+
+
 class RunDigest(msgspec.Struct, omit_defaults=True):
     """What a run was about, what it did, and what it left open."""
 
@@ -128,6 +135,10 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     sketch: list[str] = []  # open lines of a plan that was only written down
     sketch_done: list[str] = []
     sketched: int = 0
+    sketched_in: str = ""  # the document that has it, if one of the project has
+    document: ListedDocument | None = (
+        None  # the last checklist that was read, whether or not it is worked through
+    )
     numbered: bool = False  # whether that plan is a numbered list, which does not say what is done
     files: dict[str, FileUse] = {}
     commands: dict[str, CommandUse] = {}

@@ -205,6 +205,23 @@ def task_first(prompt: str) -> str:
     return f"{prompt[heading.end() :].strip()}\n\n{prompt[: heading.start()].rstrip()}"
 
 
+_INPUT = regex(
+    r"^(?:#{1,4} *)?\**(?:user (?:input|request|prompt|query)|arguments?|user arguments?)\**:?\**[ \t]*\n+"
+    r"(?:```\w*\n+)?([^\n]{0,400})(?:\n+```)?",
+    re.I | re.M,
+)
+_TEMPLATE_CHARS = 500
+
+
+def given_to_template(prompt: str) -> tuple[str, str] | None:
+    """What the user gave to a command that was written out as a long prompt, and the rest of the prompt; None
+    if it is no such prompt."""
+    if len(prompt) < _TEMPLATE_CHARS or (given := _INPUT.search(prompt)) is None:
+        return None
+    words = "" if given[1].startswith(("$", "```")) else flat(given[1])
+    return words, prompt[: given.start()] + prompt[given.end() :]
+
+
 def unpasted(text: str) -> str:
     """A request without pasted material, that is, three or more consecutive lines that are not prose."""
     result: list[str] = []

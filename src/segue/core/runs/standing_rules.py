@@ -11,7 +11,7 @@ import re
 
 from ..base.lazy import regex
 from ..base.stem import stem
-from .sentences import sentences
+from .sentences import given_to_template, sentences
 
 PROMPT_CHARS_MAX = 6_000
 SENTENCE_CHARS_MIN, SENTENCE_CHARS_MAX = 12, 200
@@ -132,6 +132,9 @@ def _names(text: str) -> set[str]:
 
 def standing_rules(prompt: str) -> list[str]:
     """The rules and corrections in a prompt, at most ``RULES_MAX``."""
+    template = given_to_template(prompt)
+    if template is not None:
+        prompt = template[0]  # the rest is how a command works, which the user did not write for this work
     if len(prompt) > PROMPT_CHARS_MAX or not _may_have_rule(prompt):
         return []
     prose = _FENCED.sub("\n", prompt) if "```" in prompt or "~~~" in prompt else prompt

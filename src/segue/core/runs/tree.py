@@ -22,7 +22,7 @@ from .steps import Change
 
 CHANGED_MAX, COMMITS_MAX, CHECKS_MAX, RUNNING_MAX = 120, 24, 40, 12
 _CHECK_KINDS = frozenset({"test", "check", "build"})
-_NO_CHECK = regex(r"\s--?(?:collect-only|co|help|version|list|listTests|dry-run|watch)\b")
+_NO_CHECK = regex(r"\s--?(?:collect-only|co|help|version|list|listTests|dry-run|watch)\b|\bcheck[-_]prereq")
 _PROSE = (".md", ".txt", ".rst", ".adoc")
 _COMMITTED = regex(r"^\[([\w/.#@+-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.+)$", re.M)
 _NOTHING = regex(r"nothing (?:added )?to commit|no changes added to commit|nothing to commit", re.I)
@@ -100,10 +100,15 @@ class TreeState(msgspec.Struct, omit_defaults=True):
     running: dict[str, Running] = {}
 
 
-def take_changes(tree: TreeState, changes: Sequence[Change], at: int, *, known: bool = False) -> None:
+def take_changes(
+    tree: TreeState, changes: Sequence[Change], called: int, at: int, *, known: bool = False
+) -> None:
     """Files that a call changed, now that it has succeeded; ``known`` if they were there before."""
+    before = tree.edited
     for change in changes:
         _change(tree, change.path, "edit" if known and change.how == "create" else change.how, at)
+    if tree.edited != before and not any(called < run.done <= at for run in tree.checks.values()):
+        tree.edited = called  # a check that was called after it, in one go with it, is a check of it
 
 
 def _change(tree: TreeState, path: str, how: str, at: int, by: str = "") -> None:
@@ -169,11 +174,12 @@ def take_command(
             _pull_request(tree, text, whole, output, at)
         elif text.startswith(("git ", "git\t")):
             _git(tree, text, line, whole, output, at)
-        elif whole != "failed" and text.startswith(("rm ", "mv ", "git mv ")):
+        elif whole != "failed" and text.startswith(_MOVES):
             _moved(tree, text.split(), at)
 
 
-_CHANGES = regex(r">|\b(?:tee|sed|perl|git|gh|glab|rm|mv)\b")
+_MOVES = ("rm ", "mv ", "git mv ", "del ", "Remove-Item ", "unlink ")
+_CHANGES = regex(r">|\b(?:tee|sed|perl|git|gh|glab|rm|mv|del|Remove-Item|unlink)\b")
 """What every line has that may change the working tree."""
 
 
@@ -225,7 +231,7 @@ def _moved(tree: TreeState, words: list[str], at: int) -> None:
     """Files that ``rm`` removed, or ``mv`` renamed."""
     verb, *names = [word.strip("'\"") for word in words if word != "git"]
     names = [name for name in names if not name.startswith("-")]
-    gone = names if verb == "rm" else names[:-1]
+    gone = names[:-1] if verb == "mv" else names
     for path in list(tree.changed):
         if any(_same(path, name) or _inside(path, name) for name in gone):
             change = tree.changed[path]
@@ -239,14 +245,19 @@ def _moved(tree: TreeState, words: list[str], at: int) -> None:
 
 def _same(path: str, name: str) -> bool:
     """Whether two spellings name one file: each may be absolute, or relative to a folder of the other."""
-    path, name = path.removeprefix("./"), name.removeprefix("./")
+    path, name = _spelt(path), _spelt(name)
     if "*" in name:
         return fnmatch.fnmatch(path, name) or fnmatch.fnmatch(path, f"*/{name}")
     return path == name or path.endswith(f"/{name}") or name.endswith(f"/{path}")
 
 
+def _spelt(path: str) -> str:
+    """A path as it is compared: shells and tools of Windows spell one file in two ways."""
+    return path.replace("\\", "/").removeprefix("./") if "\\" in path else path.removeprefix("./")
+
+
 def _inside(path: str, folder: str) -> bool:
-    folder = folder.removeprefix("./").rstrip("/")
+    path, folder = _spelt(path), _spelt(folder).rstrip("/")
     return bool(folder) and (path.startswith(f"{folder}/") or f"/{folder}/" in path)
 
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ..base.lazy import regex
 from . import sentences
-
-if TYPE_CHECKING:
-    from .model import RunDigest
+from .model import ListedDocument, RunDigest
 
 LINE_CHARS = 200
 NUMBERED_STEPS_MAX = 80
 """After so many steps of the run it is no longer known which of the numbered ones are done."""
 _TEXT_CHARS = 20_000
+_DOCUMENT_CHARS, DOCUMENT_ITEMS_MAX = 60_000, 200
 _LINES_MIN, _LINES_MAX = 2, 20
 _ANNOUNCED = regex(
     r"(?im)^[^\n]{0,120}\b(?:plan|(?:next|remaining|following|implementation) (?:steps|tasks)|steps|to-?dos?|"
     r"roadmap|(?:what(?:'s| is)|things|work) (?:left|remaining)(?: to do)?)\b[^\n]{0,60}$\n"
+    r"|^[^\n]{0,120}\b(?:i['’]ll|i will|i['’]m going to|let me|we['’]ll|we will|let['’]s|going to)\b"
+    r"[^\n]{0,120}:\**[ \t]*$\n"
 )
 _PAST = regex(
     r"(?i)\b(?:built|completed|already|summary|handled|reviewed|approved|executed|finished|execution plan|"
@@ -39,8 +39,13 @@ _BETWEEN_MAX = 3
 _CHOOSE = regex(r"(?i)\b(?:options|alternatives|choices|choose|which (?:one|approach)|either)\b")
 """Matches the introduction of alternatives, which are not all to be done."""
 _TICKED = ("✅", "✔", "☑", "~~")
-_ANNOUNCING = ("plan", "steps", "tasks", "todo", "to-do", "roadmap", "left", "remaining")
+_ANNOUNCING = (
+    "plan", "steps", "tasks", "todo", "to-do", "roadmap", "left", "remaining", "i'll", "i’ll", "i will",
+    "going to", "let me", "we'll", "we’ll", "we will", "let's", "let’s",
+)  # fmt: skip
 """Every match of ``_ANNOUNCED`` contains one of these."""
+_FENCED = regex(r"```.*?(?:```|\Z)", re.S)  # in what a user gives, a sample of a form
+_BOXES = regex(r"(?m)^[ \t]*(?:\d+(?:→|:|\t| *\|)[ \t]*)?[-*+] \[([ xX])\] +(\S.*)$")
 _NUMBERED = regex(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
 _MENTIONED = regex(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
 
@@ -50,7 +55,7 @@ def take_plan(digest: RunDigest, text: str, *, own: bool = False) -> None:
 
     Only in the agent's ``own`` words do numbered steps count, and mentions of them as progress.
     """
-    checklist = sentences.checklist(text)
+    checklist = sentences.checklist(text if own else _FENCED.sub("", text))
     if checklist is not None:
         _set_plan(digest, *checklist, numbered=False)
         return
@@ -61,6 +66,39 @@ def take_plan(digest: RunDigest, text: str, *, own: bool = False) -> None:
         _set_plan(digest, [], lines, numbered=True)
     elif digest.numbered and "tep " in text:
         _advance(digest, text)
+
+
+def take_document(digest: RunDigest, path: str, text: str) -> None:
+    """Remember the checklist in a document that was read or written, in whole or in part."""
+    rows = {
+        what.strip().replace("**", ""): box in "xX" for box, what in _BOXES.findall(text[:_DOCUMENT_CHARS])
+    }
+    if len(rows) < _LINES_MIN or not path:
+        return
+    known = digest.document
+    items = {**known.items, **rows} if known is not None and known.path == path else rows
+    digest.document = ListedDocument(path, dict(list(items.items())[:DOCUMENT_ITEMS_MAX]))
+    if digest.sketched_in == path:
+        _work_through(digest)
+
+
+def take_ticks(digest: RunDigest, text: str) -> None:
+    """Items of a document that an edit ticked off: then that document is what is being worked through."""
+    known = digest.document
+    if known is None:
+        return
+    ticked = [what.strip().replace("**", "") for box, what in _BOXES.findall(text) if box in "xX"]
+    if newly := [what for what in ticked if known.items.get(what) is False]:
+        known.items.update(dict.fromkeys(newly, True))
+        _work_through(digest)
+
+
+def _work_through(digest: RunDigest) -> None:
+    known = digest.document
+    if known is not None:
+        done = [what for what, is_ticked in known.items.items() if is_ticked]
+        _set_plan(digest, done, [what for what, is_ticked in known.items.items() if not is_ticked])
+        digest.sketched_in = known.path
 
 
 def numbered_plan(text: str) -> list[str]:
@@ -106,10 +144,10 @@ def _announced(text: str) -> Iterator[re.Match[str]]:
             yield head
 
 
-def _set_plan(digest: RunDigest, done: list[str], todo: list[str], *, numbered: bool) -> None:
+def _set_plan(digest: RunDigest, done: list[str], todo: list[str], *, numbered: bool = False) -> None:
     digest.sketch_done = [sentences.clip(line, LINE_CHARS) for line in done]
     digest.sketch = [sentences.clip(line, LINE_CHARS) for line in todo]
-    digest.sketched, digest.numbered = digest.steps, numbered
+    digest.sketched, digest.numbered, digest.sketched_in = digest.steps, numbered, ""
 
 
 def _advance(digest: RunDigest, text: str) -> None:
