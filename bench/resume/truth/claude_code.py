@@ -47,6 +47,7 @@ class _Reader:
         self.tasks: dict[str, list[str]] = {}
         self.todos: list[tuple[str, str]] = []
         self.queue: list[str] = []
+        self.seen: set[Any] = set()  # ids of records, and times with texts
         self.own_branch: bool | None = None  # whether the whole file is a side branch: a sub-agent's
 
     def take(self, number: int, record: dict[str, Any]) -> None:
@@ -54,6 +55,10 @@ class _Reader:
         kind = record.get("type")
         message = record.get("message")
         side = bool(record.get("isSidechain"))
+        id = record.get("uuid")
+        if id and id in self.seen:
+            return  # the history of a session that was resumed, copied into its file
+        self.seen.add(id)
         if kind in ("user", "assistant"):
             if self.own_branch is None:
                 self.own_branch = side
@@ -154,8 +159,10 @@ class _Reader:
             told.interrupts.append(number)
             return
         bare = _ASIDE.sub("", text).strip()
-        if record.get("isMeta") or not bare:
+        typed_at = (record.get("timestamp"), bare)
+        if record.get("isMeta") or not bare or typed_at in self.seen:
             return
+        self.seen.add(typed_at)
         if bare.startswith(("Caveat: The messages below", "This session is being continued")):
             return
         if name := _COMMAND.search(bare):

@@ -202,7 +202,13 @@ def _trail(facts: BriefFacts, most: int, percent: int, *, talk: bool = False) ->
                 room -= size(lines[-1].text) + 1
             continue
         want = (NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES) * percent // 100
-        want = 300 if last.kind == "say" else max(want, 260) if became_failed(last) and rank < 4 else want
+        want = (
+            3 * percent
+            if last.kind == "say"
+            else max(want, 260)
+            if became_failed(last) and rank < 4
+            else want
+        )
         want = 420 if rank == 0 and is_look(last) else want
         want = min(want, room - 3)
         if (

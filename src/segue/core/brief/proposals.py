@@ -94,7 +94,7 @@ def blocks_of(said: str) -> list[Block]:
             blocks.append(Block(flat("\n".join(paragraph))))
             paragraph.clear()
         if entries:
-            blocks.append(Block(items=tuple(entries)))
+            blocks.append(Block(items=tuple(entry.rstrip(",") for entry in entries)))
             entries.clear()
 
     for line in said.split("\n"):
@@ -104,9 +104,10 @@ def blocks_of(said: str) -> list[Block]:
             if paragraph:
                 close()
             depth = len(item[1]) if not entries else depth
-            entries.append(flat(_BULLET.sub("", line)))
+            entries.append(flat(_BULLET.sub("", line)).rstrip(","))
         elif item is not None or (entries and line.startswith("  ") and bare):
-            continue  # belongs to the entry above
+            if entries[-1].endswith((":", ",")):  # an entry that only leads to those below it
+                entries[-1] += f" {flat(_BULLET.sub('', line)).rstrip(':,')},"
         elif not bare:
             if paragraph:
                 close()
@@ -148,6 +149,8 @@ def answered(message: UserMessage) -> str:
             return f"{told[best]} {told[best + 1]}" if short else told[best]
     if not assents and (offer := offered(blocks)):
         return offer
+    if not assents and len(mine) > 1 and not told[-1].endswith("?"):
+        return ""  # it speaks of something else
     late = range(len(told) - 1, max(-1, len(told) - 8), -1)
     asks = next((at for at in late if _LEAVES.search(told[at])), len(told) - 1)
     answer = told[asks]
