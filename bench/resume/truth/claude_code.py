@@ -47,7 +47,8 @@ class _Reader:
         self.tasks: dict[str, list[str]] = {}
         self.todos: list[tuple[str, str]] = []
         self.queue: list[str] = []
-        self.seen: set[Any] = set()  # ids of records, and times with texts
+        self.roots: dict[Any, Any] = {}  # by the id of a record, that of the one it goes back to
+        self.typed: dict[tuple[Any, str], Any] = {}  # by time and text, the root of what was typed
         self.own_branch: bool | None = None  # whether the whole file is a side branch: a sub-agent's
 
     def take(self, number: int, record: dict[str, Any]) -> None:
@@ -55,10 +56,6 @@ class _Reader:
         kind = record.get("type")
         message = record.get("message")
         side = bool(record.get("isSidechain"))
-        id = record.get("uuid")
-        if id and id in self.seen:
-            return  # the history of a session that was resumed, copied into its file
-        self.seen.add(id)
         if kind in ("user", "assistant"):
             if self.own_branch is None:
                 self.own_branch = side
@@ -66,6 +63,10 @@ class _Reader:
                 return
         if isinstance(record.get("timestamp"), str):
             told.times.append((number, record["timestamp"]))
+        id = record.get("uuid")
+        if id and id in self.roots:
+            return  # of the history of a session that was resumed, copied into its file
+        self.roots[id] = self.roots.get(record.get("parentUuid"), id)
         if kind in ("user", "assistant", "system", "attachment"):
             for key, values in (("cwd", told.folders), ("gitBranch", told.branches)):
                 if isinstance(record.get(key), str) and record[key]:
@@ -159,10 +160,10 @@ class _Reader:
             told.interrupts.append(number)
             return
         bare = _ASIDE.sub("", text).strip()
-        typed_at = (record.get("timestamp"), bare)
-        if record.get("isMeta") or not bare or typed_at in self.seen:
+        root = self.roots.get(record.get("uuid"))
+        is_copy = self.typed.setdefault((record.get("timestamp"), bare), root) != root
+        if record.get("isMeta") or not bare or is_copy:
             return
-        self.seen.add(typed_at)
         if bare.startswith(("Caveat: The messages below", "This session is being continued")):
             return
         if name := _COMMAND.search(bare):

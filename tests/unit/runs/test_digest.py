@@ -281,7 +281,7 @@ def test_the_line_ends_of_a_prompt_do_not_matter() -> None:
 def test_a_check_that_was_called_together_with_an_edit_is_a_check_of_it() -> None:
     edit = Call(1, "e", "Edit", "edit", "a.py", paths=("a.py",), changes=(Change("a.py", "edit", "a", "b"),))
     check = Call(1, "t", "Bash", "run", command="pytest -q")
-    after = [edit, check, Result(2, "e", True), Result(3, "t", True, 0, "1 passed")]
-    before = [edit, check, Result(2, "t", True, 0, "1 passed"), Result(3, "e", True)]
+    after: list[Step] = [edit, check, Result(2, "e", True), Result(3, "t", True, 0, "1 passed")]
+    before: list[Step] = [edit, check, Result(2, "t", True, 0, "1 passed"), Result(3, "e", True)]
     assert "Checked since the last edit: `pytest -q` passed." in compose(facts([fold(after)]))
     assert "Not checked since the last edit" in compose(facts([fold(before)]))

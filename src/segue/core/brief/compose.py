@@ -23,9 +23,9 @@ from .parts import (
     rules_part,
     trail_part,
     tree_part,
-    user_part,
 )
 from .trail_words import folder_of
+from .user_part import user_part
 
 BYTES_MIN = 256
 BYTES_DEFAULT = 2_048
