@@ -45,6 +45,7 @@ SAID_BYTES = 150  # of what was said before the last steps
 LONG_SENTENCE = 80
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
+TIGHT_ITEMS = 240  # where there is no room for whole items, the beginning of each
 ROW_BYTES = 170  # more than this nobody needs of one kind, unless there is much room
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
 
@@ -336,7 +337,7 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
     are."""
     if size(between.join(texts)) <= most:
         return between.join(texts)
-    for each in (160, 110, 80, 56, 40):
+    for each in (160, 110, 80, 56, 40, *((28, 20) if most < TIGHT_ITEMS else ())):
         short = [cut(text, each) for text in texts]
         if size(between.join(short)) <= most:
             return between.join(short)
