@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ..base.lazy import regex
-from ..base.text import ESCAPE_SEQUENCES
+from ..base.text import ESCAPE_SEQUENCES, lowered
 
 MARK = "[segue]"  # the beginning of our own briefs
 
@@ -37,6 +37,10 @@ _INSTRUCTS = regex(
     r"assistant|human|user)\s*:|\b(?:new|updated) instructions?\b",
     re.I,
 )
+_INSTRUCTING = (
+    "you ", "user", "system", "instruction", "ignore", "disregard", "forget", "assistant", "human",
+)  # fmt: skip
+"""Every text that ``_INSTRUCTS`` matches contains one of these in some case."""
 _CHOICE = regex(
     r"\b(?:decided|decision|we(?:'ll| will) use|i(?:'ll| will) (?:use|go with|keep|stick)|going with|"
     r"chose|choosing|opted?|instead of|rather than|the (?:best|right|cleanest|simplest) "
@@ -231,7 +235,8 @@ def flat(text: str) -> str:
 
 def gives_orders(line: str) -> bool:
     """Whether a line addresses an agent the way a user or a system prompt would."""
-    return _INSTRUCTS.search(line) is not None
+    low = lowered(line)
+    return any(word in low for word in _INSTRUCTING) and _INSTRUCTS.search(line) is not None
 
 
 def answered(question: str, answer: str) -> str:
@@ -291,12 +296,15 @@ def _failure_lines(output: str) -> Iterator[str]:
         }
 
 
+_STOPPED = regex(r"\s*(?:\^C|Tool execution aborted)\s*\Z")
+
+
 def was_stopped(exit: int | None, output: str) -> bool:
     """Whether somebody stopped a command, so that its output says nothing about its success."""
     return (
         exit in (130, 143)
         or output.startswith("[Operation Cancelled]")
-        or output.strip() in ("^C", "Tool execution aborted")
+        or _STOPPED.match(output) is not None
     )
 
 
@@ -329,7 +337,7 @@ def reason(output: str, most: int = 400) -> str:
 
 
 def _is_quotable(line: str) -> bool:
-    return not _HEADER.match(line) and not _INSTRUCTS.search(line)
+    return not _HEADER.match(line) and not gives_orders(line)
 
 
 def words(text: str) -> set[str]:
