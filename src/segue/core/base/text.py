@@ -113,7 +113,9 @@ def lowered(text: str) -> str:
 
     ``re.I`` takes a few letters for ASCII ones although their lower case differs: here they are the same."""
     low = text.lower()
-    return low if text.isascii() else low.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
+    return (
+        low if text.isascii() else low.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
+    )
 
 
 def one_line(text: str) -> str:

@@ -45,7 +45,15 @@ _BAD_MARKS = (
     "✗", "×", "●", "ELIFECYCLE", "make", "fatal: ", "command not found",
 )  # fmt: skip
 _GOOD_MARKS = (
-    "pass", "succe", "ok", "no issues found", "built", "0 errors", "no problems", "done in ", "finished",
+    "pass",
+    "succe",
+    "ok",
+    "no issues found",
+    "built",
+    "0 errors",
+    "no problems",
+    "done in ",
+    "finished",
 )
 """Every line that ``_BAD`` or ``_GOOD`` matches contains one of these, the latter in some case. The
 expressions try each of their alternatives at each position, which is slow for the long outputs of builds."""

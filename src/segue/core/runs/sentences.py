@@ -302,9 +302,7 @@ _STOPPED = regex(r"\s*(?:\^C|Tool execution aborted)\s*\Z")
 def was_stopped(exit: int | None, output: str) -> bool:
     """Whether somebody stopped a command, so that its output says nothing about its success."""
     return (
-        exit in (130, 143)
-        or output.startswith("[Operation Cancelled]")
-        or _STOPPED.match(output) is not None
+        exit in (130, 143) or output.startswith("[Operation Cancelled]") or _STOPPED.match(output) is not None
     )
 
 
