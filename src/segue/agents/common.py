@@ -70,7 +70,8 @@ def plain_text(value: Any, depth: int = 0) -> str:
         value = list(value.values())
     if depth > _DEPTH_MAX or not isinstance(value, list):
         return ""
-    return "\n".join(filter(None, [plain_text(item, depth + 1) for item in value]))
+    texts = [item if isinstance(item, str) else plain_text(item, depth + 1) for item in value]
+    return "\n".join(filter(None, texts))
 
 
 def blocks_text(content: Any) -> str:

@@ -91,7 +91,7 @@ def test_a_brief_opens_the_store_once(tmp_path: Path, project: Path, monkeypatch
 
 
 def test_nobody_else_puts_the_facts_of_a_brief_together() -> None:
-    """Only ``services/brief/runs_summary.py`` calls ``core.brief.facts.facts``, and what is shipped for tests."""
+    """``services/brief/runs_summary.py`` calls ``core.brief.facts``, and what is shipped for tests does."""
     callers = []
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

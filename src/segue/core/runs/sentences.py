@@ -33,14 +33,17 @@ _BULLET = regex(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
 _CHECK = regex(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
 _INSTRUCTS = regex(
     r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instruction|prompt|above|previous|rule)|\bsystem prompt\b"
-    r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b|^\s*(?:system|"
-    r"assistant|human|user)\s*:|\b(?:new|updated) instructions?\b",
+    r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b"
+    r"|\b(?:new|updated) instructions?\b",
     re.I,
 )
 _INSTRUCTING = (
-    "you ", "user", "system", "instruction", "ignore", "disregard", "forget", "assistant", "human",
+    "ignore", "disregard", "forget", "system prompt", "you must", "you should", "you are now", "you will now",
+    "you have to", "<system", "</system", "<user", "</user", "<assistant", "</assistant", "<human", "</human",
+    "new instruction", "updated instruction",
 )  # fmt: skip
 """Every text that ``_INSTRUCTS`` matches contains one of these in some case."""
+_SPEAKS = regex(r"\s*(?:system|assistant|human|user)\s*:", re.I)
 _CHOICE = regex(
     r"\b(?:decided|decision|we(?:'ll| will) use|i(?:'ll| will) (?:use|go with|keep|stick)|going with|"
     r"chose|choosing|opted?|instead of|rather than|the (?:best|right|cleanest|simplest) "
@@ -235,6 +238,8 @@ def flat(text: str) -> str:
 
 def gives_orders(line: str) -> bool:
     """Whether a line addresses an agent the way a user or a system prompt would."""
+    if _SPEAKS.match(line):
+        return True
     low = lowered(line)
     return any(word in low for word in _INSTRUCTING) and _INSTRUCTS.search(line) is not None
 
