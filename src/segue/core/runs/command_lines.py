@@ -136,6 +136,7 @@ def bare(command: str) -> str:
     return text
 
 
+@lru_cache(maxsize=512)
 def is_silent(command: str) -> bool:
     """Whether a command neither changes anything nor says anything about the work."""
     text = bare(command)

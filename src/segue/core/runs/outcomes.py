@@ -60,12 +60,17 @@ expressions try each of their alternatives at each position, which is slow for t
 _TESTS = regex(r"\b(?:py\.?test|jest|vitest|mocha|tests?|cargo test|go test|rspec|phpunit|tox|playwright)\b")
 _COUNTED = regex(r"\b(?!0\b)\d+ (passed|passing|failed|failing)\b|\btest result: (?:ok|FAILED)")
 _VERDICT = regex(
-    r"\b\d+ (?:passed|passing|pass|failed|failing|fail|failures?|errors?|problems?|warnings?|tests?)\b"
-    r"|^(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks"
-    r"|Checked \d+)\b"
-    r"|^\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]|test result:|Compiled|✓ built",
+    r"(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks|Checked \d+)\b"
+    r"|\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]",
     re.I,
 )
+"""Matches at the beginning of lines that say what became of a command."""
+_VERDICT_MARKS = ("test result:", "compiled", "✓ built")
+_NUMBER = regex(r"\d (?:pass|fail|error|problem|warning|test)", re.I)
+_TALLY = regex(
+    r"\b\d+ (?:passed|passing|pass|failed|failing|fail|failures?|errors?|problems?|warnings?|tests?)\b", re.I
+)
+"""Such lines also count something. ``_NUMBER`` is in every such count and is searched for much faster."""
 _TROUBLE = regex(
     r"\b(?:error|fail(?:ed|ure|s)?|exception|cannot|can't|not found|denied|undefined|unexpected|panic"
     r"|fatal|refused"
@@ -169,16 +174,24 @@ def _worded_lines(output: str) -> list[str]:
 def telling(output: str, failed: bool) -> list[str]:
     """The few lines of an output that say what became of a command, in their order."""
     lines = _worded_lines(output)
-    verdicts = (line for line in reversed(lines) if line != "FAIL" and _VERDICT.search(line))
+    verdicts = (line for line in reversed(lines) if line != "FAIL" and _is_verdict(line))
     if failed:
         bad = (
             f"{line}, {after}" if _COUNTERPART.match(after) else line
             for line, after in zip(lines, [*lines[1:], ""], strict=False)
-            if _TROUBLE.search(line) and not _VERDICT.search(line) and not _PASSING.match(line)
+            if _TROUBLE.search(line) and not _is_verdict(line) and not _PASSING.match(line)
         )
         chosen = [*_quotable(bad, 3), *_quotable(verdicts, 1)]
         return _in_order(lines, chosen) or _quotable(reversed(lines), 2)[::-1]
     return _quotable(verdicts, 1) or (_quotable(lines, 3) if len(lines) <= 3 else [])
+
+
+def _is_verdict(line: str) -> bool:
+    """Whether a line says what became of a command as a whole."""
+    if _VERDICT.match(line) or (_NUMBER.search(line) and _TALLY.search(line)):
+        return True
+    low = lowered(line)
+    return any(mark in low for mark in _VERDICT_MARKS)
 
 
 def _quotable(lines: Iterable[str], most: int) -> list[str]:
