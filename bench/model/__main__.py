@@ -35,7 +35,7 @@ from segue.core.models.grounding import Grounded, ground
 from segue.core.models.spending import Caps, Price, ceiling
 from segue.core.runs import sentences
 from segue.effects.models import request_of
-from segue.services.brief.gather import RunsSummary
+from segue.services.brief.runs_summary import RunsSummary
 from segue.services.models import ask as models, config, refine
 from segue.services.runs.read_transcript import final, masked, read, recognised
 

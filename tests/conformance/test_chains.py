@@ -18,7 +18,7 @@ from tests.support.chains import HOOKS, Chain, ChainRun
 from tests.support.runs import SECRET
 
 from segue.core.runs.steps import Compact, Plan, PlanItem, Say
-from segue.services.brief.brief import brief_here
+from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import hook_file
 from segue.services.workspace.data_folder import DataFolder
 from segue.surfaces.mcp.calls import Calls

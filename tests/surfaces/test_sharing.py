@@ -17,7 +17,7 @@ from segue import Segue
 from segue.core.runs.shared_copies import PREFIX
 from segue.effects.files.archive import Archive
 from segue.errors import RefusedError, SegueError
-from segue.services.brief import brief as briefs
+from segue.services.brief import project_brief as briefs
 from segue.services.runs import shared_copies
 from segue.services.runs.listing import steps_of
 from segue.services.runs.observed import runs_of

@@ -24,8 +24,9 @@ _DEPTH_MAX = 12
 _SECONDS_MAX = 253_402_300_800  # the year 10000
 
 
-_MINUTES_MAX = 64
-_minutes: dict[str, int] = {}
+_HOURS_MAX = 64
+_hours: dict[str, int] = {}
+_MINUTE = {f":{n:02}:": 60_000 * n for n in range(60)}
 _SECOND = {f"{n:02}": 1000 * n for n in range(60)}
 _THOUSANDTHS = {f".{n:03}Z": n for n in range(1000)}
 
@@ -36,11 +37,11 @@ def seconds(stamp: Any) -> float:
     value = 0.0
     try:
         if isinstance(stamp, str):
-            minute = _minutes.get(stamp[:17])
-            second, rest = _SECOND.get(stamp[17:19]), _THOUSANDTHS.get(stamp[19:])
-            if minute is None or second is None or rest is None:
+            try:
+                hour, minute = _hours[stamp[:13]], _MINUTE[stamp[13:17]]
+                return (hour + minute + _SECOND[stamp[17:19]] + _THOUSANDTHS[stamp[19:]]) / 1000
+            except KeyError:
                 return _parsed(stamp)
-            return (minute + second + rest) / 1000
         if isinstance(stamp, int | float):
             value = stamp / 1000 if stamp > 1e11 else float(stamp)
     except (ValueError, OverflowError, OSError):
@@ -49,15 +50,15 @@ def seconds(stamp: Any) -> float:
 
 
 def _parsed(stamp: str) -> float:
-    """A time, parsed in full. Nearly all have the form ``2026-11-15T02:34:17.000Z``, and many lines share a
-    minute, so the minute is cached and only the rest of the next ones is parsed."""
+    """A time, parsed in full. Nearly all have the form ``2026-11-15T02:34:17.000Z``, and many lines share an
+    hour, so the hour is cached and only the rest of the next ones is parsed."""
     value = datetime.fromisoformat(stamp).timestamp()
     if not 0 < value < _SECONDS_MAX:
         return 0.0
-    if len(stamp) == 24 and stamp[16] == ":" and stamp[19:] in _THOUSANDTHS:
-        if len(_minutes) >= _MINUTES_MAX:
-            _minutes.clear()
-        _minutes[stamp[:17]] = int(value // 60) * 60_000
+    if len(stamp) == 24 and stamp[13:17] in _MINUTE and stamp[19:] in _THOUSANDTHS:
+        if len(_hours) >= _HOURS_MAX:
+            _hours.clear()
+        _hours[stamp[:13]] = int(value // 3600) * 3_600_000
     return value
 
 
@@ -69,7 +70,8 @@ def plain_text(value: Any, depth: int = 0) -> str:
         value = list(value.values())
     if depth > _DEPTH_MAX or not isinstance(value, list):
         return ""
-    return "\n".join(filter(None, [plain_text(item, depth + 1) for item in value]))
+    texts = [item if isinstance(item, str) else plain_text(item, depth + 1) for item in value]
+    return "\n".join(filter(None, texts))
 
 
 def blocks_text(content: Any) -> str:

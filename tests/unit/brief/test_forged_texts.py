@@ -18,7 +18,7 @@ from segue import Segue
 from segue.agents import OURS
 from segue.core.runs.inherited import inherited_facts, split_brief
 from segue.core.runs.steps import Call, Change, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
-from segue.services.brief.brief import brief_here
+from segue.services.brief.project_brief import brief_here
 from segue.testing.transcripts import placed
 
 GOAL = "Make the login use tokens, please"

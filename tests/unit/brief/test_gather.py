@@ -12,7 +12,7 @@ from tests.support.git import Repository
 from tests.support.runs import environment, opened, place
 
 from segue import Segue
-from segue.services.brief.brief import brief_here, workspace_to_look
+from segue.services.brief.project_brief import brief_here, workspace_to_look
 from segue.services.resume import restore
 from segue.services.workspace import open_workspace
 from segue.services.workspace.open_store import open_store
@@ -91,11 +91,11 @@ def test_a_brief_opens_the_store_once(tmp_path: Path, project: Path, monkeypatch
 
 
 def test_nobody_else_puts_the_facts_of_a_brief_together() -> None:
-    """``services/brief/gather.py`` is the only one in the package that calls ``core.brief.facts.facts``."""
+    """``services/brief/runs_summary.py`` calls ``core.brief.facts``, and what is shipped for tests does."""
     callers = []
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("brief.facts"):
                 names = {alias.name for alias in node.names}
                 callers += [path.relative_to(PACKAGE).as_posix()] if "facts" in names else []
-    assert sorted(callers) == ["services/brief/gather.py", "testing/readers.py"]
+    assert sorted(callers) == ["services/brief/runs_summary.py", "testing/readers.py"]

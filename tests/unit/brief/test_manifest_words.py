@@ -17,7 +17,8 @@ from segue.core.brief.manifest_words import Workplace, from_root, modified_files
 from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
 from segue.core.runs.steps import Call, Change, End, Interrupt, Model, Prompt, Result, Say, Start, Step, Usage
-from segue.services.brief.brief import brief_here, brief_of_transcript
+from segue.services.brief.brief import brief_of_transcript
+from segue.services.brief.project_brief import brief_here
 
 ROOT = "/src/shop"
 ASKED: list[Step] = [Start(1.0, "start", native="run-1", cwd=ROOT), Prompt(1.0, "Make the login use tokens")]

@@ -20,7 +20,7 @@ from segue.core.models.prompt import room_for
 from segue.core.models.spending import Caps, Price
 from segue.core.runs.steps import Say
 from segue.errors import BadImport, BadSettings, ModelFailed, NoModel, OverBudget, UsageError
-from segue.services.brief import brief as briefs
+from segue.services.brief import project_brief as briefs
 from segue.services.brief.model_claims import path_of
 from segue.services.models import ask as models, config, ledger, plan as planning, refine
 from segue.testing.transcripts import placed

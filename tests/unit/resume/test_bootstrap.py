@@ -16,7 +16,7 @@ from tests.support.runs import SECRET, opened, place
 
 from segue import Boot, Segue, UsageError
 from segue.core.base.values import seconds_of
-from segue.services.brief.brief import brief_of_session
+from segue.services.brief.project_brief import brief_of_session
 from segue.services.resume.prepare import HERE
 
 AGENTFLOW: dict[str, Any] = {

@@ -19,7 +19,7 @@ from segue.core.runs.steps import Call, End, Interrupt, Prompt, Result, Say, Ste
 from segue.effects.git import repository as git
 from segue.effects.processes.identity import ancestors, is_alive, open_files, start_of
 from segue.errors import TranscriptUnreadable, UnknownRun
-from segue.services.brief.brief import workspace_to_look
+from segue.services.brief.project_brief import workspace_to_look
 from segue.services.runs.discovery import RunFinder
 from segue.services.runs.observed import runs_of
 from segue.services.runs.read_transcript import final

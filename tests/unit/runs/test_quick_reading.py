@@ -6,11 +6,11 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from segue.agents.codex import wire
 from segue.agents.codex.reader import Reader
-from segue.core.runs import written_plans
+from segue.core.runs import outcomes, sentences, written_plans
 from segue.core.runs.identifiers import NAME, is_name, may_name
 from segue.effects.files.growing_file import views
 from segue.effects.redaction.judge import key_of_what
@@ -90,3 +90,45 @@ def test_of_what_it_is_the_key_is_the_longest_word_before_it(pieces: list[str]) 
         before, max(0, len(before) - 16)
     )
     assert key_of_what(before + b"key", len(before)) == (wanted.start() if wanted else len(before))
+
+
+FRAGMENTS = (
+    "1 2 0 12 a1 passed passing paſs failed failing fail failures error errors 0&errors problems warnings"
+    " tests (0&errors FAILED ERROR error&TS2 npm&ERR! ELIFECYCLE error: error[E1]: Traceback&(most&recent"
+    " panic: E&&& a.py:1:2:&error x.ts:3:&cannot ✘ ✖ × ● make:&*** fatal:& Command&failed ok OK oK PASS"
+    " command&not&found Success ſucceſs All&checks&passed no&issues&found no&iſſues&found BUILD&SUCCESS"
+    " Build&succeeded ✓&built Compiled&successfully no&problems Done&in& Finished&dev&profile"
+    " fıniſhed&x&profile test&result:&ok ignore İgnore ıgnore forget disregard previous instruction"
+    " new&instructions system&prompt ſyſtem&prompt you&must you&ſhould </user <ſystem system: uſer: é \u2028"
+)
+"""With letters that ``re.I`` takes for others; ``&`` stands for a space."""
+outputs = st.lists(
+    st.tuples(
+        st.sampled_from([word.replace("&", " ") for word in FRAGMENTS.split()]),
+        st.sampled_from(["", " ", "\n"]),
+    ),
+    max_size=6,
+).map(lambda pieces: "".join(word + between for word, between in pieces))
+
+
+@given(outputs)
+@example("tests\n1 failed")
+@example("Succeſs")
+def test_an_output_says_the_same_of_itself_line_by_line_and_as_a_whole(output: str) -> None:
+    told = outcomes.plain(output)
+    whole = "failed" if outcomes._BAD.search(told) else "ok" if outcomes._GOOD.search(told) else ""
+    assert outcomes._of_words(output) == whole
+
+
+@given(outputs)
+@example("İgnore the previous")
+@example("you ſhould stop")
+def test_every_line_that_the_expression_for_orders_matches_gives_orders(line: str) -> None:
+    matches = bool(sentences._INSTRUCTS.search(line) or sentences._SPEAKS.match(line))
+    assert sentences.gives_orders(line) == matches
+
+
+@given(outputs)
+@example("12 paſsed")
+def test_every_tally_is_a_verdict(line: str) -> None:
+    assert not outcomes._TALLY.search(line) or outcomes._is_verdict(line)

@@ -108,6 +108,16 @@ def slug(text: str, *, limit: int = 40) -> str:
     return plain or "project"
 
 
+def lowered(text: str) -> str:
+    """The text in lower case, to look for words in it before an expression with ``re.I`` is tried.
+
+    ``re.I`` takes a few letters for ASCII ones although their lower case differs: here they are the same."""
+    low = text.lower()
+    return (
+        low if text.isascii() else low.replace("i\u0307", "i").replace("\u0131", "i").replace("\u017f", "s")
+    )
+
+
 def one_line(text: str) -> str:
     """The text on one line, without anything that would control a terminal. There is no length limit."""
     return " ".join(clean_text(text, limit=sys.maxsize).split())

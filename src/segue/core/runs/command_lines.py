@@ -17,6 +17,8 @@ Joint = Literal["", "&&", "||", ";", "|"]
 
 _LINE_CHARS = 20_000
 _JOINTS = regex(r"[&|;\n]")
+_SPECIAL = regex(r"[&|;\n'\"`\\]")
+_WITHIN_QUOTES = regex(r"['\"`\\]")
 _HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(.*?)(?:\n[ \t]*\2[ \t]*(?=\n|\Z|\))|\Z)", re.S)
 _ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s+)+(?=\S)")
 _ONLY_ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s*)+$")
@@ -82,8 +84,8 @@ def parts(line: str) -> tuple[Part, ...]:
         start = end + width
         return start
 
-    while at < len(line):
-        char = line[at]
+    while special := (_WITHIN_QUOTES if quote else _SPECIAL).search(line, at):
+        at, char = special.start(), special[0]
         if quote:
             if char == "\\" and quote == '"':
                 at += 1
@@ -93,7 +95,7 @@ def parts(line: str) -> tuple[Part, ...]:
             quote = char
         elif char == "\\":
             at += 1
-        elif char in "&|;\n" and not _within_substitution(line, start, at):
+        elif not _within_substitution(line, start, at):
             joint_here = line[at : at + 2] if line.startswith(("&&", "||"), at) else char.replace("\n", ";")
             if joint_here != "&":
                 at = close(at, cast(Joint, joint_here), len(joint_here))
@@ -111,7 +113,9 @@ def _within_substitution(line: str, start: int, at: int) -> bool:
 
 def here_documents(line: str) -> list[HereDocument]:
     """The here-documents of a line, in their order."""
-    found = []
+    found: list[HereDocument] = []
+    if "<<" not in line:
+        return found
     for match in _HEREDOC.finditer(line[:_LINE_CHARS]):
         head = line[line.rfind("\n", 0, match.start()) + 1 : match.start()]
         found.append(HereDocument(head.strip(), match[3].strip(), match[4]))
@@ -132,6 +136,7 @@ def bare(command: str) -> str:
     return text
 
 
+@lru_cache(maxsize=512)
 def is_silent(command: str) -> bool:
     """Whether a command neither changes anything nor says anything about the work."""
     text = bare(command)

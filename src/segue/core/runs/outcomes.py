@@ -8,12 +8,12 @@ is unknown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Literal
 
 from ..base.lazy import regex
-from ..base.text import ESCAPE_SEQUENCES
+from ..base.text import ESCAPE_SEQUENCES, lowered
 from .command_lines import Part, bare, is_silent, is_trimming, parts
 from .sentences import gives_orders, was_stopped
 
@@ -40,15 +40,37 @@ _GOOD = regex(
     r"|^Found 0 errors|no problems|^Done in |Finished `?\w+`? profile",
     re.M | re.I,
 )
+_BAD_MARKS = (
+    "fail", "FAIL", "error", "ERR", "problem", "Traceback", "panic:", "E   ", "undefined", "cannot", "✘", "✖",
+    "✗", "×", "●", "ELIFECYCLE", "make", "fatal: ", "command not found",
+)  # fmt: skip
+_GOOD_MARKS = (
+    "pass",
+    "succe",
+    "ok",
+    "no issues found",
+    "built",
+    "0 errors",
+    "no problems",
+    "done in ",
+    "finished",
+)
+"""Every line that ``_BAD`` or ``_GOOD`` matches contains one of these, the latter in some case. The
+expressions try each of their alternatives at each position, which is slow for the long outputs of builds."""
 _TESTS = regex(r"\b(?:py\.?test|jest|vitest|mocha|tests?|cargo test|go test|rspec|phpunit|tox|playwright)\b")
 _COUNTED = regex(r"\b(?!0\b)\d+ (passed|passing|failed|failing)\b|\btest result: (?:ok|FAILED)")
 _VERDICT = regex(
-    r"\b\d+ (?:passed|passing|pass|failed|failing|fail|failures?|errors?|problems?|warnings?|tests?)\b"
-    r"|^(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks"
-    r"|Checked \d+)\b"
-    r"|^\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]|test result:|Compiled|✓ built",
+    r"(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks|Checked \d+)\b"
+    r"|\[[\w/.#-]+ (?:\(root-commit\) )?[0-9a-f]{7,}\]",
     re.I,
 )
+"""Matches at the beginning of lines that say what became of a command."""
+_VERDICT_MARKS = ("test result:", "compiled", "✓ built")
+_NUMBER = regex(r"\d (?:pass|fail|error|problem|warning|test)", re.I)
+_TALLY = regex(
+    r"\b\d+ (?:passed|passing|pass|failed|failing|fail|failures?|errors?|problems?|warnings?|tests?)\b", re.I
+)
+"""Such lines also count something. ``_NUMBER`` is in every such count and is searched for much faster."""
 _TROUBLE = regex(
     r"\b(?:error|fail(?:ed|ure|s)?|exception|cannot|can't|not found|denied|undefined|unexpected|panic"
     r"|fatal|refused"
@@ -112,9 +134,19 @@ def _of_failure(telling: list[Part], behind: list[Part], output: str, command: s
 def _of_words(output: str) -> Outcome | Literal[""]:
     """What an output says of itself: a failure anywhere in its end counts more than a success."""
     end = plain(output)[-_TOLD_CHARS:]
-    if _BAD.search(end):
+    if any(_BAD.search(line) for line in _marked_lines(end, end, _BAD_MARKS)):
         return "failed"
-    return "ok" if _GOOD.search(end) else ""
+    return "ok" if any(_GOOD.search(line) for line in _marked_lines(end, lowered(end), _GOOD_MARKS)) else ""
+
+
+def _marked_lines(text: str, searched: str, marks: Iterable[str]) -> Iterator[str]:
+    """The lines of a text with one of the marks; ``searched`` has the same lines, in lower case if case does
+    not matter."""
+    present = [mark for mark in marks if mark in searched]
+    if present:
+        for line, low in zip(text.split("\n"), searched.split("\n"), strict=True):
+            if any(mark in low for mark in present):
+                yield line
 
 
 def plain(output: str) -> str:
@@ -142,16 +174,24 @@ def _worded_lines(output: str) -> list[str]:
 def telling(output: str, failed: bool) -> list[str]:
     """The few lines of an output that say what became of a command, in their order."""
     lines = _worded_lines(output)
-    verdicts = [line for line in lines if line != "FAIL" and _VERDICT.search(line)]
+    verdicts = (line for line in reversed(lines) if line != "FAIL" and _is_verdict(line))
     if failed:
         bad = (
             f"{line}, {after}" if _COUNTERPART.match(after) else line
             for line, after in zip(lines, [*lines[1:], ""], strict=False)
-            if _TROUBLE.search(line) and not _VERDICT.search(line) and not _PASSING.match(line)
+            if _TROUBLE.search(line) and not _is_verdict(line) and not _PASSING.match(line)
         )
-        chosen = [*_quotable(bad, 3), *_quotable(reversed(verdicts), 1)]
+        chosen = [*_quotable(bad, 3), *_quotable(verdicts, 1)]
         return _in_order(lines, chosen) or _quotable(reversed(lines), 2)[::-1]
-    return _quotable(reversed(verdicts), 1) or (_quotable(lines, 3) if len(lines) <= 3 else [])
+    return _quotable(verdicts, 1) or (_quotable(lines, 3) if len(lines) <= 3 else [])
+
+
+def _is_verdict(line: str) -> bool:
+    """Whether a line says what became of a command as a whole."""
+    if _VERDICT.match(line) or (_NUMBER.search(line) and _TALLY.search(line)):
+        return True
+    low = lowered(line)
+    return any(mark in low for mark in _VERDICT_MARKS)
 
 
 def _quotable(lines: Iterable[str], most: int) -> list[str]:

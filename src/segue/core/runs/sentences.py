@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ..base.lazy import regex
-from ..base.text import ESCAPE_SEQUENCES
+from ..base.text import ESCAPE_SEQUENCES, lowered
 
 MARK = "[segue]"  # the beginning of our own briefs
 
@@ -33,10 +33,17 @@ _BULLET = regex(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
 _CHECK = regex(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
 _INSTRUCTS = regex(
     r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instruction|prompt|above|previous|rule)|\bsystem prompt\b"
-    r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b|^\s*(?:system|"
-    r"assistant|human|user)\s*:|\b(?:new|updated) instructions?\b",
+    r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b"
+    r"|\b(?:new|updated) instructions?\b",
     re.I,
 )
+_INSTRUCTING = (
+    "ignore", "disregard", "forget", "system prompt", "you must", "you should", "you are now", "you will now",
+    "you have to", "<system", "</system", "<user", "</user", "<assistant", "</assistant", "<human", "</human",
+    "new instruction", "updated instruction",
+)  # fmt: skip
+"""Every text that ``_INSTRUCTS`` matches contains one of these in some case."""
+_SPEAKS = regex(r"\s*(?:system|assistant|human|user)\s*:", re.I)
 _CHOICE = regex(
     r"\b(?:decided|decision|we(?:'ll| will) use|i(?:'ll| will) (?:use|go with|keep|stick)|going with|"
     r"chose|choosing|opted?|instead of|rather than|the (?:best|right|cleanest|simplest) "
@@ -248,7 +255,10 @@ def flat(text: str) -> str:
 
 def gives_orders(line: str) -> bool:
     """Whether a line addresses an agent the way a user or a system prompt would."""
-    return _INSTRUCTS.search(line) is not None
+    if _SPEAKS.match(line):
+        return True
+    low = lowered(line)
+    return any(word in low for word in _INSTRUCTING) and _INSTRUCTS.search(line) is not None
 
 
 def answered(question: str, answer: str) -> str:
@@ -308,12 +318,13 @@ def _failure_lines(output: str) -> Iterator[str]:
         }
 
 
+_STOPPED = regex(r"\s*(?:\^C|Tool execution aborted)\s*\Z")
+
+
 def was_stopped(exit: int | None, output: str) -> bool:
     """Whether somebody stopped a command, so that its output says nothing about its success."""
     return (
-        exit in (130, 143)
-        or output.startswith("[Operation Cancelled]")
-        or output.strip() in ("^C", "Tool execution aborted")
+        exit in (130, 143) or output.startswith("[Operation Cancelled]") or _STOPPED.match(output) is not None
     )
 
 
@@ -346,7 +357,7 @@ def reason(output: str, most: int = 400) -> str:
 
 
 def _is_quotable(line: str) -> bool:
-    return not _HEADER.match(line) and not _INSTRUCTS.search(line)
+    return not _HEADER.match(line) and not gives_orders(line)
 
 
 def words(text: str) -> set[str]:

@@ -11,7 +11,7 @@ from ...core.runs.steps import Step
 from ...effects.files.growing_file import chunks, views
 from ...effects.redaction.redact import redact
 from ..runs.read_transcript import recognised
-from .gather import gather, summary_of_transcript
+from .runs_summary import facts_of_runs, summary_of_transcript
 
 SHOWN_CHARS = 160
 
@@ -39,7 +39,7 @@ def explain_transcript(path: Path, agent: str = "", *, budget: int) -> list[Expl
     """The lines of the brief of a transcript with their sources. Raises TranscriptUnreadable."""
     author = recognised(path, agent, own_formats=True)
     runs = summary_of_transcript(path, agent)
-    lines = compose_lines(gather(None, None, runs), budget)
+    lines = compose_lines(facts_of_runs(runs), budget)
     wanted = {step for line in lines for step in line.at}
     found = _sources(path, author, wanted)
     return [

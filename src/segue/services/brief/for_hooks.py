@@ -26,9 +26,8 @@ from ..runs.run import left_of
 from ..runs.select import newest_run
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
-from .brief import as_last_seen, render_brief
+from .brief import render_brief
 from .gather import (
-    RunsSummary,
     command_for_more,
     digest_of,
     gather,
@@ -37,6 +36,8 @@ from .gather import (
     world_now,
 )
 from .predecessor import Predecessor, predecessor_of
+from .project_brief import as_last_seen
+from .runs_summary import RunsSummary
 
 FRESH_STARTS = ("startup", "clear", "")
 STEER = "When you summarise, keep every fact below. Segue took them from this run's own transcript:"

@@ -1,8 +1,9 @@
 """Gathering the facts of a brief: runs, session, features, memories, claims of a model, and the working tree
 now.
 
-This is the only caller of ``core.brief.facts``. Briefs on the command line, in hooks and on a server,
-manifests, restorations, handoffs, handovers and prompts are all made from here, so that they agree.
+Briefs on the command line, in hooks and on a server, manifests, restorations, handoffs, handovers and prompts
+are all made from here, so that they agree; only those of a transcript alone need no more than
+``runs_summary.py``.
 
 What a run inherited comes from the record of the brief that it was given. Only where there is none, earlier
 runs are read: those of its session or, for a run that says nothing of its own, the one before it. A run that
@@ -12,23 +13,19 @@ did nothing is told together with the run before it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
 from ...core import event_kinds as ev
-from ...core.base.values import Value
 from ...core.brief.empty_runs import did_nothing, joined_with_empty
-from ...core.brief.facts import BriefFacts, Probe, facts
+from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.page import plain
 from ...core.brief.requests import is_weak
-from ...core.runs.digest import fold
 from ...core.runs.events import BriefGiven
 from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest, TrailStep
@@ -40,7 +37,7 @@ from ...errors import SegueError, UnknownRun
 from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
-from ..runs.read_transcript import final, masked, read, recognised, unreadable
+from ..runs.read_transcript import final, masked, unreadable
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import (
     LOOKED_AT,
@@ -53,6 +50,7 @@ from ..runs.select import (
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from .notices import notices_of
+from .runs_summary import RunsSummary, facts_of_runs, summary_of_transcript
 
 RUNS_MAX = 4
 """How many digests are read for one brief."""
@@ -62,25 +60,6 @@ NOT_TAKEN_UP = BriefGiven("brief", "", 0, "", "")
 """Stands for the brief of a run that did something else than what it was told of."""
 CHAIN_MAX = 16
 """How many of the runs before are recorded with a brief."""
-
-
-class RunsSummary(Value):
-    """The digests of the runs of a piece of work, the newest first."""
-
-    digests: tuple[RunDigest, ...] = ()
-    """Digests, masked. Runs that did nothing are joined with the one before them."""
-    agent: str = ""
-    """The agent of the newest run."""
-    run: str = ""
-    """The id of the newest run."""
-    found: Found | None = None
-    """The transcript of the newest run."""
-    elsewhere: str = ""
-    """The folder of the newest run, if that is in another working tree of the project."""
-    keys: tuple[str, ...] = ()
-    """The keys of the newest run and of those before it, as far as they are known."""
-    notices: tuple[str, ...] = ()
-    """What else is to be said about runs, a line each."""
 
 
 def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> RunsSummary:
@@ -138,23 +117,6 @@ def _run_before_empty(finder: RunFinder, empty: Found, about: Sequence[str], rea
         return next(earlier, None)
     wanted = about if read < RUNS_MAX - 1 else about[:1]
     return next((run for run in islice(earlier, LOOKED_AT) if finder.key(run) in wanted), None)
-
-
-def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
-    """The run of a transcript alone. Raises TranscriptUnreadable."""
-    author = recognised(path, agent, own_formats=True)
-    digest = masked(final(read(path, author), author))
-    return RunsSummary((digest,), author.name, digest.native)
-
-
-def summary_of_messages(messages: Sequence[Mapping[str, Any]]) -> RunsSummary:
-    """The conversation of a program, as it has it in memory. Raises TranscriptUnreadable."""
-    from ...agents.message_format import checked_messages
-
-    checked_messages(list(messages), "the messages")
-    author = agent_of("messages")
-    digest = masked(fold(author.reader().read(msgspec.json.encode(messages))))
-    return RunsSummary((digest,), author.name)
 
 
 def summary_of_session(
@@ -223,7 +185,7 @@ def session_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str
 def task_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:
     """What a run was asked to do; empty if it cannot be read."""
     try:
-        return facts([digest_of(workspace, finder, found)]).goal
+        return facts_of_runs(RunsSummary((digest_of(workspace, finder, found),))).goal
     except SegueError:
         return ""
 
@@ -311,7 +273,7 @@ def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
 
 
 def gather(
-    workspace: Workspace | None, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
+    workspace: Workspace, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
     memories: Sequence[str] | None = None, covers: bool = True, handover: bool = True,
 ) -> BriefFacts:  # fmt: skip
     """The facts about a piece of work.
@@ -319,10 +281,6 @@ def gather(
     ``memories`` are those to mention, if the caller has recalled them already. ``covers`` reads the files
     that the session's features cover, so that stale proofs are recognised. ``handover`` is whether to mention
     one that was interrupted here."""
-    if workspace is None:
-        known = facts(runs.digests, state, world, memories or (), agent=runs.agent)
-        known.notices = list(runs.notices)
-        return known
     covered = None
     if covers and state is not None and state.features:
         from ..features.features import Features
@@ -333,7 +291,7 @@ def gather(
 
         memories = memory_lines(workspace, state, runs.digests)
     observed = state is not None and has_observed_goal(workspace, state)
-    known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered, observed=observed)
+    known = facts_of_runs(runs, state, world, memories, covered=covered, observed=observed)
     known.notices = [*notices_of(workspace, state, handover=handover), *runs.notices]
     if runs.run:
         from .model_claims import claims_of

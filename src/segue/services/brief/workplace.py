@@ -11,7 +11,7 @@ from ...effects.git import repository
 from ...errors import BadSettings
 from ..runs.model_windows import window_of_run
 from ..workspace.workspace import Workspace
-from .gather import RunsSummary
+from .runs_summary import RunsSummary
 
 STATE_FILE = "PROJECT_STATE.md"
 STATE_BYTES = 64_000

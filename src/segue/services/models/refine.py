@@ -25,8 +25,9 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
-from ..brief.gather import RunsSummary, gather, summary_of_run, summary_of_session, world_now
+from ..brief.gather import gather, summary_of_run, summary_of_session, world_now
 from ..brief.model_claims import StoredClaims, store_claims
+from ..brief.runs_summary import RunsSummary
 from ..resume.prepare import Prepared, prepare
 from ..resume.scenes import state_of
 from ..runs.observed import runs_of

@@ -26,7 +26,8 @@ from ...effects.files.atomic import check_writable, write_whole
 from ...effects.git.scene import SceneQuery
 from ...effects.redaction.redact import redact_bytes
 from ...errors import UsageError
-from ..brief.gather import RunsSummary, command_for_more, gather, summary_of_messages, summary_of_session
+from ..brief.gather import command_for_more, gather, summary_of_session
+from ..brief.runs_summary import RunsSummary, summary_of_messages
 from ..brief.workplace import workplace_of
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace

@@ -36,7 +36,6 @@ from ...effects.git.probe import start_probe
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.gather import (
-    RunsSummary,
     command_for_more,
     gather,
     summary_of_run,
@@ -44,6 +43,7 @@ from ..brief.gather import (
     world_now,
 )
 from ..brief.relevant_memories import as_line, memory_service, query_of, relevant_memories
+from ..brief.runs_summary import RunsSummary
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
 from ..sessions.repository import stream_of

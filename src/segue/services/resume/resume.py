@@ -15,7 +15,7 @@ from ...core.resume.restoration import Restoration, budget_of
 from ...core.sessions import commands as do
 from ...effects.git.scene import SceneQuery
 from ...errors import SegueError
-from ..brief.brief import brief_of_session
+from ..brief.project_brief import brief_of_session
 from ..runs.observed import runs_of
 from ..sessions.repository import Saved
 from ..workspace.open_session import make_current

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
-from ..brief.brief import brief_here
+from ..brief.project_brief import brief_here
 from ..features.features import session_status
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace

@@ -95,7 +95,7 @@ class Calls:
                 return NOTHING_KNOWN
 
     def _brief(self, form: Any) -> str:
-        from ...services.brief.brief import brief_here, workspace_to_look
+        from ...services.brief.project_brief import brief_here, workspace_to_look
 
         with workspace_to_look(self._folder, self._environment) as workspace:
             return brief_here(workspace, form=form)

@@ -17,7 +17,7 @@ from ...core.base.values import Value
 from ...core.server.access import Access
 from ...core.sessions.state import OPEN
 from ...errors import RefusedError, SegueError, UnknownSession, UsageError
-from ...services.brief.brief import brief_of_session
+from ...services.brief.project_brief import brief_of_session
 from ..render import as_json, saved_object
 from .calls import NOTHING_KNOWN, ToolOutcome, outcome_of
 from .operations import ToolCall, begin, perform, stores_nothing

@@ -47,13 +47,14 @@ def brief(context: CommandContext) -> int:
 
 def _explained(context: CommandContext, path: Path | None) -> int:
     """Each line with the records of the transcript that it rests on."""
-    from ....services.brief import brief as briefs
     from ....services.brief.explain import explain_transcript
     from ...render import one_line
 
     args = context.args
     agent = args.agent or ""
     if path is None or not path.exists():
+        from ....services.brief import project_brief as briefs
+
         with briefs.workspace_to_look(context.folder, context.environment) as workspace:
             path, agent = briefs.transcript_here(workspace, args.what or "", agent)
     lines = explain_transcript(path, agent, budget=args.max_bytes)
@@ -73,12 +74,14 @@ def _print(context: CommandContext, text: str) -> int:
 
 
 def _written(context: CommandContext, path: Path | None, form: Format) -> str:
-    from ....services.brief import brief as briefs
-
     args = context.args
     agent, most = args.agent or "", args.max_bytes
     if path is not None and (path.exists() or _names_a_file(args.what)):
-        return briefs.brief_of_transcript(path, agent, budget=most, form=form)
+        from ....services.brief.brief import brief_of_transcript
+
+        return brief_of_transcript(path, agent, budget=most, form=form)
+    from ....services.brief import project_brief as briefs
+
     with briefs.workspace_to_look(context.folder, context.environment) as workspace:
         return briefs.brief_here(workspace, args.what or "", agent, budget=most, form=form)
 
@@ -88,13 +91,13 @@ def _of_input(agent: str, most: int, form: Format) -> str:
     from tempfile import TemporaryDirectory
 
     from ....errors import TranscriptUnreadable
-    from ....services.brief import brief as briefs
+    from ....services.brief.brief import brief_of_transcript
 
     with TemporaryDirectory(prefix="segue-") as folder:
         path = Path(folder) / "transcript.jsonl"
         path.write_bytes(read_file("-"))
         try:
-            return briefs.brief_of_transcript(path, agent, budget=most, form=form)
+            return brief_of_transcript(path, agent, budget=most, form=form)
         except TranscriptUnreadable as fault:
             message = fault.message.replace(str(path), "standard input")
             raise TranscriptUnreadable(message, hint=fault.hint) from fault

@@ -46,7 +46,7 @@ def _object(done: Switched) -> dict[str, Any]:
 
 
 def _lines(context: CommandContext, done: Switched) -> list[str]:
-    from ....services.brief.brief import brief_of_session
+    from ....services.brief.project_brief import brief_of_session
 
     session, restored = done.saved.session, done.restoration
     assert restored is not None  # it is there unless the session is over

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ....core.brief.compose import BYTES_DEFAULT, BYTES_MIN
 from ....core.resume.restoration import Restoration
-from ....services.brief.brief import brief_of_session
+from ....services.brief.project_brief import brief_of_session
 from ..server.route import JSON, TEXT, Caller, route
 
 Bytes = Annotated[

@@ -1,0 +1,190 @@
+"""Briefs of a run, of a session, or of the present state of work in a project. Making one never creates a
+store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...agents.base import Found
+from ...core.brief.compose import BYTES_DEFAULT
+from ...core.sessions.state import OPEN, SessionState
+from ...effects.git import repository as git
+from ...errors import BadName, StoreUnavailable, UnknownRun, UnknownSession
+from ...settings import data_folder, store_of
+from ..runs.assign_session import has_observed_goal
+from ..runs.discovery import RunFinder
+from ..runs.observed import runs_of
+from ..runs.select import find_run, newest_other_run, newest_run_elsewhere
+from ..workspace.data_folder import DataFolder
+from ..workspace.open_session import find_session
+from ..workspace.open_workspace import for_looking, open_workspace, without_store
+from ..workspace.workspace import Workspace
+from .brief import Format, check_budget, has_room_for_quotes, render_brief
+from .gather import (
+    command_for_more,
+    digest_of,
+    gather,
+    session_of_run,
+    summary_of_run,
+    summary_of_session,
+    world_now,
+)
+from .runs_summary import RunsSummary
+
+if TYPE_CHECKING:
+    from ...core.brief.manifest_words import Workplace
+    from ...core.runs.quotable import RunText
+    from ..workspace.last_seen import LastSeenSession
+
+_AFTER_ALL = 1 << 40
+"""A step after all others."""
+
+
+def workspace_to_look(folder: Path, environment: Mapping[str, str]) -> Workspace:
+    """A workspace for commands that only read. Where nothing was ever stored, nothing is created; while a
+    shared store cannot be reached, the session is the one that was last seen."""
+    empty = for_looking(folder, environment)
+    if empty is not None:
+        return empty
+    try:
+        return open_workspace(folder=folder, environment=environment)
+    except StoreUnavailable:
+        home = DataFolder(data_folder(environment)).for_store(store_of(environment))
+        if not home.shared_store:
+            raise
+        from ..workspace.last_seen import last_here
+
+        return without_store(folder, environment, last_here(home, folder))
+
+
+def brief_here(
+    workspace: Workspace, what: str = "", agent: str = "", *, budget: int = BYTES_DEFAULT,
+    form: Format = "text",
+) -> str:  # fmt: skip
+    """The brief of a run or a session, or without an id of the present state of work in this project. Raises
+    UnknownRun if there is nothing to tell."""
+    check_budget(budget)
+    finder = runs_of(workspace).finder()
+    finder.remember()
+    found: Found | None = None
+    state: SessionState | None = None
+    as_of = ""
+    try:
+        found = find_run(finder, what) if what else newest_other_run(finder, agent)
+    except UnknownRun:
+        state, as_of = _session(workspace, what, required=True)
+        if not what and not as_of:
+            found = _shared_run(workspace, finder, agent, state)
+        if state is None and found is None:
+            raise
+    if found is None:
+        runs = RunsSummary()
+    elif what:
+        runs = RunsSummary((digest_of(workspace, finder, found),), found.agent, found.native)
+    else:
+        runs = summary_of_run(workspace, finder, found)
+        id = session_of_run(workspace, finder, found)
+        state, as_of = _session(workspace, id)
+        if not id and state is not None and has_observed_goal(workspace, state):
+            state = None  # of another run
+    known = gather(
+        workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,
+        covers=not as_of,
+    )  # fmt: skip
+    blocks: Sequence[RunText] = ()
+    shown = runs.found or found
+    if shown is not None and has_room_for_quotes(budget, form):
+        from ..runs.quoting import blocks_of
+
+        blocks = [*blocks_of(finder, shown), *_uncommitted(workspace)]
+    return render_brief(
+        known, runs, blocks=blocks, budget=budget, form=form, more=command_for_more(runs, state) + as_of,
+        place=_place(workspace, runs, form),
+    )  # fmt: skip
+
+
+def _uncommitted(workspace: Workspace) -> list[RunText]:
+    """What git says is changed and not committed, file by file, to be quoted; empty without git."""
+    root = workspace.working_tree.root
+    if not workspace.sees_tree or git.find(root) is None:
+        return []
+    from ...core.runs.quotable import RunText
+    from ...effects.git.hunks import HunkQuery
+    from ..runs.quoting import masked_blocks
+
+    files = HunkQuery(root).changes().files
+    texts = [RunText("diff", file.path, file.text, _AFTER_ALL, file.path) for file in files]
+    return masked_blocks(texts)
+
+
+def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> tuple[Path, str]:
+    """The transcript of the run that ``brief_here`` tells of, and its agent. Raises UnknownRun."""
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, what) if what else newest_other_run(finder, agent)
+    return Path(found.path), found.agent
+
+
+def brief_of_session(
+    workspace: Workspace, session: str, *, budget: int = BYTES_DEFAULT, form: Format = "text"
+) -> str:
+    """The brief of a session: its state, its newest runs, and memories. Raises UnknownSession."""
+    check_budget(budget)
+    state = find_session(workspace, session).state
+    runs = summary_of_session(workspace, state)
+    known = gather(workspace, state, runs, world=world_now(workspace, runs))
+    shown = runs if workspace.sees_tree else RunsSummary()  # a server has no transcripts to show
+    return render_brief(
+        known, runs, budget=budget, form=form, more=command_for_more(shown, state),
+        place=_place(workspace, runs, form),
+    )  # fmt: skip
+
+
+def _place(workspace: Workspace, runs: RunsSummary, form: Format) -> Workplace | None:
+    """The place of work, which only a manifest tells."""
+    if form != "json":
+        return None
+    from .workplace import workplace_of
+
+    return workplace_of(workspace, runs)
+
+
+def _shared_run(
+    workspace: Workspace, finder: RunFinder, agent: str, state: SessionState | None
+) -> Found | None:
+    if finder.runs is None:
+        return None
+    projects = workspace.working_tree.project_keys(workspace.settings)
+    session = state.id if state is not None else ""
+    return newest_run_elsewhere(finder, session=session, projects=projects, agent=agent)
+
+
+def _session(workspace: Workspace, id: str, *, required: bool = False) -> tuple[SessionState | None, str]:
+    """The session with this id, or the current one if it is open; None if there is none.
+
+    While the store cannot be reached it is the one last seen, and the second part says so. If not even that
+    is known there is none, unless it is ``required``: then StoreUnavailable is raised."""
+    try:
+        state = find_session(workspace, id).state
+    except (UnknownSession, BadName, StoreUnavailable) as fault:
+        last = workspace.last_seen(id or _current(workspace))
+        if last is not None and (id or last.state.status in OPEN):
+            return last.state, as_last_seen(last)
+        if required and isinstance(fault, StoreUnavailable):
+            raise
+        return None, ""
+    return (state, "") if id or state.status in OPEN else (None, "")
+
+
+def _current(workspace: Workspace) -> str:
+    try:
+        return workspace.current_session()
+    except StoreUnavailable:
+        return ""
+
+
+def as_last_seen(last: LastSeenSession) -> str:
+    """A remark that a session is shown as it was last seen."""
+    pending = f", {last.pending} pending" if last.pending else ""
+    return f" (server unreachable; the session as of {last.at[:16]}Z{pending})"
