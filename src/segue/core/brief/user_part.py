@@ -49,19 +49,14 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
 
 
 def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:
-    """The rows that have room, with the bytes of each message: what they answer is shortened first, then
-    rows are dropped from the end, then the last message gives."""
-    wants: list[int] = []
-    fixed: list[int] = []
-    if len(rows) > 1 and rows[-1].label.endswith(Label.BEFORE):  # the first to go: it is the past
-        wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
-        fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
-        if sum(wants) + sum(fixed) > room:
-            rows = rows[:-1]
+    """The rows that have room, with the bytes of each message: the past goes first, then what messages answer
+    is shortened, then rows are dropped from the end, then the last message gives."""
+    wants, fixed = _needs(rows)
+    if len(rows) > 1 and rows[-1].label.endswith(Label.BEFORE) and sum(wants) + sum(fixed) > room:
+        rows = rows[:-1]
     for answer in (1_000, 300, 90, 0):
         rows = [row._replace(answers=cut(row.answers, answer)) for row in rows]
-        wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
-        fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
+        wants, fixed = _needs(rows)
         if sum(wants) + sum(fixed) <= room:
             return rows, wants
     while rows and (over := sum(wants) + sum(fixed) - room) > 0:
@@ -75,6 +70,13 @@ def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:
             wants[0] = max(60, wants[0] - over)
             break
     return rows, wants
+
+
+def _needs(rows: list[_Row]) -> tuple[list[int], list[int]]:
+    """The bytes of each row's message, and of all that stands around it."""
+    wants = [min(row.most, size(told(row.message, row.most))) for row in rows]
+    fixed = [size(row.label) + 6 + (size(row.answers) + 24 if row.answers else 0) for row in rows]
+    return wants, fixed
 
 
 def _rows(facts: BriefFacts) -> list[_Row]:
