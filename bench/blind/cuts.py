@@ -140,9 +140,11 @@ def _records_of(transcript: Transcript, kind: Literal["call", "compacted"]) -> I
     total = _calls(events)
     before_min = min(CALLS_BEFORE_MIN, total // 3)
     rest_min = CALLS_AFTER if kind == "call" else CALLS_AFTER_MIN
-    before, asked, last = 0, False, -1
+    before, asked, last, waits = 0, False, -1, False
     for event in events:
         is_place = event.kind == kind and event.record >= transcript.copied and event.record != last
+        is_place = is_place and not (kind == "call" and waits)  # calls of one response are one step
+        waits = event.kind == "call" if event.kind in ("call", "result") else waits
         if is_place and (kind == "call" or event.text.strip()):
             last = event.record
             after = _calls(_until_compacted(events, event.record))

@@ -53,8 +53,13 @@ class OpenCode:
                 yield Event(begins if compaction is None else compaction, "compacted", summary)
                 compaction = None
             else:
+                records = [record_of[number, index] for index in range(len(_parts(message)))]
                 for index, part in enumerate(_parts(message)):
-                    yield from _part(record_of[number, index], part)
+                    begun = zip(records[index + 1 :], _parts(message)[index + 1 :], strict=True)
+                    ends = _times(part).get("end")
+                    later = [record for record, one in begun if not _is_later(ends, _times(one).get("start"))]
+                    known = later[0] if later else max(records) + 1
+                    yield from _part(records[index], min(known, len(self.places) - 1), part)
                 if mapping(info.get("error")).get("name") == "MessageAbortedError":
                     yield Event(record_of[number, len(_parts(message)) - 1], "stopped", "by the user")
 
@@ -89,7 +94,8 @@ def _user(record: int, message: dict[str, Any]) -> Iterator[Event]:
         yield Event(record, "user", "\n".join(texts))
 
 
-def _part(record: int, part: dict[str, Any]) -> Iterator[Event]:
+def _part(record: int, known: int, part: dict[str, Any]) -> Iterator[Event]:
+    """What a part tells; the result of a call is ``known`` before a later record."""
     if text := _said(part):
         yield Event(record, "said", text)
     elif part.get("type") == "tool":
@@ -97,7 +103,7 @@ def _part(record: int, part: dict[str, Any]) -> Iterator[Event]:
         yield Event(record, "call", arguments_text(state.get("input")), text_of(part.get("tool")))
         if state.get("status") in ("completed", "error"):
             text = text_of(state.get("output")) or text_of(state.get("error"))
-            yield Event(record, "result", text, failed=state.get("status") == "error")
+            yield Event(max(record, known - 1), "result", text, failed=state.get("status") == "error")
 
 
 def _known(message: dict[str, Any]) -> dict[str, Any]:

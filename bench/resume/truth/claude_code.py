@@ -61,12 +61,14 @@ class _Reader:
                 self.own_branch = side
             if side and not self.own_branch:
                 return
-        if isinstance(record.get("timestamp"), str):
-            told.times.append((number, record["timestamp"]))
+        at = record.get("timestamp")
+        if isinstance(at, str) and (not told.times or at >= told.times[-1][1]):
+            told.times.append((number, at))  # else it was copied from an earlier file
         id = record.get("uuid")
         if id and id in self.roots:
             return  # of the history of a session that was resumed, copied into its file
-        self.roots[id] = self.roots.get(record.get("parentUuid"), id)
+        if id:
+            self.roots[id] = self.roots.get(record.get("parentUuid"), id)
         if kind in ("user", "assistant", "system", "attachment"):
             for key, values in (("cwd", told.folders), ("gitBranch", told.branches)):
                 if isinstance(record.get(key), str) and record[key]:

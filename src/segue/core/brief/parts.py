@@ -343,7 +343,7 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
             return between.join(short)
     kept: list[str] = []
     for text in texts:
-        short_text = cut(text, 80)
+        short_text = cut(text, 110)
         if size(between.join([*kept, short_text])) > most - 16:
             break
         kept.append(short_text)

@@ -126,5 +126,5 @@ def _item_words(item: str) -> frozenset[str]:
 
 def as_item(text: str) -> str:
     """An item as it appears in a list, that is, without the list's separators."""
-    text = " ".join(text.split())
+    text = " ".join(text.replace("**", "").split())
     return text.replace("; ", ", ").replace(BETWEEN, ", ") if ";" in text or "|" in text else text

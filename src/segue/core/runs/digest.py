@@ -50,10 +50,18 @@ from .steps import (
     Title,
     Usage,
 )
-from .tree import begin_checks, begin_process, end_process, note_address, take_changes, take_command
+from .tree import (
+    begin_checks,
+    begin_process,
+    end_process,
+    note_address,
+    take_changes,
+    take_command,
+    take_sub_agent,
+)
 from .written_plans import take_document, take_plan, take_ticks
 
-FORMAT = 11  # raise it when the same steps give another digest: stored ones are then made anew
+FORMAT = 12  # raise it when the same steps give another digest: stored ones are then made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -355,7 +363,7 @@ def _complete(digest: RunDigest, step: Result, failed: bool) -> None:
             if "[x]" in change.new or "[X]" in change.new:
                 take_ticks(digest, change.new)
         if call.kind == "agent":
-            tree.doubt = now
+            take_sub_agent(tree, f"{call.note}\n{call.text}\n{step.text}", now)
 
 
 def _was_there(digest: RunDigest, path: str, at: int) -> bool:
@@ -453,7 +461,9 @@ def _report(digest: RunDigest, step: Report) -> None:
     if call is not None and is_answer:
         call.done, call.ok, call.output = digest.steps, True, _ends(step.text)
     _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
-    digest.tree.doubt = digest.steps
+    take_sub_agent(
+        digest.tree, f"{call.note if call else ''}\n{call.text if call else ''}\n{step.text}", digest.steps
+    )
     if not is_answer:
         _words(digest, "notice", f"sub-agent {step.name} reported: {step.text}".replace("  ", " "))
 

@@ -126,6 +126,17 @@ def _change(tree: TreeState, path: str, how: str, at: int, by: str = "") -> None
         tree.edited = at
 
 
+def take_sub_agent(tree: TreeState, words: str, at: int) -> None:
+    """A sub-agent has worked, out of sight: from its task and its report, whether it may have committed."""
+    tree.doubt = at
+    if _MAY_COMMIT.search(words):
+        tree.changed.clear()
+        tree.others, tree.staged, tree.unstaged = [], [], []
+
+
+_MAY_COMMIT = regex(r"(?i)\bcommit")
+
+
 def begin_checks(tree: TreeState, line: str, at: int) -> None:
     """The checks of a line that was just called have no outcome yet."""
     for name in check_names(line):
