@@ -59,7 +59,7 @@ class OpenCode:
                     ends = _times(part).get("end")
                     later = [record for record, one in begun if not _is_later(ends, _times(one).get("start"))]
                     known = later[0] if later else max(records) + 1
-                    yield from _part(records[index], min(known, len(self.places) - 1), part)
+                    yield from _part(records[index], known, part)
                 if mapping(info.get("error")).get("name") == "MessageAbortedError":
                     yield Event(record_of[number, len(_parts(message)) - 1], "stopped", "by the user")
 

@@ -214,6 +214,8 @@ def test_what_opencode_wrote_over_later_is_taken_back_at_a_cut(tmp_path: Path) -
     text = transcript.write_until(late.record, folder).read_text()
     assert "got early" in text and "slow" in text and '"running"' in text
     assert "got slow" not in text and "late" not in text and "in the end" not in text
+    told = [(event.kind, event.text) for event in transcript.events if event.record < late.record]
+    assert ("result", "got early") in told and ("result", "got slow") not in told
 
 
 def test_a_history_that_was_copied_is_not_cut_inside(tmp_path: Path) -> None:
@@ -227,6 +229,21 @@ def test_a_history_that_was_copied_is_not_cut_inside(tmp_path: Path) -> None:
 
 
 # -- cases
+
+
+def test_no_cut_is_between_the_calls_of_one_response(tmp_path: Path) -> None:
+    told: list[s.Step] = [s.Start(BEGAN, "start", "run-1", "/src/shop", "main"), s.Prompt(BEGAN, "Go.")]
+    for number in range(CALLS):
+        at, ids = BEGAN + 10 * number, (f"a{number}", f"b{number}")
+        told += [s.Call(at, id, "shell", "run", f"make {id}", f"make {id}") for id in ids]
+        told += [s.Result(at + 1, id, True, 0, "ok") for id in ids]
+    path = tmp_path / NAMES["claude-code"]
+    path.write_bytes(written("claude-code", told))
+    (found,) = candidates([tmp_path], Plan())
+    transcript = read(path)
+    assert transcript is not None
+    cut = [event for event in transcript.events if event.record in found.records["cut"]]
+    assert cut and all("make a" in event.text for event in cut if event.kind == "call")
 
 
 @pytest.fixture
