@@ -17,6 +17,7 @@ from ..runs.sentences import flat, is_assent, sentences
 from .page import cut, size
 
 ITEM_BYTES, ITEMS_MAX, LEAD_BYTES, OFFER_BYTES = 85, 8, 90, 240
+FEW_WORDS = 5  # a question that says more does not need the list before it
 LATE_BLOCKS = 3  # an offer stands at the end of a message
 _HEADING_LEVEL, _LABEL_LEVEL = 6, 7  # a line in bold or with a colon is below all headings
 _SHORT_SENTENCE, _SHORT_OFFER = 60, 130
@@ -175,7 +176,8 @@ def offered(blocks: Sequence[Block]) -> str:
         words = " ".join(told[start:])
         if at + 1 < len(blocks) and blocks[at + 1].items:
             return f"{cut(words, OFFER_BYTES)} {_listed(blocks[at + 1].items)}"
-        if _POINTS_BACK.search(words) and (listed := _lists_before(blocks, at)):
+        points = _POINTS_BACK.search(told[start]) and len(content_words(told[start])) <= FEW_WORDS
+        if points and (listed := _lists_before(blocks, at)):
             return f"{listed} {cut(words, OFFER_BYTES)}"
         if size(words) >= _SHORT_SENTENCE:
             before = f"{told[start - 1]} " if start and size(words) < _SHORT_OFFER else ""
