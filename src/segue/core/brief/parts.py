@@ -123,7 +123,9 @@ def _trail(facts: BriefFacts, most: int, percent: int, *, talk: bool = False) ->
         ):
             continue
         if last.kind == "say":
-            text = f"said: {quote(folder.within(cut(group.text, want - 8)))}"
+            whole = group.text == flat(last.text)
+            words = message_words(last.text, want - 8) if whole else cut(group.text, want - 8)
+            text = f"said: {quote(folder.within(words))}"
         else:
             text = step_line(group.steps, folder, want, rich=rank < 2)
             if last.done in below and not last.refused:

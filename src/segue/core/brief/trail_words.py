@@ -214,7 +214,7 @@ def look_outcome(step: TrailStep) -> str:
     if searches:
         hits = [line for line in lines if not re.match(r"Found \d+|No (?:matches|files) found", line)]
         if not hits:
-            return "no hits"
+            return _NOTHING
         if len(hits) <= 2:
             return f"{len(hits)} hit{'s' * (len(hits) > 1)}: {quote(' | '.join(hits), 150)}"
         count = f"{len(hits)} lines found"
@@ -223,6 +223,10 @@ def look_outcome(step: TrailStep) -> str:
     if parts and _GIT_LOOK.match(parts[0]) and lines and "diff" not in parts[0] and "show" not in parts[0]:
         return quote(" / ".join(lines), 140)
     return quote(" / ".join(telling_lines(step.output, True)), 110) if step.ok is False and lines else ""
+
+
+_NOTHING = "no hits"
+_ABSENT = regex(r"(?i)\bno such file or directory|\bdoes not exist|\bcannot find (?:the )?path")
 
 
 def looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: bool) -> str:
@@ -240,7 +244,9 @@ def _looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: 
     said: list[str] = []
     spans: dict[str, list[str]] = {}
     for step in steps:
-        found = look_outcome(step) if step.done and (all_found or step in steps[-2:]) else ""
+        found = look_outcome(step) if step.done else ""
+        if found and not all_found and step not in steps[-2:]:
+            found = _NOTHING if found == _NOTHING else "no such file" if _ABSENT.search(step.output) else ""
         for word in look_words(step, folder):
             path, colon, span = word.rpartition(":")
             if colon and re.fullmatch(r"\d+-\d+", span) and not found:

@@ -22,7 +22,11 @@ from .steps import Change
 
 CHANGED_MAX, COMMITS_MAX, CHECKS_MAX, RUNNING_MAX = 120, 24, 40, 12
 _CHECK_KINDS = frozenset({"test", "check", "build"})
-_NO_CHECK = regex(r"\s--?(?:collect-only|co|help|version|list|listTests|dry-run|watch)\b|\bcheck[-_]prereq")
+_NO_CHECK = regex(
+    r"\s--?(?:collect-only|co|help|version|list|listTests|dry-run|watch)\b|\bcheck[-_]prereq"
+    r"|^(?:sudo )?(?:[\w./-]*python[\d.]* -m )?(?:uv )?(?:pip\d?|npm|pnpm|yarn|bun|poetry|uv|apt(?:-get)?"
+    r"|brew|cargo|gem|conda|go) (?:-\S+ )*(?:install|add|i|ci|remove|uninstall|get|update|upgrade)\b"
+)
 _PROSE = (".md", ".txt", ".rst", ".adoc")
 _COMMITTED = regex(r"^\[([\w/.#@+-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (.+)$", re.M)
 _NOTHING = regex(r"nothing (?:added )?to commit|no changes added to commit|nothing to commit", re.I)
