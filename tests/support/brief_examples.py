@@ -242,7 +242,9 @@ def _session(declared: dict[str, list[str]]) -> SessionState:
         findings=Rows(Finding(text) for text, _ in pairs("finding")),
         troubles=Rows(Trouble(text, solution=solution) for text, solution in pairs("trouble")),
         threads={
-            text: Thread(text, "done" if note == "done" else "in_progress", f"{at:03}", (note,) if note else ())
+            text: Thread(
+                text, "done" if note == "done" else "in_progress", f"{at:03}", (note,) if note else ()
+            )
             for at, (text, note) in enumerate(pairs("thread"))
         },
         focus=Focus(file=place, position=position),
