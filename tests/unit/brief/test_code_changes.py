@@ -48,7 +48,7 @@ def test_a_new_file_has_the_names_that_it_defines_and_its_lines() -> None:
         (["}"], ""),
         (["// the rounding of all totals in invoices", "totals = rounded"], "totals = rounded"),
         (["amount = cents(row)", "def cents(amount):"], "def cents(amount):"),
-        (["short = one", "amounts_of_rows = cents_of(rows, rates)"], "amounts_of_rows = cents_of(rows, rates)"),
+        (["short = one", "amounts_of_rows = cents_of(rows)"], "amounts_of_rows = cents_of(rows)"),
         (["alpha = betas", "gamma = delta"], "alpha = betas"),
         (["x[1] = {2: (3, 4), 5: (6, 7), 8: (9, 0)}", "amounts of rows"], "amounts of rows"),
     ],

@@ -113,7 +113,7 @@ def here_documents(line: str) -> list[HereDocument]:
     """The here-documents of a line, in their order."""
     found = []
     for match in _HEREDOC.finditer(line[:_LINE_CHARS]):
-        head = line[line.rfind("\n", 0, match.start()) + 1 : match.start()]
+        head = line[: match.start()].rpartition("\n")[2]
         found.append(HereDocument(head.strip(), match[3].strip(), match[4]))
     return found
 
