@@ -380,7 +380,7 @@ def test_a_message_that_fits_is_told_whole() -> None:
 
 
 def test_of_a_message_that_does_not_fit_the_end_comes_first_then_what_was_asked_about() -> None:
-    said = "I looked at all of it. Rates are old. The parser of amounts rounds. "
+    said = "I looked at all of it. Rates of that bank are old and stale. The parser of amounts rounds. "
     said += "Nothing else is odd. I mend it next."
     assert message_words(said, 14) == "I mend it…"
     assert message_words(said, 30) == "… I mend it next."
