@@ -389,7 +389,7 @@ def test_of_a_message_that_does_not_fit_the_end_comes_first_then_what_was_asked_
     )
     assert message_words(said, 75) == "I looked at all of it. … Nothing else is odd. I mend it next."
     assert (
-        message_words(said, 95)
+        message_words(said, 110)
         == "I looked at all of it. … The parser of amounts rounds. Nothing else is odd. I mend it next."
     )
 
