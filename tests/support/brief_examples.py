@@ -10,7 +10,7 @@ A case begins with ``## `` and a sentence. Then one step a line, a word and its 
 - ``refused``: the user rejected the last call, with these words;
 - ``process ID``, ``settled ID``: the last call goes on in the background; it has ended;
 - ``plan``: items, as in ``[x] done; [>] now; [ ] open``;
-- ``folder``, ``branch``, ``end``, ``interrupt``, ``recap``, ``given``;
+- ``folder``, ``branch``, ``end``, ``interrupt``, ``fault`` (of the model), ``recap``, ``given``;
 - ``clock``: the time of the next step, as in ``2026-03-04 09:12``;
 - ``window USED SIZE``: how many tokens are in the window;
 - ``parent ID``: the run is a sub-agent's, of the run with this id;
@@ -60,6 +60,7 @@ from segue.core.runs.steps import (
     Call,
     Change,
     End,
+    Fault,
     Given,
     Interrupt,
     Plan,
@@ -275,6 +276,7 @@ _OTHERS: dict[str, Any] = {
     "say": Say,
     "think": Thought,
     "recap": Recap,
+    "fault": Fault,
     "given": Given,
     "window": _usage,
     "end": lambda at, text: End(at, text or "turn"),
