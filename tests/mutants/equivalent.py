@@ -4,7 +4,6 @@ from __future__ import annotations
 
 _NOT_A_VALUE = "it only has to differ from what is compared with it"
 _NO_TEXT = "without a text that scores there is only 0 to be divided by it"
-_REMEMBERED = "how many answers are remembered changes none of them"
 _ONLY_AT_A_LIMIT = "how long to wait is looked at only after a rate limit"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
@@ -29,16 +28,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): _NO_TEXT,
     (
         "core/brief/trail_words.py", "_outcome = lru_cache(maxsize=256)(outcome)", "256 → 512",
-    ): _REMEMBERED,
-    (
-        "core/runs/command_lines.py", "@lru_cache(maxsize=256)", "256 → 512",
-    ): _REMEMBERED,
-    (
-        "core/runs/command_lines.py", "@lru_cache(maxsize=512)", "512 → 1024",
-    ): _REMEMBERED,
-    (
-        "core/runs/tree.py", "@lru_cache(maxsize=256)", "256 → 512",
-    ): _REMEMBERED,
+    ): "how many answers are remembered changes none of them",
     (
         "core/supervision/decide.py",
         "return float(min(policy.wait_seconds * 2 ** min(waits, 30), policy.wait_seconds_max))",

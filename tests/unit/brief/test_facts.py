@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from segue.core.brief.facts import facts
 from segue.core.features.model import Attested, Feature
+from segue.core.runs.carried_over import Inherited
 from segue.core.runs.digest import fold
 from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Result, Start, Step
 from segue.core.sessions.state import SessionState
@@ -45,19 +46,22 @@ def test_a_session_whose_goal_nobody_declared_has_the_request_of_the_run() -> No
 
 
 def test_a_run_leaves_only_so_much_to_the_next() -> None:
-    rules = [
-        " ".join(f"Never push to {name}{number}." for number in range(5)) for name in ("main", "next", "beta")
-    ]
-    items = tuple(
-        PlanItem(f"do part {number}", "done" if number < 70 else "pending") for number in range(140)
-    )
-    steps: list[Step] = [ASKED, *(Prompt(1, text) for text in rules), Plan(2, items)]
+    names = ("main", "next", "beta")
+    rules = [" ".join(f"Never push to {name}{number}." for number in range(5)) for name in names]
+    steps: list[Step] = [ASKED, *(Prompt(1, text) for text in rules)]
     steps += [step for number in range(6) for step in failing(number)]
     left = facts([fold(steps)]).leaves
     assert len(left.standing) == 12 and len(left.failing) == 4
     assert left.failing[0][0] == "pytest tests/part_5"
-    assert left.plan == tuple(f"do part {number}" for number in range(70, 130))
-    assert left.done == tuple(f"do part {number}" for number in range(10, 70))
+
+
+def test_of_a_long_plan_a_run_leaves_the_first_open_items_and_the_last_finished_ones() -> None:
+    def left(done: int) -> Inherited:
+        items = tuple(PlanItem(f"part {n}", "done" if n < done else "pending") for n in range(120))
+        return facts([fold([ASKED, Plan(2, items)])]).leaves
+
+    assert left(done=50).plan == tuple(f"part {number}" for number in range(50, 110))
+    assert left(done=70).done == tuple(f"part {number}" for number in range(10, 70))
 
 
 def test_what_the_user_said_last_is_left_to_the_next_run_if_it_is_not_the_goal() -> None:
