@@ -98,6 +98,14 @@ def test_a_question_is_found_among_the_last_seven_sentences() -> None:
     )
 
 
+def test_a_question_that_says_what_it_is_about_is_told_alone() -> None:
+    question = "Shall I change how the exporter rounds every amount in the file?"
+    assert answered(UserMessage("yes", 1, reply_to=f"The parser is done. {question}")) == question
+    points = "Shall I change it in the exporter, in the rates and in the totals?"
+    said = f"The parser is done. {points}"
+    assert answered(UserMessage("yes", 1, reply_to=said)) == said
+
+
 def test_a_short_question_is_told_with_the_two_sentences_before_it() -> None:
     said = "The first is done. The second is done. The third is done. Is this right?"
     assert (
@@ -168,7 +176,7 @@ LOG = 'Traceback (most recent call last):\n  File "a.py", line 3\nValueError: no
         ("please fix this for me\nValueError: no cents\n+ 1",
          "please fix this for me ValueError: no cents + 1"),
         ("one two three is\nfour five six are", "one two three is four five six are"),
-        ("$ make all\nno rule for it\nok\nok", "[4 pasted lines of `make all`: no rule for it]"),
+        ("$ make all\ntwo words\nrows were read\nok", "[4 pasted lines of `make all`: rows were read]"),
     ],
 )  # fmt: skip
 def test_a_pasted_block_of_three_lines_is_folded(text: str, folded: str) -> None:

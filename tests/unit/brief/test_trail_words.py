@@ -69,7 +69,6 @@ def test_a_path_is_told_from_the_folder_of_the_work_or_from_home(path: str, shor
     [
         ("/home/ann/shop", "/home/ann"),
         ("/Users/ann/shop/", "/Users/ann"),
-        ("/root/shop", "/root"),
         ("/home/ann", ""),
         ("/srv/shop", ""),
         ("", ""),
