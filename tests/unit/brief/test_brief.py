@@ -168,3 +168,11 @@ def test_the_markdown_form_fits_and_uses_its_budget(budget: int) -> None:
     text, plain = marked_down(shown, budget), compose(shown, budget)
     assert len(text.encode()) <= budget
     assert len(text.encode()) > len(plain.encode()) - 200, "marks cost a few lines at most"
+
+
+def test_edits_that_do_not_say_what_they_change_are_told_by_their_file() -> None:
+    def edit(id: str, path: str) -> list[Step]:
+        return [Call(1, id, "Edit", "edit", paths=(path,)), Result(2, id, ok=True)]
+
+    text = brief(Prompt(1, GOAL), *edit("a", "a.py"), *edit("b", "a.py"), *edit("c", "b.py"))
+    assert "\n- edited a.py ×2\n- edited b.py\n" in text

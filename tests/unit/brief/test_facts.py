@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from segue.core.brief.compose import compose
 from segue.core.brief.facts import facts
 from segue.core.features.model import Attested, Feature
 from segue.core.runs.carried_over import Inherited
 from segue.core.runs.digest import fold
-from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Result, Start, Step
+from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Start, Step
 from segue.core.sessions.state import SessionState
 
 ASKED = Prompt(1, "Fix the parser so that amounts are kept in cents")
@@ -89,3 +90,14 @@ def test_the_newest_calls_without_a_result_are_pending() -> None:
     ]
     pending = facts([fold([ASKED, *calls])]).pending
     assert [step.command for step in pending] == [f"./x{number}" for number in range(3, 15)]
+
+
+def test_what_a_line_rests_on_is_known_by_the_steps_that_said_it() -> None:
+    ask = [Call(4, "q", "Ask", "ask", "Which?", note="Which?"), Result(5, "q", True, text="the first")]
+    steps: list[Step] = [Prompt(1, f"{ASKED.text}. Never push to main."), Plan(2, (PlanItem("round"),)), *ask]
+    sources = facts([fold(steps)]).sources
+    assert sources == {"OPEN": (2,), "RULES": (1,), "DECIDED": (4,), "REQUEST": ()}
+    given = Given(0, compose(facts([fold(steps)])))
+    assert facts([fold([given, Prompt(1, "go on")])]).sources == dict.fromkeys(sources, (1,))
+    written = Say(2, "Here is the plan:\n- [x] parse\n- [ ] round the totals\n- [ ] document the amounts")
+    assert facts([fold([ASKED, written])]).sources["OPEN"] == (2,)
