@@ -73,7 +73,8 @@ def test_here_documents_are_told_with_what_stands_around_them() -> None:
         ("( pytest -k 'a(b)'", "pytest -k 'a(b)'"),
         ("{ pytest", "pytest"),
         ("pytest > /dev/null 2>&1", "pytest"),
-        ("pytest 2>/dev/null </dev/null", "pytest"),
+        ("pytest 2>/dev/null", "pytest"),
+        ("pytest < /dev/null", "pytest"),
         ("pytest > out.txt", "pytest > out.txt"),
     ],
 )
