@@ -93,7 +93,10 @@ def test_the_newest_calls_without_a_result_are_pending() -> None:
 
 
 def test_what_a_line_rests_on_is_known_by_the_steps_that_said_it() -> None:
-    ask = [Call(4, "q", "Ask", "ask", "Which?", note="Which?"), Result(5, "q", True, text="the first")]
+    ask: list[Step] = [
+        Call(4, "q", "Ask", "ask", "Which?", note="Which?"),
+        Result(5, "q", True, text="the first"),
+    ]
     steps: list[Step] = [Prompt(1, f"{ASKED.text}. Never push to main."), Plan(2, (PlanItem("round"),)), *ask]
     sources = facts([fold(steps)]).sources
     assert sources == {"OPEN": (2,), "RULES": (1,), "DECIDED": (4,), "REQUEST": ()}

@@ -9,7 +9,7 @@ from segue.core.brief.passages import Passage, parts, passages, within
 from segue.core.runs.digest import fold
 from segue.core.runs.model import RunDigest
 from segue.core.runs.quotable import RunText
-from segue.core.runs.steps import Call, Result
+from segue.core.runs.steps import Call, Result, Step
 
 KINDS = (
     "report", "result", "run", "create", "edit", "failure", "recap", "summary", "diff", "say", "prompt"
@@ -44,7 +44,7 @@ def test_only_the_newest_of_each_kind_matter_most() -> None:
 
 
 def test_the_output_of_every_check_that_fails_matters_most() -> None:
-    steps = []
+    steps: list[Step] = []
     for name in ("mypy", "ruff check", "pytest"):
         steps += [Call(1, name, "Bash", "run", name, name), Result(2, name, False, 1, f"error: {name}")]
     blocks = [
