@@ -160,3 +160,19 @@ def test_our_marks_in_a_goal_or_a_branch_do_not_end_the_brief():
     text = compose(shown)
     assert text.count("[segue]") == text.count("[/segue]") == 1
     assert text.startswith("[segue]") and text.rpartition("\n")[2].startswith("[/segue]")
+
+
+@pytest.mark.parametrize("budget", [256, 300, 400, 700, 1_000, 1_500, 2_048, 4_096])
+def test_the_markdown_form_fits_and_uses_its_budget(budget: int) -> None:
+    shown = facts([fold(story(3, calls=120))])
+    text, plain = marked_down(shown, budget), compose(shown, budget)
+    assert len(text.encode()) <= budget
+    assert len(text.encode()) > len(plain.encode()) - 200, "marks cost a few lines at most"
+
+
+def test_edits_that_do_not_say_what_they_change_are_told_by_their_file() -> None:
+    def edit(id: str, path: str) -> list[Step]:
+        return [Call(1, id, "Edit", "edit", paths=(path,)), Result(2, id, ok=True)]
+
+    text = brief(Prompt(1, GOAL), *edit("a", "a.py"), *edit("b", "a.py"), *edit("c", "b.py"))
+    assert "\n- edited a.py ×2\n- edited b.py\n" in text

@@ -81,3 +81,45 @@ def test_runs_that_all_did_nothing_are_one() -> None:
         "Rework the invoice parser for cents", "continue", "go on",
     ]  # fmt: skip
     assert facts([joined]).goal == "Rework the invoice parser for cents"
+
+
+def test_runs_that_did_something_stay_apart_and_in_their_order() -> None:
+    second = fold([Prompt(1, "Write the guide"), Call(2, "c", "Bash", "run", "ls", "ls")])
+    joined = joined_with_empty([fold([Prompt(1, "go on")]), second, fold(WORK)])
+    assert [run.prompts[0].text for run in joined] == ["Write the guide", WORK[0].text]  # type: ignore[union-attr]
+    assert [message.text for message in joined[0].prompts] == ["Write the guide", "go on"]
+
+
+def test_what_a_run_that_did_nothing_said_stands_behind_the_steps_before_it() -> None:
+    before, later = (
+        fold(WORK),
+        fold([Prompt(1, "go on. Never push to main."), Say(2, "I look at it."), Fault(3, "x", 529)]),
+    )
+    [joined] = joined_with_empty([later, before])
+    assert joined.steps == before.steps + later.steps
+    assert [step.at for step in joined.trail] == [1, 3, 5, 7, 8]
+    assert (joined.prompts[-1].at, joined.prompts[-1].calls) == (7, 1)
+    assert joined.standing[-1].at == 7 and joined.fault is not None and joined.fault.at == 9
+    assert joined.first_prompt == before.prompts[0]
+
+
+def test_the_plan_of_a_run_that_did_nothing_else_is_the_newer_one() -> None:
+    later = fold([Prompt(1, "go on"), Plan(2, (PlanItem("Describe the parser", "active"),))])
+    [joined] = joined_with_empty([later, fold(WORK)])
+    assert joined.planned == 8 and [row[0] for row in joined.plan] == ["Describe the parser"]
+    assert joined.inherited.plan == ("Round the totals", "Describe the parser")
+    text = compose(facts([joined]))
+    assert "OPEN (0 of 2 done): now Describe the parser; from before: Round the totals" in text
+
+
+def test_a_run_that_ended_with_few_words_has_answered_and_one_that_did_not_end_has_not() -> None:
+    short, long = "x" * 300, "x" * 301
+    assert did_nothing(fold([Prompt(1, "go on"), Say(2, short)]))
+    assert not did_nothing(fold([Prompt(1, "go on"), Say(2, long)]))
+    assert not did_nothing(fold([Prompt(1, "go on"), Say(2, "Done."), End(3)]))
+    assert did_nothing(fold([Prompt(1, "go on"), End(3)]))
+
+
+def test_a_run_before_that_was_over_is_over_until_the_user_writes() -> None:
+    [joined] = joined_with_empty([fold([Start(1, "start", "r2")]), fold(WORK)])
+    assert joined.ended is not None and joined.ended.at == joined.steps

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.support.long_story import facts as story_facts, story
 
 from segue import Segue
 from segue.core.brief.facts import BriefFacts, PlanLine, facts
-from segue.core.brief.manifest import manifest, schema, tokens
+from segue.core.brief.manifest import Preparation, level, manifest, prepared, read, schema, tokens
 from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
 from segue.core.sessions.state import SessionState
@@ -167,3 +168,67 @@ def test_nearly_all_declared_facts_are_in_the_manifest_or_behind_its_pointer(tmp
                 missed += fact not in text and fact not in behind
     assert missed <= 0.05 * total
     assert here >= 0.9 * total, f"{here} of {total} facts are in the manifest itself"
+
+
+# -- as people write it
+
+
+def test_a_manifest_that_somebody_wrote_by_hand_is_read_as_far_as_it_can_be() -> None:
+    found = read(json.dumps({
+        "session_metadata": {"project": "shop", "goal": 7, "context_usage_before": "0.5"},
+        "completed_tasks": ["parse", 3, {"task": "round"}, {"number": 1}, None, ""],
+        "pending_tasks": [
+            "write the guide", {"description": "tell Ann", "priority": "high", "status": "BLOCKED"},
+            {"task": "later", "priority": "someday", "status": "maybe", "context": "waits"},
+            {"priority": "LOW"},
+        ],
+        "active_state": "none",
+        "critical_context": {"blockers": ["a", {"what": "b"}, 4, []], "next_steps": "one"},
+        "bootstrap_instructions": "read the guide",
+        "prepared": {"reason": "full", "tools": ["git", 3]},
+    }).encode())  # fmt: skip
+    assert found is not None
+    assert (found.session_metadata.project, found.session_metadata.context_usage_before) == ("shop", 0.5)
+    assert found.completed_tasks == ["parse", "3", "round"]
+    rows = [(row.task, row.priority, row.status, row.context) for row in found.pending_tasks]
+    assert rows == [
+        ("write the guide", "MEDIUM", "pending", ""), ("tell Ann", "HIGH", "blocked", ""),
+        ("later", "MEDIUM", "pending", "waits"),
+    ]  # fmt: skip
+    assert found.active_state.current_work == "" and found.bootstrap_instructions == []
+    assert found.critical_context.blockers == ["a", "b", "4"] and found.critical_context.next_steps == []
+    assert isinstance(found.prepared, Preparation) and found.prepared.tools == ["git", "3"]
+
+
+@pytest.mark.parametrize("body", [b"", b"[1]", b'"text"', b'{"other": 1}', b"\xff", b"{"])
+def test_what_is_no_manifest_is_not_read(body: bytes) -> None:
+    assert read(body) is None
+
+
+def test_of_texts_that_do_not_fit_those_that_need_less_leave_the_rest_to_the_others() -> None:
+    assert level([10, 10, 10], 90) == 90
+    assert level([10, 100, 100], 90) == 40
+    assert level([10, 40, 40], 90) == 40
+    assert level([100, 100, 100], 90) == 30
+    assert level([], 90) == 90
+
+
+def test_what_was_found_at_the_preparation_gives_way_to_the_work() -> None:
+    known = BriefFacts(goal=f"Rework the parser {'word ' * 200}")
+    tools, checks = [f"tool-{number}" for number in range(9)], [f"check-{number}" for number in range(9)]
+    about = Preparation(
+        reason=f"because {'of it ' * 20}", session="s1", folder="/srv/shop", tools=tools, checks=checks
+    )
+
+    def kept(budget: int, **more: Any) -> Any:
+        body = prepared(known, structs.replace(about, **more), budget)
+        assert len(body) <= budget
+        return json.loads(body).get("prepared")
+
+    locks = {f"lock-{number}": "x" * 40 for number in range(40)}
+    assert kept(2_048)["tools"] == tools
+    few = kept(4_096, locks=locks)
+    assert (few["tools"], few["checks"], "locks" in few) == (tools[:3], checks[:2], False)
+    least = kept(700, locks=locks)
+    assert set(least) == {"reason", "session", "folder"} and len(least["reason"]) <= 40
+    assert kept(300) is None

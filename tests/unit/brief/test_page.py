@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as some
 
-from segue.core.brief.page import plain, size
+from segue.core.brief.page import cut, middle, plain, quote, size, wrapped
 
 UNSEEN = {
     "zero width space": "\u200b", "word joiner": "\u2060", "soft hyphen": "\u00ad", "BOM": "\ufeff",
@@ -69,3 +69,69 @@ def test_any_line_stays_one_line_gets_no_longer_and_has_no_mark(text: str) -> No
     assert size(line) <= size(text)
     assert "[segue]" not in line and "[/segue]" not in line
     assert plain(line) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "short"),
+    [
+        ("Keep the cents", 14, "Keep the cents"),
+        ("Keep  the\ncents", 14, "Keep the cents"),
+        ("Keep the cents", 13, "Keep the…"),
+        ("Keep the cents, always", 17, "Keep the…"),
+        ("Keep the (new) cents", 14, "Keep the…"),
+        ("Keep the cents. Round them", 20, "Keep the cents.…"),
+        ("Keep it. Round the totals now", 20, "Keep it. Round…"),
+        ("Is it so? Round them", 13, "Is it so?…"),
+        ("Round it! Round them", 13, "Round it!…"),
+        ("Two ways: 1. round up 2. round down", 26, "Two ways: 1. round up…"),
+        ("internationalization", 12, "internati…"),
+        ("internationalization", 11, ""),
+        ("Rundungsfehler überall", 20, "Rundungsfehler…"),
+        ("überüberüberüber", 13, "überüber…"),
+        ("word", 0, ""),
+    ],
+)
+def test_a_text_is_cut_after_a_sentence_or_a_word(text: str, most: int, short: str) -> None:
+    assert cut(text, most) == short
+    assert size(short) <= most
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "short"),
+    [
+        ("src/parser.py", 13, "src/parser.py"),
+        ("src/a/long/way/to/parser.py", 21, "src/a/long/w…ser.py"),
+        ("pytest -q tests/test_parser.py", 20, "pytest -q te…er.py"),
+        ("abcdef", 4, "a…"),
+    ],
+)
+def test_of_a_long_name_both_ends_are_kept(text: str, most: int, short: str) -> None:
+    assert middle(text, most) == short
+
+
+@pytest.mark.parametrize(
+    ("line", "most", "pieces"),
+    [
+        ("one two", 7, ["one two"]),
+        ("one two three", 7, ["one two", "three"]),
+        ("one two three", 8, ["one two", "three"]),
+        ("one two. three", 10, ["one two.", "three"]),
+        ("one. two three", 10, ["one. two", "three"]),
+        ("one two; three!", 10, ["one two;", "three!"]),
+        ("a internationalization", 9, ["a interna", "tionaliza", "tion"]),
+        ("ab internationalization", 9, ["ab intern", "ationaliz", "ation"]),
+        ("abcd internationalization", 9, ["abcd", "internati", "onalizati", "on"]),
+        ("", 9, [""]),
+        ("one two  ", 7, ["one two"]),
+    ],
+)
+def test_a_line_is_wrapped_where_a_reader_would_break_it(line: str, most: int, pieces: list[str]) -> None:
+    assert wrapped(line, most) == pieces
+
+
+def test_a_quotation_cannot_be_closed_by_its_text() -> None:
+    assert quote('say "yes"\nnow') == "\"say 'yes' now\""
+    assert quote("one two three", 10) == '"one…"'
+    assert quote("one two three", 15) == '"one two three"'
+    assert quote("one two three", 14) == '"one two…"'
+    assert quote("") == "" and quote("longest", 8) == ""

@@ -1,5 +1,5 @@
-"""Whole briefs, as they are written down in ``whole_briefs.txt``: of every example, and of the guide's runs
-at several sizes and as manifests.
+"""Whole briefs, as they are written down in ``whole_briefs.txt``: of every example, some of them at several
+sizes, and of the guide's runs also as manifests.
 
 The examples say which lines a brief must have. This says that nothing else changes unseen: whoever changes
 the words or the shares of a brief reads here what becomes of all of them.
@@ -23,11 +23,11 @@ _TIME = re.compile(r'"(?:timestamp|created_at|prepared_at)":\s*"[^"]*"')
 
 
 def told(case: Example) -> Iterator[tuple[str, str]]:
-    """A heading and the brief; of a run of the guide for each size that gives another brief than the one
-    before, and its manifest."""
+    """A heading and the brief; of a run of the guide, and of a case that says so, for each size that gives
+    another brief than the one before; of a run of the guide also its manifest."""
     before = ""
-    for budget in BUDGETS if case.agent else (2_048,):
-        text = case.brief(budget)
+    for budget in BUDGETS if case.agent or case.sized else (case.bytes,):
+        text = "\n".join(case.lines(budget))
         if text != before:
             yield f"#### {case.name}, in {budget} bytes", text
         before = text

@@ -97,9 +97,9 @@ def from_root(path: str, facts: BriefFacts, place: Workplace) -> str:
 
 
 def _holds(root: str, folder: str) -> bool:
-    """Whether a folder is the root, or inside it."""
+    """Whether a folder is below the root."""
     root = root.replace("\\", "/").rstrip("/")
-    return bool(root) and (folder == root or folder.startswith(f"{root}/"))
+    return bool(root) and folder.startswith(f"{root}/")
 
 
 # -- the work

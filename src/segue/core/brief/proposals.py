@@ -170,17 +170,19 @@ def offered(blocks: Sequence[Block]) -> str:
         if block.items:
             continue
         told = sentences(block.text)
-        start = next((number for number, one in enumerate(told) if _OFFERS.search(one)), None)
-        if start is None:
+        offers = [number for number, one in enumerate(told) if _OFFERS.search(one)]
+        if not offers:
             continue
-        words = " ".join(told[start:])
+        start = offers[0]
+        words = " ".join(told[start : offers[-1] + 1])
         if at + 1 < len(blocks) and blocks[at + 1].items:
             return f"{cut(words, OFFER_BYTES)} {_listed(blocks[at + 1].items)}"
         points = _POINTS_BACK.search(told[start]) and len(content_words(told[start])) <= FEW_WORDS
         if points and (listed := _lists_before(blocks, at)):
             return f"{listed} {cut(words, OFFER_BYTES)}"
         if size(words) >= _SHORT_SENTENCE:
-            before = f"{told[start - 1]} " if start and size(words) < _SHORT_OFFER else ""
+            short = size(words) < _SHORT_OFFER and POINTS.search(words)
+            before = f"{told[start - 1]} " if start and short else ""
             return cut(before + words, OFFER_BYTES)
         break
     return _closing_list(blocks)

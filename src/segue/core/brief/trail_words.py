@@ -259,9 +259,9 @@ def _looks_line(steps: Sequence[TrailStep], folder: Folder, most: int, *, rich: 
     said = [f"{word}:{','.join(spans[word][-3:])}" if word in spans else word for word in said]
     if rich:
         said[-1] += _rich(steps[-1], folder)
-    kept = said if size("; ".join(said)) <= most - 30 else _in_one_folder(said)
+    kept, start = said, 0
     while len(kept) > 1 and size("; ".join(kept)) > most - 30:
-        kept.pop(0)
+        kept, start = _in_one_folder(said[start:]), start + 1
     left = len(said) - len(kept)
     plain_head = re.match(r"grep |git |ls|find |[A-Z]\w+ in ", kept[0])
     head = _LOOKING if not steps[-1].done else "" if plain_head else "looked at "

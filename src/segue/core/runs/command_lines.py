@@ -117,7 +117,7 @@ def here_documents(line: str) -> list[HereDocument]:
     if "<<" not in line:
         return found
     for match in _HEREDOC.finditer(line[:_LINE_CHARS]):
-        head = line[line.rfind("\n", 0, match.start()) + 1 : match.start()]
+        head = line[: match.start()].rpartition("\n")[2]
         found.append(HereDocument(head.strip(), match[3].strip(), match[4]))
     return found
 

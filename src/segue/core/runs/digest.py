@@ -470,7 +470,7 @@ def _report(digest: RunDigest, step: Report) -> None:
 
 def _interrupt(digest: RunDigest, step: Interrupt) -> None:
     digest.interrupted = SaidText(clip(step.reason, 300), digest.steps)
-    call = digest.pending.get(step.call)
+    call = digest.pending.pop(step.call, None)
     if call is None:
         _words(digest, "notice", "the user interrupted the agent")
         return

@@ -183,7 +183,7 @@ def telling(output: str, failed: bool) -> list[str]:
         )
         chosen = [*_quotable(bad, 3), *_quotable(verdicts, 1)]
         return _in_order(lines, chosen) or _quotable(reversed(lines), 2)[::-1]
-    return _quotable(verdicts, 1) or (_quotable(lines, 3) if len(lines) <= 3 else [])
+    return _quotable(verdicts, 1) or (told_lines(output) if len(lines) <= 3 else [])
 
 
 def _is_verdict(line: str) -> bool:

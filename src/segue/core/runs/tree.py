@@ -187,13 +187,13 @@ def take_command(
         text = bare(part.text)
         if text.startswith(("gh pr ", "glab mr ")):
             _pull_request(tree, text, whole, output, at)
-        elif text.startswith(("git ", "git\t")):
-            _git(tree, text, line, whole, output, at)
         elif whole != "failed" and text.startswith(_MOVES):
             _moved(tree, text.split(), at)
+        elif text.startswith(("git ", "git\t")):
+            _git(tree, text, line, whole, output, at)
 
 
-_MOVES = ("rm ", "mv ", "git mv ", "del ", "Remove-Item ", "unlink ")
+_MOVES = ("rm ", "mv ", "git rm ", "git mv ", "del ", "Remove-Item ", "unlink ")
 _CHANGES = regex(r">|\b(?:tee|sed|perl|git|gh|glab|rm|mv|del|Remove-Item|unlink)\b")
 """What every line has that may change the working tree."""
 
@@ -243,7 +243,7 @@ def _pull_request(tree: TreeState, text: str, whole: Outcome, output: str, at: i
 
 
 def _moved(tree: TreeState, words: list[str], at: int) -> None:
-    """Files that ``rm`` removed, or ``mv`` renamed."""
+    """Files that ``rm`` removed, or ``mv`` renamed, with git or without it."""
     verb, *names = [word.strip("'\"") for word in words if word != "git"]
     names = [name for name in names if not name.startswith("-")]
     gone = names[:-1] if verb == "mv" else names
