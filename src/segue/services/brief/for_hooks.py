@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
@@ -83,11 +84,18 @@ def own_run(finder: RunFinder, event: HookEvent) -> Found | None:
             return None
         if not stat.st_size:
             return None
-        return Found(
-            event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size, event.cwd,
-            pid=event.pid, sign="ended" if event.kind == "end" else "alive",
-        )  # fmt: skip
-    return next((found for found in finder.found(event.agent) if found.native == event.native), None)
+        at = next(iter(finder.transcripts_at(Path(event.transcript), agent_of(event.agent))), None)
+        found = at or Found(event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size)
+        found = replace(found, cwd=event.cwd or found.cwd)
+    else:
+        listed = (found for found in finder.found(event.agent) if found.native == event.native)
+        known = next(listed, None)
+        if known is None:
+            return None
+        found = known
+    if event.kind == "end":
+        return replace(found, sign="ended", pid=0)
+    return replace(found, sign="alive", pid=event.pid or found.pid)
 
 
 def _was_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:

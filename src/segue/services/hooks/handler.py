@@ -28,6 +28,7 @@ from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
 from ...effects.files.spool import SpoolRecord, checksum
+from ...effects.processes.identity import ancestor_running
 from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
@@ -82,8 +83,13 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
 
 
 def _pid(agent: str, environment: Mapping[str, str]) -> int:
-    pid = environment.get(traits_of(agent_of(agent)).pid_variable, "")
-    return int(pid) if pid.isdecimal() else 0
+    """The agent's process: the one that it names, or the one that called us; 0 if it is not known."""
+    traits = traits_of(agent_of(agent))
+    pid = environment.get(traits.pid_variable, "")
+    if pid.isdecimal():
+        return int(pid)
+    program = traits.start.partition(" ")[0]
+    return ancestor_running(program) if program else 0
 
 
 def _store(environment: Mapping[str, str]) -> str:
@@ -298,7 +304,8 @@ class Handler:
         found = own_run(finder, self.event)
         if found is None:
             return None
-        self._try(lambda: sync(workspace, found=[found], wait_seconds=0.1))
+        named = self.environment.get("SEGUE_SESSION", "") if self.environment.get(SUPERVISED) else ""
+        self._try(lambda: sync(workspace, found=[found], session=named, wait_seconds=0.1))
         return found, final(finder.reading(found), agent_of(found.agent))
 
     def _prepare(

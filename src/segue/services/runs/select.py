@@ -17,6 +17,7 @@ from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...errors import UnknownRun, UsageError
 from .discovery import RunFinder, found_of
+from .duplicates import RunsSeen
 
 _NAMED_MAX = 8
 LOOKED_AT = 64
@@ -143,9 +144,13 @@ def find_run(finder: RunFinder, id: str) -> Found:
     wanted = rest if slash and rest and "/" not in rest else id
     agent = agent if wanted is rest and slash else ""
     hits: dict[tuple[str, str], Found] = {}
-    for found in (*finder.found(), *map(found_of, finder.rows())):
+    present = list(finder.found())
+    seen = RunsSeen(present, finder.key)
+    stored = ((found_of(row), seen.same_run(row)) for row in finder.rows())
+    for found, same in (*((found, None) for found in present), *stored):
         if agent in ("", found.agent) and (found.native.startswith(wanted) or found.path == id):
-            hits.setdefault((found.agent, found.native), found)
+            meant = same or found
+            hits.setdefault((meant.agent, meant.native), meant)
     exact = [found for found in hits.values() if found.native == wanted]
     matches = exact or list(hits.values())
     if len(matches) == 1 and id:

@@ -7,9 +7,10 @@ copy disagree on how far it was read, it is read from the start.
 from __future__ import annotations
 
 import os
+import select
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from typing import BinaryIO
 
 import msgspec
 
@@ -27,12 +28,17 @@ QUEUED_MAX = 4096
 """More numbers would not fit into the smallest pipe."""
 
 
+SEND_SECONDS = 1.0
+"""How often another process hands over what it has done."""
+
+
 class Job(msgspec.Struct):
-    """A transcript to be read, with its stored reading if there is one."""
+    """A transcript to be read, with its stored reading and its run as it was stored, if there are any."""
 
     found: Found
     stamp: FileStamp
     reading: bytes | None
+    before: Run | None = None
 
 
 class ImportedTranscript(msgspec.Struct):
@@ -89,7 +95,8 @@ class TranscriptImporter:
             return masked
 
         read_on(reading, agent, clean)
-        run = run_of(found, reading, final(reading, agent), host=self._host, now=time.time())
+        digest = final(reading, agent)
+        run = run_of(found, reading, digest, host=self._host, now=time.time(), before=job.before)
         if writer is not None:
             self._finish(writer, reading, run)
         packed = cursor.packed(reading, job.stamp, agent)
@@ -145,9 +152,13 @@ class JobQueue:
 
 
 class Worker:
-    """A forked process that does jobs from the queue beside this one."""
+    """A forked process that does jobs from the queue beside this one.
+
+    It writes its results into a pipe, a length and a message each, after the copies that they rest on were
+    stored."""
 
     def __init__(self, importer: TranscriptImporter, jobs: list[Job], queue: JobQueue) -> None:
+        self._arrived = bytearray()
         self._read, write = os.pipe()
         self._pid = os.fork()
         if self._pid:
@@ -156,19 +167,52 @@ class Worker:
         code = 1
         try:
             os.close(self._read)
-            results = [importer.read(index, jobs[index]) for index in queue]
-            importer.flush()
             with os.fdopen(write, "wb") as pipe:
-                pipe.write(msgspec.msgpack.encode(results))
+                self._work(importer, jobs, queue, pipe)
             code = 0
         finally:
             os._exit(code)
 
-    def results(self) -> list[ImportedTranscript]:
-        """The results of the process once it has ended; empty if it failed."""
+    def _work(self, importer: TranscriptImporter, jobs: list[Job], queue: JobQueue, pipe: BinaryIO) -> None:
+        results: list[ImportedTranscript] = []
+        due = time.monotonic() + SEND_SECONDS
+        for index in queue:
+            results.append(importer.read(index, jobs[index]))
+            if time.monotonic() > due:
+                self._send(importer, results, pipe)
+                results, due = [], time.monotonic() + SEND_SECONDS
+        self._send(importer, results, pipe)
+
+    def _send(self, importer: TranscriptImporter, results: list[ImportedTranscript], pipe: BinaryIO) -> None:
+        importer.flush()
+        body = msgspec.msgpack.encode(results)
+        pipe.write(len(body).to_bytes(8, "big") + body)
+        pipe.flush()
+
+    def ready(self) -> list[ImportedTranscript]:
+        """The results that have arrived so far and were not returned before, without waiting."""
+        while select.select([self._read], [], [], 0)[0]:
+            piece = os.read(self._read, 1 << 20)
+            if not piece:
+                break
+            self._arrived += piece
+        return self._whole()
+
+    def rest(self) -> list[ImportedTranscript]:
+        """The results that were not returned before, once the process has ended; if it died, those that it
+        had sent."""
         with os.fdopen(self._read, "rb") as pipe:
-            body = pipe.read()
-        _, status = os.waitpid(self._pid, 0)
-        with suppress(msgspec.DecodeError):
-            return msgspec.msgpack.decode(body, type=list[ImportedTranscript]) if status == 0 else []
-        return []
+            self._arrived += pipe.read()
+        os.waitpid(self._pid, 0)
+        return self._whole()
+
+    def _whole(self) -> list[ImportedTranscript]:
+        """The messages that have arrived whole."""
+        results: list[ImportedTranscript] = []
+        while len(self._arrived) >= 8:
+            end = 8 + int.from_bytes(self._arrived[:8], "big")
+            if len(self._arrived) < end:
+                break
+            results += msgspec.msgpack.decode(self._arrived[8:end], type=list[ImportedTranscript])
+            del self._arrived[:end]
+        return results
