@@ -365,6 +365,8 @@ class _Imports:
         """Do the jobs together with other processes; what those have done is taken in as it comes."""
         queue = JobQueue(len(self._jobs))
         others = [Worker(self._sync.importer, self._jobs, queue) for _ in range(workers - 1)]
+        for worker in others:
+            worker.listen()
         try:
             self.here(queue, others)
         finally:

@@ -7,8 +7,9 @@ copy disagree on how far it was read, it is read from the start.
 from __future__ import annotations
 
 import os
-import select
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
@@ -158,7 +159,7 @@ class Worker:
     stored."""
 
     def __init__(self, importer: TranscriptImporter, jobs: list[Job], queue: JobQueue) -> None:
-        self._arrived = bytearray()
+        self._arrived: deque[bytes] = deque()
         self._read, write = os.pipe()
         self._pid = os.fork()
         if self._pid:
@@ -189,30 +190,29 @@ class Worker:
         pipe.write(len(body).to_bytes(8, "big") + body)
         pipe.flush()
 
+    def listen(self) -> None:
+        """Read from the pipe in a thread, so that the process never waits for this one. Threads are started
+        when all processes are forked."""
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        with os.fdopen(self._read, "rb") as pipe:
+            while len(size := pipe.read(8)) == 8:
+                body = pipe.read(length := int.from_bytes(size, "big"))
+                if len(body) == length:
+                    self._arrived.append(body)
+
     def ready(self) -> list[ImportedTranscript]:
-        """The results that have arrived so far and were not returned before, without waiting."""
-        while select.select([self._read], [], [], 0)[0]:
-            piece = os.read(self._read, 1 << 20)
-            if not piece:
-                break
-            self._arrived += piece
-        return self._whole()
+        """The results that have arrived so far and were not returned before."""
+        results: list[ImportedTranscript] = []
+        while self._arrived:
+            results += msgspec.msgpack.decode(self._arrived.popleft(), type=list[ImportedTranscript])
+        return results
 
     def rest(self) -> list[ImportedTranscript]:
         """The results that were not returned before, once the process has ended; if it died, those that it
         had sent."""
-        with os.fdopen(self._read, "rb") as pipe:
-            self._arrived += pipe.read()
+        self._listener.join()
         os.waitpid(self._pid, 0)
-        return self._whole()
-
-    def _whole(self) -> list[ImportedTranscript]:
-        """The messages that have arrived whole."""
-        results: list[ImportedTranscript] = []
-        while len(self._arrived) >= 8:
-            end = 8 + int.from_bytes(self._arrived[:8], "big")
-            if len(self._arrived) < end:
-                break
-            results += msgspec.msgpack.decode(self._arrived[8:end], type=list[ImportedTranscript])
-            del self._arrived[:end]
-        return results
+        return self.ready()
