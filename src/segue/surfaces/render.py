@@ -157,7 +157,7 @@ def cut(text: str, width: int, style: Style) -> str:
 
 
 def cut_middle(text: str, width: int, style: Style) -> str:
-    """At most ``width`` columns, with a mark for what was left out in the middle: the name in a path stays."""
+    """At most ``width`` columns, with a mark for what was left out in the middle: a path keeps its name."""
     if not width or cells(text) <= width:
         return text
     more = style.mark("more")

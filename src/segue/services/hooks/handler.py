@@ -32,7 +32,7 @@ from ...effects.processes.identity import ancestor_running
 from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
-from ..brief.for_hooks import FRESH_STARTS, STEER, brief_for_hook, own_run, session_state
+from ..brief.for_hooks import FRESH_STARTS, STEER, STEER_ALONE, brief_for_hook, own_run, session_state
 from ..resume.window_pressure import pressure_of_digest
 from ..runs.model_windows import remember_window
 from ..runs.observed import runs_of
@@ -201,9 +201,9 @@ class Handler:
         with suppress(SegueError):
             last = last_here(DataFolder(self.home).for_store(_store(self.environment)), self.folder)
         with without_store(self.folder, self.environment, last) as workspace:
-            return self._tell(
-                workspace, self.event, "steer" if self.event.kind == "compact" else "brief", stored=False
-            )
+            if self.event.kind == "compact":
+                return self._steer(workspace, stored=False)
+            return self._tell(workspace, self.event, stored=False)
 
     def _try(self, write: Callable[[], object]) -> bool:
         """Whether a write succeeded; after the first failure no other write is tried."""
@@ -343,7 +343,13 @@ class Handler:
         return tuple(one.id for one in Features(session).verdicts() if one.passes)
 
     def _compact(self, workspace: Workspace) -> HookReply:
-        return self._tell(workspace, self.event, "steer") if self._leave(workspace) else HookReply()
+        return self._steer(workspace) if self._leave(workspace) else HookReply()
+
+    def _steer(self, workspace: Workspace, *, stored: bool = True) -> HookReply:
+        """What a summary of the window should keep."""
+        if getattr(wire.hooks_of(self.event.agent), "shows_steering_again", False):
+            return HookReply(context=STEER_ALONE)
+        return self._tell(workspace, self.event, "steer", stored=stored)
 
     def _leave(self, workspace: Workspace) -> bool:
         """Prepare the recovery of a run that ends, or whose window is emptied; False if it is not found."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ...agents import agent as agent_of
+from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact_bytes
@@ -29,6 +29,7 @@ def list_runs(
     workspace: Workspace, *, agent: str = "", everywhere: bool = False, limit: int = 0
 ) -> list[Run]:
     """The runs of the project, or of all, the newest first. Runs that cannot be read are left out."""
+    agent = agent_name(agent)
     finder = runs_of(workspace).finder(everywhere=everywhere, every_file=not limit)
     archived = runs_of(workspace).archive.sessions()
     rows = {row.key: row for row in runs_of(workspace).runs.rows()}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...agents import agent as agent_of
+from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
@@ -84,6 +84,7 @@ def sync(
     ``shares`` also puts copies into a shared store where the settings allow it. Raises RefusedError where
     Segue is off."""
     workspace.pause_file.check()
+    agent = agent_name(agent)
     refuse_if_off(workspace.home, workspace.working_tree.root, session)
     lock = workspace.home.path / "sync.lock"
     with file_lock(lock, timeout_seconds=wait_seconds, what="segue sync"):
