@@ -12,7 +12,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-import shlex
 import shutil
 import stat
 import sys
@@ -388,22 +387,21 @@ def take_out(
 def _remaining(left: Iterable[InstalledFile], where: InstallTarget, names: Names) -> list[str]:
     """What is still installed, a sentence for each place, with the command that removes it."""
     groups: dict[tuple[str, str], set[str]] = {}
+    there = "`segue uninit` there removes it"
     for entry in left:
         if not entry.roots:
-            groups.setdefault(("for the user", "segue uninit --user"), set()).add(entry.agent)
+            groups.setdefault(("for the user", "`segue uninit --user` removes it"), set()).add(entry.agent)
         elif str(where.root) in entry.roots and (not names or entry.agent in names):
-            groups.setdefault(("for this project", "segue uninit"), set()).add(entry.agent)
+            groups.setdefault(("for this project", "`segue uninit` removes it"), set()).add(entry.agent)
         elif str(where.root) in entry.roots:
-            command = f"segue uninit --agent {entry.agent}"
-            groups.setdefault(("for this project", command), set()).add(entry.agent)
+            how = f"`segue uninit --agent {entry.agent}` removes it"
+            groups.setdefault(("for this project", how), set()).add(entry.agent)
         else:
             for root in entry.roots:
-                groups.setdefault((f"for {root}", f"segue uninit -C {shlex.quote(root)}"), set()).add(
-                    entry.agent
-                )
+                groups.setdefault((f"for {root}", there), set()).add(entry.agent)
     return [
-        f"still installed {place}, in {', '.join(sorted(agents))}: `{command}` removes it"
-        for (place, command), agents in sorted(groups.items())
+        f"still installed {place}, in {', '.join(sorted(agents))}: {how}"
+        for (place, how), agents in sorted(groups.items())
     ]
 
 

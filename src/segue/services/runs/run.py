@@ -16,8 +16,8 @@ from ...agents.base import Found, Sign
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.digest import FORMAT
+from ...core.runs.inherited import users_part
 from ...core.runs.model import RunDigest
-from ...core.runs.own_prompts import users_part
 from ...core.runs.sentences import is_assent
 from ...effects.processes.identity import host_name, start_of
 from ...stores.base import RunRow

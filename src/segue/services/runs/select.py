@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from ...agents import agent as agent_of
+from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...errors import UnknownRun, UsageError
 from .discovery import RunFinder, found_of
@@ -105,6 +105,7 @@ def newest_run_elsewhere(
     if finder.runs is None or finder.copies is None:
         return None
     rows = finder.runs.rows(session=session) if session else finder.runs.rows(projects=projects)
+    agent = agent_name(agent)
     shared = (found_of(row) for row in rows if agent in ("", row.agent))
     return next((found for found in shared if not found.parent), None)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...core.runs.own_prompts import (
+from ...core.runs.inherited import (
     GO_ON,
     NOBODY_WATCHES,
     PLAN,

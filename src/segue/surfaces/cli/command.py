@@ -33,17 +33,6 @@ def optional(name: str, metavar: str | None, help: str, **more: Any) -> Argument
     return argument(name, metavar, help, nargs="?", **more)
 
 
-def named_agent(help: str, **more: Any) -> Argument:
-    """The option ``--agent``, which takes the names of agents and their aliases."""
-    return argument("--agent", "NAME", help, type=_agent_name, **more)
-
-
-def _agent_name(word: str) -> str:
-    from ...agents import agent_name  # most commands name no agent
-
-    return agent_name(word)
-
-
 def flag(name: str, help: str) -> Argument:
     """An option without a value."""
     return Argument([name], {"action": "store_true", "help": help})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..command import argument, command, flag, named_agent, optional
+from ..command import argument, command, flag, optional
 from ..context import CommandContext, read_file, write_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     ),
     argument("--max-bytes", "N", "how long it may be in bytes; at least 256", type=int, default=2_048),
     argument("--format", None, "by default text", choices=("text", "json", "markdown"), default="text"),
-    named_agent("the agent that wrote the file; by default it is recognised"),
+    argument("--agent", "NAME", "the agent that wrote the file; by default it is recognised"),
     flag("--explain", "with the records of the transcript that each line rests on"),
     json="the recovery manifest (docs/reference/manifest.md)",
     examples=(

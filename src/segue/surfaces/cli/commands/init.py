@@ -18,11 +18,11 @@ from ....services.workspace.open_workspace import for_looking
 from ....services.workspace.working_tree import check_pause
 from ....settings import data_folder
 from ...render import count, one_line, safe
-from ..command import argument, command, flag, many, named_agent
+from ..command import argument, command, flag, many
 from ..context import CommandContext, can_ask, confirm, write
 
 _COMMON = (
-    named_agent("only this agent; repeatable", action="append"),
+    argument("--agent", "NAME", "only this agent; repeatable", action="append"),
     flag("--user", "for all projects of this user"),
     flag("--dry-run", "show the differences, and write nothing"),
     flag("--yes", "do not ask for confirmation"),
@@ -41,8 +41,8 @@ _COMMON = (
     argument("--plugin", "FOLDER", "write a plugin for Claude Code and Codex to this folder instead"),
     json="`{agents, scope, dry_run, changes, notes, refused}`",
     examples=(
-        "segue init", "segue init --dry-run", "segue init --except cline", "segue init --agent codex --user",
-        "segue init --agent claude-code --live --status-line",
+        "segue init", "segue init --except cline --dry-run", "segue init --agent codex --user",
+        "segue init --agent claude --live --status-line",
     ),
 )  # fmt: skip
 def init(context: CommandContext) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...render import one_line, prepared_object
-from ..command import argument, command, flag, named_agent
+from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     argument("--reason", "TEXT", "the reason, which is noted in the manifest", default="user request"),
     flag("--here", "write session_recovery_latest.json to the project, not to the data folder"),
     argument("--transcript", "FILE", "the conversation that it is about, of an agent or another program"),
-    named_agent(
+    argument(
+        "--agent", "NAME",
         "who wrote it: an agent, messages (a JSON list) or log; without FILE: whose newest run",
     ),
     session="id",

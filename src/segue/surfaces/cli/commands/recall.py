@@ -38,13 +38,10 @@ def recall(context: CommandContext) -> int:
     args = context.args
     if not args.query.strip():
         raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
-    from ....agents import agent_name
-
-    agents = list(dict.fromkeys(name for word in args.agent for name in (word, agent_name(word))))
     segue = context.look()
     found = segue.recall(
         args.query, top_k=args.limit, types=args.type or None, scopes=args.scope or None,
-        agents=agents or None, sessions=args.session or None, metadata=facts(args.meta),
+        agents=args.agent or None, sessions=args.session or None, metadata=facts(args.meta),
         since=args.since or "", until=args.until or "", session=args.session or "",
     )  # fmt: skip
     least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...render import ago, paint_word, table
-from ..command import argument, command, flag, named_agent
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..views.runs import ended_words
 
@@ -16,7 +16,7 @@ _ID_CHARS_MIN = 8
 @command(
     "runs",
     flag("--all", "runs of all projects"),
-    named_agent("only runs of this agent"),
+    argument("--agent", "NAME", "only runs of this agent"),
     argument("--limit", "N", "the newest N; by default 20, 0: all", type=int, default=20),
     json="an array of Runs",
     examples=("segue runs", "segue runs --all --agent codex", "segue runs --limit 0 --json"),

@@ -8,7 +8,7 @@ from pathlib import Path
 from ....errors import TranscriptUnreadable
 from ....services.runs.sync import Synced, retention_notice
 from ...render import bytes_words, count, one_line
-from ..command import argument, command, named_agent
+from ..command import argument, command
 from ..context import CommandContext
 from ..progress import ProgressBar
 
@@ -19,7 +19,7 @@ PROCESSES_MAX = 4
 @command(
     "sync",
     argument("path", "PATH", "transcripts or folders of them; by default those of the project", nargs="*"),
-    named_agent("only runs of this agent; with PATH, the agent that wrote it"),
+    argument("--agent", "NAME", "only runs of this agent; with PATH, the agent that wrote it"),
     session="flag",
     json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
     "shared, unshared, first}`",
