@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.support.chains import HOOKS, Chain, ChainRun
 from tests.support.runs import environment, opened, place, work
 
 from segue import Segue
 from segue.agents import agent as agent_of
-from segue.agents.base import Found
 from segue.core.runs.steps import Prompt, Say, Start, Step
 from segue.services.runs import assign_session
 from segue.services.runs.caller import find_caller
@@ -343,7 +343,7 @@ def test_a_run_whose_process_a_hook_saw_ends_with_that_process(
     pid = sleeping()
     with opened(home, project) as seg:
         found = next(iter(runs_of(seg.workspace).finder().found(agent)))
-        sync(seg.workspace, found=[_alive(found, pid)])
+        sync(seg.workspace, found=[replace(found, sign="alive", pid=pid)])
         assert seg.runs()[0].ended == "alive"
         os.kill(pid, 9)
         os.waitpid(pid, 0)
@@ -351,12 +351,6 @@ def test_a_run_whose_process_a_hook_saw_ends_with_that_process(
         seg.sync()
         assert seg.runs()[0].ended == "crashed"
     assert path.exists()
-
-
-def _alive(found: Found, pid: int) -> Found:
-    from msgspec.structs import replace
-
-    return replace(found, sign="alive", pid=pid)
 
 
 @pytest.fixture
@@ -367,6 +361,20 @@ def sleeping() -> Callable[[], int]:
         return os.posix_spawn("/bin/sleep", ["sleep", "60"], {})
 
     return start
+
+
+def test_a_conversation_that_ended_stays_ended_when_another_one_writes_to_the_same_database(
+    home: Path, project: Path
+) -> None:
+    place(home, project, "opencode", native="ses_one", old=60)
+    with opened(home, project) as seg:
+        [found] = runs_of(seg.workspace).finder().found("opencode")
+        sync(seg.workspace, found=[replace(found, sign="ended")])
+        assert seg.run("ses_one").ended == "ended"
+        place(home, project, "opencode", native="ses_two", old=5, ends=False)
+        assert {run.id: run.ended for run in seg.runs()}["ses_one"] == "ended"
+        seg.sync()
+        assert seg.run("ses_one").ended == "ended"
 
 
 def test_claude_code_registers_its_processes_and_a_run_of_none_of_them_is_over(

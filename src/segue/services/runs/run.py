@@ -106,7 +106,7 @@ def run_of(
     last, left = digest.last or found.changed, left_of(digest)
     sign, pid, pid_start = _process(found, before, host)
     parent = (found.parent if found.parent != "?" else "") or digest.parent
-    return Run(
+    run = Run(
         id=found.native or digest.native,
         agent=found.agent,
         key=key_of(found.agent, found.native, found.path),
@@ -125,6 +125,10 @@ def run_of(
         pid_start=pid_start,
         **{field: getattr(digest, field) for field in DIGEST_FIELDS},
     )
+    if before is None or (before.last, before.steps) != (run.last, run.steps):
+        return run
+    known = {"ended": before.ended, "pid": before.pid, "pid_start": before.pid_start}
+    return refreshed(msgspec.structs.replace(run, **known), found, now=now)  # others share its file
 
 
 def goal_of(digest: RunDigest) -> str:
