@@ -59,8 +59,8 @@ DEATHS = [
     Death("archive.put.after_commit", 1, "syncing"),
     Death("archive.name.after_commit", 1, "syncing"),
     Death("archive.drop.before_commit", 1, "syncing"),
-    Death("store.runs.before_commit", 1, "syncing"),
-    Death("store.runs.after_commit", 1, "syncing"),
+    *(Death("store.runs.before_commit", n, "syncing") for n in (1, 2)),
+    *(Death("store.runs.after_commit", n, "syncing") for n in (1, 2)),
     *(Death("store.memories.before_commit", n, "remembering") for n in (1, 7)),
     *(Death("store.memories.after_commit", n, "remembering") for n in (1, 7)),
 ]

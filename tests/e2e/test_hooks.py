@@ -120,11 +120,14 @@ def test_after_a_compaction_the_run_is_told_where_it_stands(rig: MakeRig, agent:
         first = made.run(agent, "SCRIPT:more build the calculator, please")
         before = len(made.model.requests)
         done = made.run(agent, "/compact", resume=first.native)
-        steer = made.model.sent("keep every fact", after=before)
+        steer = made.model.sent("When you summarise, keep", after=before)
         assert steer, (done, log(made))
         after = len(made.model.requests)
         made.run(agent, "SCRIPT:hello go on", resume=first.native)
-        assert made.model.sent("after compaction 1 of this run", after=after), log(made)
+        told = made.model.sent("after compaction 1 of this run", after=after)
+        assert told, log(made)
+        request = next(one for one in made.model.requests if one.number == told[-1].request)
+        assert json.dumps(request.body).count("[segue] Where") == 1, "the brief stands in the window once"
         return
     made = rig(agent, scripts=[WORK, HELLO, MORE])
     config = made.home / ".codex" / "config.toml"

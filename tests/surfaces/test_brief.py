@@ -9,6 +9,7 @@ import pytest
 from tests.support.long_story import facts, story
 from tests.surfaces.conftest import Cli
 
+from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
 from segue.testing.transcripts import written
 
 
@@ -125,3 +126,23 @@ def test_a_transcript_may_come_in_by_standard_input(cli: Cli, transcript: Path) 
 def test_a_transcript_that_tells_nothing_gives_a_brief_that_says_so(cli: Cli, project: Path) -> None:
     (project / "rollout.jsonl").write_text("{}\n")
     assert "nothing of its work is known" in cli("brief", "rollout.jsonl", "--agent", "codex").out
+
+
+@pytest.mark.parametrize(
+    ("agent", "tool"),
+    [("claude-code", "mcp__segue__checkpoint"), ("opencode", "segue_checkpoint"), ("codex", "checkpoint")],
+)
+def test_a_call_of_segues_own_tools_that_failed_is_nothing_that_is_broken(
+    cli: Cli, project: Path, agent: str, tool: str
+) -> None:
+    steps: list[Step] = [
+        Start(1.0, "start", "run-1", str(project)),
+        Prompt(2.0, "Make the login use tokens, please"),
+        Call(3.0, "c1", tool, "other", text="half"),
+        Result(4.0, "c1", False, None, '{\n  "error": {"code": "usage"}\n}'),
+        Say(5.0, "I go on without it."),
+    ]
+    path = project / ("export.json" if agent == "opencode" else "rollout.jsonl")
+    path.write_bytes(written(agent, steps))
+    text = cli("brief", str(path)).out
+    assert "BROKEN" not in text and "FAILING" not in text

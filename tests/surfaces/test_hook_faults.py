@@ -77,13 +77,13 @@ def test_while_the_store_is_locked_nothing_is_lost_and_nobody_waits_for_it(agent
         said = agent.call(event, "now-1", **told)
         took = time.monotonic() - began
     assert took - free_seconds < 2.0, f"it waited {took:.2f} s, and {free_seconds:.2f} s with a free store"
-    if event == "SessionStart":
+    if event in ("SessionStart", "PreCompact"):
         assert said, "reading needs no lock"
     with agent.open() as segue:
         drain(segue.workspace)
         kinds = {event.kind for event in segue.workspace.store.read("run/claude-code/now-1")}
     assert kinds >= {
-        "SessionStart": {"brief.given"}, "PreCompact": {"brief.given"}, "SessionEnd": {"run.hooked"},
+        "SessionStart": {"brief.given"}, "SessionEnd": {"run.hooked"},
         "UserPromptSubmit": {"run.hooked"},
     }.get(event, set()), agent.log()  # fmt: skip
 

@@ -157,13 +157,46 @@ def test_the_same_event_from_two_installs_acts_once(agent: Agent) -> None:
 def test_before_a_compaction_the_run_is_captured_and_the_summary_is_steered(agent: Agent) -> None:
     path = own(agent, ends=False)
     said = agent.call("PreCompact", trigger="auto", transcript_path=str(path))["text"]
-    assert "keep every fact" in said and "make deploy" in said
+    assert said.startswith("When you summarise, keep") and "[segue]" not in said
     with agent.open() as segue:
         [run] = segue.runs()
         assert run.session, "it was taken in"
-        assert [one.kind for one in delivered_to(segue.workspace, "claude-code", "now-1")] == ["steer"]
     latest = next((agent.data / "manifests").rglob("latest.json"))
     assert "before exit" in latest.read_text()
+
+
+def test_the_facts_stand_once_in_the_window_after_a_compaction(agent: Agent) -> None:
+    path = own(agent, ends=False)
+    before = agent.call("PreCompact", trigger="manual", transcript_path=str(path))["text"]
+    after = agent.start("compact", transcript_path=str(path))
+    shown_again = f"{before}\n{after}"  # Claude Code shows both to the model
+    assert shown_again.count("[segue]") == 1 and shown_again.count("make deploy") == after.count(
+        "make deploy"
+    )
+
+
+def test_opencode_puts_the_facts_into_the_instructions_of_a_compaction(home: Path, project: Path) -> None:
+    opencode = Agent(home, project, "opencode")
+    place(home, project, "opencode", native="ses_1", ends=False, old=20)
+    said = opencode.call("compact", "ses_1")["context"]
+    assert said.startswith("When you summarise, keep every fact below") and "make deploy" in said
+    with opencode.open() as segue:
+        assert [one.kind for one in delivered_to(segue.workspace, "opencode", "ses_1")] == ["steer"]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("name", ["claude-code", "opencode"])
+def test_after_a_compaction_a_run_is_told_of_itself_as_of_one_that_goes_on(
+    name: str, ends: bool, home: Path, project: Path
+) -> None:
+    caller = Agent(home, project, name)
+    path = place(home, project, name, native="now-1", ends=ends, old=20)
+    if name == "opencode":
+        said = caller.call("start", source="compact")["context"]
+    else:
+        said = caller.start("compact", transcript_path=str(path))
+    assert said.startswith("[segue] Where the work stands (") and "(after compaction 1 of this run)" in said
+    assert "last run" not in said and "last turn" not in said.partition("\n")[0]
 
 
 def test_when_the_window_is_nearly_full_the_recovery_is_prepared_and_the_run_is_told_once(

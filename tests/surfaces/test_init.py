@@ -135,9 +135,12 @@ def test_a_file_that_cannot_be_understood_stops_it_before_anything_is_written(
     file = home / ".gemini" / "settings.json"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     before = snapshot(home, project)
-    done = cli("init", "--user", "--agent", "claude-code", "--agent", "gemini-cli", "--json", code=69)
+    done = cli("init", "--user", "--agent", "gemini-cli", "--json", code=69)
     assert done.value["error"]["code"] == "not_writable" and str(file) in done.value["error"]["message"]
     assert snapshot(home, project) == before
+    others = cli("init", "--user", "--agent", "claude-code", "--agent", "gemini-cli", "--json").value
+    assert others["agents"] == ["claude-code"] and str(file) in others["refused"][0]["reason"]
+    assert snapshot(home / ".gemini") == {path: was for path, was in before.items() if "/.gemini/" in path}
 
 
 @linux
@@ -228,7 +231,7 @@ def test_each_project_takes_back_its_own_part_of_a_file_that_another_needs_too(
     assert sorted(json.loads(file.read_bytes())["projects"]) == sorted([str(project), str(other)])
     cli("-C", str(other), "uninit")
     assert json.loads(file.read_bytes()) == json.loads(alone)
-    assert "nothing to do" in cli("-C", str(other), "uninit").out
+    assert "nothing is installed here" in cli("-C", str(other), "uninit").out
     cli("uninit")
     assert snapshot(home, project, other) == before
 

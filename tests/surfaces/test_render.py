@@ -148,9 +148,33 @@ def test_progress_is_drawn_on_a_terminal_after_a_second_and_cleared(monkeypatch:
         progress(3, 4, "too soon")
     terminal.seek(0)
     shown = terminal.read()
-    assert " 50%  2/4  midway" in shown
+    assert " 50%  2/4  0:02, 0:02 left  midway" in shown
     assert "early" not in shown and "too soon" not in shown
     assert shown.endswith("\r\x1b[2K")
+
+
+def test_progress_of_files_tells_bytes_in_words_and_the_end_of_a_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from types import SimpleNamespace
+    from typing import Any
+
+    from segue.surfaces.cli.progress import ProgressBar
+    from segue.surfaces.render import bytes_words
+
+    clock = [100.0]
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("segue.surfaces.cli.progress.time.monotonic", lambda: clock[0])
+    context: Any = SimpleNamespace(environment={"COLUMNS": "100"}, args=SimpleNamespace(no_color=True))
+    path = "/home/somebody/.codex/sessions/2026/11/15/rollout-2026-11-15T00-43-39-0a1b2c3d.jsonl"
+    with ProgressBar(context, bytes_words) as progress:
+        clock[0] += 75
+        progress(6_983_732, 63_851_264, f"87 of 800 files  {path}")
+    terminal.seek(0)
+    line = terminal.read().split("\x1b[2K")[1].rstrip("\r")
+    assert "  7.0 MB/63.9 MB  1:15, 10:10 left  87 of 800" in line and line.endswith("0a1b2c3d.jsonl")
+    assert len(line) <= 100
 
 
 def test_no_control_character_passes() -> None:

@@ -68,7 +68,7 @@ _load: Callable[[str], Agent] = cache(loaded)
 
 def agent(name: str) -> Agent:
     """The agent of this name; UnknownAgent if there is none."""
-    reference = OURS.get(name) or OWN_FORMATS.get(name) or references().get(name)
+    reference = OURS.get(name) or OWN_FORMATS.get(name) or references().get(agent_name(name))
     if reference is None:
         known = f"{', '.join(sorted(references()))}; for a file of another program: {', '.join(OWN_FORMATS)}"
         raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {known}")
@@ -83,6 +83,12 @@ def traits_of(agent: Agent) -> Traits:
 def canonical_name(name: str) -> str:
     """The name of the agent with this alias; any other word is returned unchanged."""
     return next((agent.name for agent in agents() if name in traits_of(agent).aliases), name)
+
+
+def agent_name(word: str) -> str:
+    """The name of the agent that a word stands for, which may be an alias; any other word is returned
+    unchanged. Unlike ``canonical_name`` it leaves the name of an agent of its own as it is."""
+    return word if word in OURS or word in references() else canonical_name(word)
 
 
 @cache

@@ -25,6 +25,7 @@ Form = Literal["lines", "document", "database"]
 Sign = Literal["alive", "crashed", "ended", ""]
 
 HEAD_BYTES = 65_536  # how much of a file `recognises` gets
+HEADS_MAX = 256  # the newest run is among so many files of unknown projects
 
 
 class SearchScope(Value):
@@ -34,7 +35,7 @@ class SearchScope(Value):
     home: Path  # the user's home folder
     roots: tuple[Path, ...]  # the project's working trees, absolute; empty: any project
     remote: str = ""  # the project's remote, normalised; "" where it has none
-    heads_max: int = 256  # how many files of unknown projects may be opened; 0: no limit
+    heads_max: int = HEADS_MAX  # how many files of unknown projects may be opened; 0: no limit
     is_alive: Callable[[int, str], bool] = lambda pid, started: False  # process id, start time or ""
     known: Mapping[str, str] = {}  # transcript path -> cwd, from earlier searches: need not be opened
 
@@ -118,7 +119,11 @@ def loaded(reference: str) -> Any:
 
 
 class Agent(Protocol):
-    """A coding agent whose transcripts Segue can read."""
+    """A coding agent whose transcripts Segue can read.
+
+    It may also have a method ``transcripts_at(path, where)``, which returns an iterator of ``Found``: the
+    transcripts in a file that somebody named, as ``find`` gives them. An id comes from the file's content
+    where that has one. Without the method, the file's name is the id."""
 
     name: str  # "claude-code"
     title: str  # "Claude Code"

@@ -64,7 +64,8 @@ class HookReply(Value):
 
 
 class Hooks(Protocol):
-    """Translates an agent's hook payloads and our replies."""
+    """Translates an agent's hook payloads and our replies. An agent that shows the reply to the hook before a
+    compaction to the model again after it says so by an attribute ``shows_steering_again``."""
 
     def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
         """The event of a payload; None if we do not need it."""

@@ -9,6 +9,7 @@ raises ``CannotEdit`` and stays as it is.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import tomllib
 from abc import ABC, abstractmethod
@@ -82,6 +83,17 @@ class InstallTarget(Value):
             return f"command -v segue >/dev/null 2>&1 && segue hook {agent} {event} || exit 0"
         words = [self.python, "-I", "-S", str(self.hook), agent, event, mode]
         return f"{shlex.join(words)} 2>/dev/null || exit 0"
+
+    def exclude_file(self) -> Path | None:
+        """The file with what git ignores in this repository on this machine only; None without a
+        repository."""
+        folder = self.root / ".git"
+        if folder.is_file():  # of a worktree
+            named = folder.read_text(errors="replace").removeprefix("gitdir:").strip()
+            folder = self.root / named
+            if (folder / "commondir").is_file():
+                folder /= (folder / "commondir").read_text(errors="replace").strip()
+        return Path(os.path.normpath(folder / "info" / "exclude")) if folder.is_dir() else None
 
     def server(self) -> tuple[str, ...]:
         """The command of the MCP server for the configuration file."""

@@ -156,6 +156,21 @@ def cut(text: str, width: int, style: Style) -> str:
     return kept.rstrip() + more
 
 
+def cut_middle(text: str, width: int, style: Style) -> str:
+    """At most ``width`` columns, with a mark for what was left out in the middle: a path keeps its name."""
+    if not width or cells(text) <= width:
+        return text
+    more = style.mark("more")
+    head = cut(text, width // 3 + len(more), style)
+    tail, room = "", width - cells(head)
+    for char in reversed(text):
+        room -= _cell(char)
+        if room < 0:
+            break
+        tail = char + tail
+    return head + tail
+
+
 def wrap(text: str, width: int, style: Style, *, lines: int = 0) -> list[str]:
     """The text in lines of at most ``width`` columns, the last of at most ``lines`` cut."""
     if not width or cells(text) <= width:

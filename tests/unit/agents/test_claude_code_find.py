@@ -115,7 +115,7 @@ def test_a_registry_entry_tells_a_living_run_from_a_killed_one(tmp_path):
     (sessions / "odd.json").write_text("[]")
     at = where(tmp_path, "/src/shop", is_alive=lambda pid, started: pid == 7 and started == "7")
     signs = {one.native: (one.sign, one.pid) for one in AGENT.find(at)}
-    assert signs == {"alive": ("alive", 7), "killed": ("crashed", 8), "ended": ("", 0)}
+    assert signs == {"alive": ("alive", 7), "killed": ("crashed", 8), "ended": ("ended", 0)}
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_how_a_run_ended_comes_from_its_last_steps_and_its_age() -> None:
     assert left_of(fold([prompt, said, End(3.0, "exit")])) == "ended"
     assert left_of(fold([prompt, End(3.0, "error", "overloaded")])) == "crashed"
     table = {
-        ("middle", "", 10.0): "alive", ("middle", "", 1000.0): "crashed", ("middle", "alive", 1e6): "alive",
+        ("middle", "", 10.0): "recent", ("middle", "", 1000.0): "crashed", ("middle", "alive", 1e6): "alive",
         ("turn", "", 10.0): "waiting", ("turn", "", 1e6): "ended", ("turn", "ended", 10.0): "ended",
         ("turn", "crashed", 10.0): "crashed", ("interrupted", "", 1e6): "interrupted",
     }  # fmt: skip

@@ -427,7 +427,7 @@ def test_of_two_living_runs_each_has_a_session_of_its_own(home: Path, project: P
         seg.start("Rewrite the login", id="login")
         place(home, project, native="first", old=-2, ends=False)
         seg.sync()
-        assert seg.run("first").session == "login" and seg.run("first").ended == "alive"
+        assert seg.run("first").session == "login" and seg.run("first").ended == "recent"
         place(home, project, native="second", old=-3, ends=False)
         seg.sync()
         assert seg.run("second").session not in ("", "login")
@@ -502,7 +502,7 @@ def test_a_run_that_was_alive_when_it_was_last_read_does_not_keep_its_session_fo
     with opened(home, project) as seg:
         place(home, project, native="first", old=60, ends=False)
         seg.sync()
-        assert seg.run("first").ended == "alive"
+        assert seg.run("first").ended == "recent"
         second = place(home, project, native="second", prompt="Now write the release notes", old=5)
         seg.sync(paths=[second])  # the first one is not read again
         assert (seg.run("first").session == seg.run("second").session) == together

@@ -23,6 +23,9 @@ from .launch import Launcher
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
 _LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
 _CWD = regex(rb'"cwd":("(?:[^"\\]|\\.)*")')
+_SESSION = regex(rb'"sessionId":\s?("(?:[^"\\]|\\.)*")')
+_UUID = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_HEAD_BYTES = 16_384
 _CLEANUP_DAYS = 30  # the agent's default
 
 
@@ -31,7 +34,17 @@ class _Live(Value, rename="camel"):
 
     pid: int = 0
     session_id: str = ""
+    cwd: str = ""
     proc_start: str | int | None = None
+
+
+class _Registry(Value):
+    """The processes that run or were killed."""
+
+    conversations: dict[str, tuple[int, Sign]]
+    """The pid and the sign of each, by the id of its conversation."""
+    folders: set[str]
+    """Where processes run: a conversation there may have been begun in one of them since it registered."""
 
 
 class ClaudeCode(FileAgent):
@@ -78,12 +91,26 @@ class ClaudeCode(FileAgent):
                     continue
                 cwd = _cwd(path)
             if where.holds(cwd):
-                native = path.stem
-                pid, sign = live.get(native, (0, ""))
-                parent = path.parents[1].name if path.parent.name == "subagents" else ""
-                if not parent and native.startswith("agent-"):
-                    parent = "?"
-                yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent, sign, pid)
+                yield _found(path, stat, path.stem, cwd, live)
+
+    def transcripts_at(self, path: Path, where: SearchScope) -> Iterator[Found]:
+        root = _folder(where)
+        for _, stat in stated((path,)):
+            is_named = root in path.parents or path.parent.name == "subagents" or _UUID.fullmatch(path.stem)
+            native = "" if is_named else json_text(bytes_of(path, _HEAD_BYTES), _SESSION)
+            yield _found(path, stat, native or path.stem, _cwd(path), _registry(root, where))
+
+
+def _found(path: Path, stat: os.stat_result, native: str, cwd: str, live: _Registry | None) -> Found:
+    """A transcript. Claude Code names a file by the id of its conversation: the ids inside may be those of
+    conversations that it goes on from. Where processes register, a conversation that none has is over."""
+    parent = path.parents[1].name if path.parent.name == "subagents" else ""
+    if not parent and native.startswith("agent-"):
+        parent = "?"
+    pid, sign = live.conversations.get(native, (0, "")) if live is not None else (0, "")
+    if live is not None and not sign and not parent and cwd not in live.folders:
+        sign = "ended"
+    return Found("claude-code", str(path), native, stat.st_mtime, stat.st_size, cwd, parent, sign, pid)
 
 
 def _folder(where: SearchScope) -> Path:
@@ -111,18 +138,23 @@ def _transcripts(folder: Path) -> Iterator[Path]:
 
 
 def _cwd(path: Path) -> str:
-    return json_text(bytes_of(path, 16_384), _CWD)
+    return json_text(bytes_of(path, _HEAD_BYTES), _CWD)
 
 
-def _registry(root: Path, where: SearchScope) -> dict[str, tuple[int, Sign]]:
-    """The pid and the sign of every process that runs or was killed, by the id of its conversation."""
+def _registry(root: Path, where: SearchScope) -> _Registry | None:
+    """The processes that registered; None if no version was here that registers them."""
+    if not (root / "sessions").is_dir():
+        return None
     processes: dict[str, tuple[int, Sign]] = {}
+    folders: set[str] = set()
     for name in listed(root / "sessions"):
         try:
             process = msgspec.json.decode((root / "sessions" / name).read_bytes(), type=_Live)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             continue
         alive = where.is_alive(process.pid, str(process.proc_start or ""))
+        if alive:
+            folders.add(process.cwd)
         if alive or process.session_id not in processes:
             processes[process.session_id] = (process.pid, "alive" if alive else "crashed")
-    return processes
+    return _Registry(processes, folders)

@@ -1,4 +1,5 @@
-"""The hooks of Claude Code. What a hook prints before a compaction is appended to the instructions for it."""
+"""The hooks of Claude Code. What a hook prints before a compaction is appended to the instructions for it,
+and shown again after it."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from ..hooks import ClaudeStyleHooks, HookEvent, HookReply
 
 class ClaudeHooks(ClaudeStyleHooks):
     agent = "claude-code"
+    shows_steering_again = True
 
     def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
         if event.kind == "compact":

@@ -32,8 +32,13 @@ class ClaudeInstaller(Installer):
         if where.status_line:
             line = {"type": "command", "command": where.command(self.name, "StatusLine", "speak")}
             entries.append(JsonEntry(("statusLine",), line))
-        edits = [Edit(settings, "hooks", tuple(entries))]
-        return [*edits, *self._server(where)]
+        edits = [Edit(settings, "hooks", tuple(entries)), *self._server(where)]
+        exclude = where.exclude_file() if where.scope == "project" else None
+        if exclude is not None:  # Claude Code has git ignore the file when it makes it itself
+            edits.append(
+                Edit(exclude, "local settings, ignored by git", block="/.claude/settings.local.json\n")
+            )
+        return edits
 
     def _server(self, where: InstallTarget) -> list[Edit]:
         if not where.mcp:

@@ -16,7 +16,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_any, decode_part
-from ..transcript_files import FileAgent, bytes_of, listed, stated
+from ..transcript_files import FileAgent, bytes_of, json_text, listed, stated
 
 if TYPE_CHECKING:
     from . import wire
@@ -33,6 +33,7 @@ _ROO = (
     b'"isSummary"',
     b"Current Workspace Directory (",
 )
+_ID = regex(rb'\A\s*\{"id":\s*("(?:[^"\\]|\\.)*")')
 _CWD = regex(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 _TRIES = 3  # a document that is being written is read again
 
@@ -103,6 +104,17 @@ class Cline(FileAgent):
             if where.holds(cwd):
                 yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
 
+    def transcripts_at(self, path: Path, where: SearchScope) -> Iterator[Found]:
+        """The task that a document or a folder belongs to: its two documents are one run."""
+        folder = path if path.is_dir() else path.parent
+        is_task = path == folder or path.name in (API, UI)
+        documents = _documents(folder) if is_task else stated((path,))
+        for path, stat in islice(documents, 1):
+            native = folder.name if is_task else json_text(bytes_of(path, HEAD_BYTES), _ID) or path.stem
+            item = _history(folder.parents[1]).get(native) if folder.parent.name == "tasks" else None
+            cwd, parent = (item.cwd, item.parent_task_id or "") if item else _read_from_task(path)
+            yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
+
 
 def _looks_like_ours(head: bytes) -> bool:
     start = head[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -133,7 +145,12 @@ def _bases(extension: str, has_command: bool, where: SearchScope) -> Iterator[Pa
 def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """One document of each task that has any."""
     for name in listed(tasks):
-        yield from islice(stated((tasks / name / API, tasks / name / UI)), 1)
+        yield from islice(_documents(tasks / name), 1)
+
+
+def _documents(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The documents of a task; the first one stands for both."""
+    return stated((folder / API, folder / UI))
 
 
 def _history(base: Path) -> dict[str, wire.History]:

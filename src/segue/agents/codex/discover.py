@@ -26,6 +26,7 @@ _TAIL_BYTES = 65_536
 _ROWS_MAX = 50_000
 _TURN = regex(rb'"type":\s?"(task_started|task_complete|turn_aborted)"')
 _CWD = regex(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
+_ID = regex(rb'"id":\s?("(?:[^"\\]|\\.)*")')
 _PARENT = regex(rb'"parent_thread_id":\s?("(?:[^"\\]|\\.)*")')
 _STATE = regex(r"state_(\d+)\.sqlite")
 
@@ -63,6 +64,10 @@ class Codex(FileAgent):
         known, new = _hinted(home, folders, where), _walked(home, folders, where)
         return heapq.merge(known, new, key=lambda found: -found.changed)
 
+    def transcripts_at(self, path: Path, where: SearchScope) -> Iterator[Found]:
+        if found := _found(where.folder("CODEX_HOME", ".codex"), str(path)):
+            yield found
+
 
 def _hinted(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator[Found]:
     own = {cwd for cwd in set(folders.values()) if where.holds(cwd)}
@@ -73,7 +78,7 @@ def _hinted(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator
             with suppress(OSError):
                 known.append((os.stat(path).st_mtime, path))
     for _, path in sorted(known, key=lambda file: -file[0]):  # opened when its turn comes
-        if found := _found(home, path, where):
+        if (found := _found(home, path)) and where.holds(found.cwd):
             yield found
 
 
@@ -85,7 +90,7 @@ def _walked(home: Path, folders: dict[str, str], where: SearchScope) -> Iterator
         if where.heads_max and opened >= where.heads_max:
             return
         opened += 1
-        if found := _found(home, path, where):
+        if (found := _found(home, path)) and where.holds(found.cwd):
             yield found
 
 
@@ -108,22 +113,23 @@ def _files(folder: str | Path) -> Iterable[str]:
     return (os.path.join(folder, name) for name in names if name.endswith(".jsonl"))
 
 
-def _found(home: Path, path: str, where: SearchScope) -> Found | None:
-    name = ROLLOUT.fullmatch(os.path.basename(path))
+def _found(home: Path, path: str) -> Found | None:
+    name = os.path.basename(path)
     try:
         with open(path, "rb") as file:
             stat, start = os.fstat(file.fileno()), file.read(HEAD_BYTES)
     except OSError:
         return None
-    cwd, parent = _cwd_and_parent(start)
-    if name is None or not where.holds(cwd):
-        return None
-    sign = sign_of(home, path, name[2])
-    return Found("codex", path, name[2], stat.st_mtime, stat.st_size, cwd, parent, sign)
+    native, cwd, parent = _identity(start)
+    if not native:
+        named = ROLLOUT.fullmatch(name)
+        native = named[2] if named else name.removesuffix(".jsonl")
+    sign = sign_of(home, path, native)
+    return Found("codex", path, native, stat.st_mtime, stat.st_size, cwd, parent, sign)
 
 
-def _cwd_and_parent(start: bytes) -> tuple[str, str]:
-    """The working folder and the parent in a rollout's first line. One that is cut off or damaged is
+def _identity(start: bytes) -> tuple[str, str, str]:
+    """The id, the working folder and the parent in a rollout's first line. One that is cut off or damaged is
     searched: the wanted fields are at its beginning."""
     from . import wire  # not imported where there are no rollouts
     from .wire import table, text
@@ -133,10 +139,11 @@ def _cwd_and_parent(start: bytes) -> tuple[str, str]:
         outer = wire.LINE.decode(line)
         meta = wire.META.decode(outer.payload if outer.payload else line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return json_text(start, _CWD), json_text(line, _PARENT)
+        is_meta = b'"session_meta"' in line
+        return json_text(line, _ID) if is_meta else "", json_text(start, _CWD), json_text(line, _PARENT)
     spawned = table(table(table(meta.source).get("subagent")).get("thread_spawn"))
     parent = text(meta.parent_thread_id) or text(spawned.get("parent_thread_id"))
-    return text(meta.cwd) or json_text(start, _CWD), parent
+    return text(meta.id), text(meta.cwd) or json_text(start, _CWD), parent
 
 
 # The state of a rollout

@@ -7,6 +7,7 @@ of a crash.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,13 @@ from pathlib import Path
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
+from ..base import Form, Found, SearchScope, Sign, Traits
 from ..transcript_files import FileAgent, bytes_of, json_text, listed, stated
 
 _FOLDERS = ("session-state", "history-session-state")
+_HEAD_BYTES = 16_384
 _CWD = regex(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
+_SESSION = regex(rb'"sessionId":\s*("(?:[^"\\]|\\.)*")')
 _YAML_CWD = regex(r"^cwd:[ \t]*(.+?)[ \t]*$", re.M)
 _LOCK = regex(r"inuse\.(\d{1,9})\.lock")
 _MARKS = (
@@ -61,12 +64,20 @@ class CopilotCli(FileAgent):
                     continue
                 cwd = _cwd(path)
             if where.holds(cwd):
-                own = path.name == "events.jsonl"
-                pid, sign = _process(path.parent, where) if own else (0, "")
-                native = path.parent.name if own else path.stem
-                yield Found(
-                    self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, sign=sign, pid=pid
-                )
+                yield _found(path, stat, "", cwd, where)
+
+    def transcripts_at(self, path: Path, where: SearchScope) -> Iterator[Found]:
+        for _, stat in stated((path,)):
+            is_named = any(root in path.parents for root in _roots(where))
+            native = "" if is_named else json_text(bytes_of(path, _HEAD_BYTES), _SESSION)
+            yield _found(path, stat, native, _cwd(path), where)
+
+
+def _found(path: Path, stat: os.stat_result, native: str, cwd: str, where: SearchScope) -> Found:
+    own = path.name == "events.jsonl"
+    pid, sign = _process(path.parent, where) if own else (0, "")
+    native = native or (path.parent.name if own else path.stem)
+    return Found("copilot-cli", str(path), native, stat.st_mtime, stat.st_size, cwd, sign=sign, pid=pid)
 
 
 def _roots(where: SearchScope) -> list[Path]:
@@ -84,10 +95,10 @@ def _files(where: SearchScope) -> Iterator[Path]:
 
 def _cwd(path: Path) -> str:
     if path.name == "events.jsonl":
-        about = bytes_of(path.with_name("workspace.yaml"), HEAD_BYTES).decode("utf-8", "replace")
+        about = bytes_of(path.with_name("workspace.yaml"), _HEAD_BYTES).decode("utf-8", "replace")
         if match := _YAML_CWD.search(about):
             return _scalar(match[1])
-    return json_text(bytes_of(path, 16_384), _CWD)
+    return json_text(bytes_of(path, _HEAD_BYTES), _CWD)
 
 
 def _scalar(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from ...core.base.lazy import regex
@@ -70,6 +71,15 @@ class GeminiCli(FileAgent):
             native = path.stem if parent else _native(path)
             yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
 
+    def transcripts_at(self, path: Path, where: SearchScope) -> Iterator[Found]:
+        converted = (path.with_suffix(".jsonl"),) if path.suffix == ".json" else ()
+        for file, stat in islice(stated((*converted, path)), 1):
+            parent = file.parent.name if file.parent.parent.name == "chats" else ""
+            folder = file.parents[2] if parent else file.parents[1]
+            cwd = _cwd(folder, _owners(_folder(where), where))
+            native = file.stem if parent else _native(file)
+            yield Found(self.name, str(file), native, stat.st_mtime, stat.st_size, cwd, parent)
+
 
 def _folder(where: SearchScope) -> Path:
     """Gemini CLI's folder; ``GEMINI_CLI_HOME`` replaces the home folder."""
@@ -78,17 +88,26 @@ def _folder(where: SearchScope) -> Path:
 
 def _chats(folder: Path, where: SearchScope) -> Iterator[tuple[Path, str]]:
     """The project's folders of conversations, each with its working folder."""
+    owners = _owners(folder, where)
+    for path in (folder / "tmp" / name for name in listed(folder / "tmp")):
+        cwd = _cwd(path, owners)
+        if where.holds(cwd):
+            yield path / "chats", cwd
+
+
+def _owners(folder: Path, where: SearchScope) -> dict[str, str]:
+    """The working folders by the names of the folders of their conversations."""
     projects = json_object(folder / "projects.json").get("projects")
     owners = {
         slug: path
         for path, slug in (projects.items() if isinstance(projects, dict) else ())
         if isinstance(slug, str)
     }
-    owners |= {hashlib.sha256(str(root).encode()).hexdigest(): str(root) for root in where.roots}
-    for path in (folder / "tmp" / name for name in listed(folder / "tmp")):
-        cwd = owners.get(path.name) or bytes_of(path / ".project_root").decode("utf-8", "replace").strip()
-        if where.holds(cwd):
-            yield path / "chats", cwd
+    return owners | {hashlib.sha256(str(root).encode()).hexdigest(): str(root) for root in where.roots}
+
+
+def _cwd(folder: Path, owners: dict[str, str]) -> str:
+    return owners.get(folder.name) or bytes_of(folder / ".project_root").decode("utf-8", "replace").strip()
 
 
 def _transcripts(chats: Path) -> Iterator[tuple[Path, os.stat_result, str]]:

@@ -65,6 +65,24 @@ class OpenCode(FileAgent):
             if found.path == str(database) or found.native not in seen:
                 yield found
 
+    def transcripts_at(self, path: Path, where: SearchScope) -> Iterator[Found]:
+        """The conversations of the project in a database, or that of a file."""
+        if path.suffix != ".json":
+            yield from self._in_database(path, where, set())
+            return
+        if path.parents[1].name == "session" and path.parents[2].name == "storage":
+            database = path.parents[3] / "opencode.db"
+            moved = (one for one in self._in_database(database, where, set()) if one.native == path.stem)
+            if found := next(moved, None):
+                yield found
+                return
+        for _, stat in stated((path,)):
+            info = json_object(path)
+            info = info["info"] if isinstance(info.get("info"), dict) else info
+            native, cwd = str(info.get("id") or path.stem), str(info.get("directory") or "")
+            parent = str(info.get("parentID") or "")
+            yield Found(self.name, str(path), native, stat.st_mtime, 0, cwd, parent)
+
     def _in_database(self, path: Path, where: SearchScope, seen: set[str]) -> Iterator[Found]:
         if not path.is_file():
             return

@@ -111,7 +111,7 @@ _WRITERS: dict[str, Callable[[BriefFacts, int], list[Line]]] = {
 
 def _head(facts: BriefFacts, budget: int) -> str:
     """Where the work stands: agent, folder, branch, when, how it ended."""
-    parts = [f" {STOPPED if facts.run or facts.agent else STANDS}"]
+    parts = [f" {STOPPED if (facts.run or facts.agent) and not facts.own else STANDS}"]
     about = [facts.agent] if facts.agent else []
     if facts.folder:
         folder = folder_of(facts.folder)
@@ -130,6 +130,8 @@ def _head(facts: BriefFacts, budget: int) -> str:
         parts.append(f" ({', '.join(about)})")
     if not (facts.goal or facts.plan or facts.trail or facts.failing or facts.notices):
         parts.append("; nothing of its work is known")
+    elif facts.own:
+        pass  # it goes on
     elif facts.ending and budget >= 400:
         parts.append(f"; {facts.ending}")
     elif facts.pending and budget >= 400:

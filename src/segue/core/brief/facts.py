@@ -80,6 +80,7 @@ class BriefFacts(msgspec.Struct):
 
     agent: str = ""
     run: str = ""
+    own: bool = False  # whether it is told to the run itself, whose window was emptied
     parent: str = ""  # the run whose sub-agent this one is
     project: str = ""
     session: str = ""

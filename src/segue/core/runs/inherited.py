@@ -23,9 +23,15 @@ from .standing_rules import standing_rules
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
 _TO_PARENTHESES = str.maketrans({"[": "(", "]": ")"})
+GO_ON = "Go on with this work where it stopped."  # how the prompts of launched agents begin
+STARTED_AGAIN = "Go on with the work; your process was started again"
+STOPPED_TOO_EARLY = "You stopped, but it is"
+PLAN, PROVEN = "Plan:", "It is done when this is proven:"  # and their paragraphs behind the user's words
+NOBODY_WATCHES = "Nobody watches:"
 UNREACHED = "the model failed: "  # such a blocker holds for that run only
 MANIFEST = '"session_metadata"'  # the first key of a manifest
 
+_OWN_PARAGRAPH = regex(rf"\s(?:{PLAN}\s+- |{PROVEN}\s|{NOBODY_WATCHES}\s)")
 _MANIFEST = regex(r"\{\s*" + MANIFEST)
 _BULLET = regex(r"^- \*\*([^*]+):\*\*")
 _MORE = regex(r"and \d+ more$")
@@ -49,6 +55,14 @@ def delimited(brief: str) -> str:
     body, _, closing = brief.rpartition("\n")
     end = CLOSING + without_marks(closing.removeprefix(CLOSING))
     return f"{OPENING}{without_marks(body.removeprefix(OPENING))}\n{end}"
+
+
+def users_part(prompt: str) -> str:
+    """What is left of a prompt without the words that Segue put into it when it launched the agent; empty if
+    it is wholly Segue's."""
+    if prompt.lstrip().startswith((GO_ON, STARTED_AGAIN, STOPPED_TOO_EARLY)):
+        return ""
+    return _OWN_PARAGRAPH.split(prompt, maxsplit=1)[0] if NOBODY_WATCHES in prompt else prompt
 
 
 def split_brief(text: str) -> tuple[str, str]:

@@ -121,6 +121,16 @@ def _parent_of(pid: int) -> int:
     return int(parent) if parent.isdecimal() else 0
 
 
+def ancestor_running(program: str) -> int:
+    """The nearest process above this one that runs a program, perhaps in an interpreter; 0 if there is
+    none."""
+    for pid in ancestors(os.getpid())[1:]:
+        words = (os.path.basename(word).removesuffix(".js") for word in command_of(pid)[:2])
+        if program in words:
+            return pid
+    return 0
+
+
 def open_files(pid: int) -> set[str]:
     """The files that a process has open; empty where the system does not tell."""
     paths: set[str] = set()

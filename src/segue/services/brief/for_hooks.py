@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
@@ -40,6 +41,12 @@ from .project_brief import as_last_seen
 from .runs_summary import RunsSummary
 
 FRESH_STARTS = ("startup", "clear", "")
+STEER_ALONE = (
+    "When you summarise, keep the user's task and rules in their own words, what was decided and why, what "
+    "is under way and what is still open. Segue adds the facts of this run after the compaction."
+)
+"""For agents that show the reply to the model after the compaction as well: the facts must not stand there
+twice."""
 STEER = "When you summarise, keep every fact below. Segue took them from this run's own transcript:"
 
 
@@ -65,7 +72,7 @@ def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> Ho
         return _brief_at_start(workspace, finder, predecessor_of(workspace, finder, event), budget)
     own = own_run(finder, event)
     if is_compacted:
-        return _brief_of_run(workspace, finder, own, budget) if own is not None else HookBrief()
+        return _brief_of_run(workspace, finder, own, budget, is_own=True) if own else HookBrief()
     other = newest_run(finder, but=lambda run: run.native == event.native or run.path == event.transcript)
     if own is not None and _was_cut_off(workspace, finder, own):
         return _brief_of_run(workspace, finder, own, budget)
@@ -84,11 +91,18 @@ def own_run(finder: RunFinder, event: HookEvent) -> Found | None:
             return None
         if not stat.st_size:
             return None
-        return Found(
-            event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size, event.cwd,
-            pid=event.pid, sign="ended" if event.kind == "end" else "alive",
-        )  # fmt: skip
-    return next((found for found in finder.found(event.agent) if found.native == event.native), None)
+        at = next(iter(finder.transcripts_at(Path(event.transcript), agent_of(event.agent))), None)
+        found = at or Found(event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size)
+        found = replace(found, cwd=event.cwd or found.cwd)
+    else:
+        listed = (found for found in finder.found(event.agent) if found.native == event.native)
+        known = next(listed, None)
+        if known is None:
+            return None
+        found = known
+    if event.kind == "end":
+        return replace(found, sign="ended", pid=0)
+    return replace(found, sign="alive", pid=event.pid or found.pid)
 
 
 def _was_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
@@ -142,8 +156,10 @@ def session_state(workspace: Workspace, id: str) -> SessionState | None:
 
 
 def _brief_of_run(
-    workspace: Workspace, finder: RunFinder, found: Found, budget: int, notices: tuple[str, ...] = ()
-) -> HookBrief:
+    workspace: Workspace, finder: RunFinder, found: Found, budget: int, notices: tuple[str, ...] = (),
+    *, is_own: bool = False,
+) -> HookBrief:  # fmt: skip
+    """A brief about a run, for another one or, with ``is_own``, for that run itself."""
     try:
         runs = summary_of_run(workspace, finder, found)
     except SegueError:
@@ -154,14 +170,18 @@ def _brief_of_run(
         state = None
     if not (digest.prompts or digest.inherited or digest.calls or _has_plan(workspace, state)):
         return HookBrief()
-    return _rendered(workspace, replace(runs, notices=(*notices, *runs.notices)), state, budget)
+    runs = replace(runs, notices=(*notices, *runs.notices))
+    return _rendered(workspace, runs, state, budget, is_own=is_own)
 
 
-def _rendered(workspace: Workspace, runs: RunsSummary, state: SessionState | None, budget: int) -> HookBrief:
+def _rendered(
+    workspace: Workspace, runs: RunsSummary, state: SessionState | None, budget: int, *, is_own: bool = False
+) -> HookBrief:
     last = workspace.last_seen("")
     more = command_for_more(runs, state)
     more += as_last_seen(last) if last is not None and state is not None else ""
     known = gather(workspace, state, runs, world=world_now(workspace, runs), covers=last is None)
+    known.own = is_own
     text = render_brief(known, runs, budget=budget, more=more)
     declared = bool(state and state.items)
     return HookBrief(text, state.id if state else "", declared, known.leaves, runs.keys)

@@ -12,15 +12,21 @@ import select
 import shutil
 import subprocess
 import time
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ...agents.codex.install import INSTALLER
-from ...agents.install import InstallTarget
+from ...agents.install import InstallTarget, is_ours
+from ...agents.transcript_files import bytes_of, json_object
+from ...core.base.lazy import regex
 from ...errors import AgentError
 from ..workspace.data_folder import DataFolder
-from .install import adopt
+from .install import adopt, where_of
 
 ANSWER_SECONDS = 20.0
+_CAPITAL = regex(r"(?<!^)([A-Z])")
 _HINT = "look at the hooks with /hooks in codex"
 
 
@@ -28,6 +34,28 @@ def trust_hooks(home: DataFolder, where: InstallTarget) -> int:
     """Make Codex trust all of our hooks, and return how many there are. Raises AgentError if Codex does not
     answer."""
     return adopt(home, INSTALLER.folder(where) / "config.toml", "codex", where, lambda: _trusted(where))
+
+
+def trusted_hooks(home: DataFolder, environment: Mapping[str, str]) -> tuple[int, int]:
+    """How many of our hooks Codex trusts according to its configuration, and how many there are. Whether it
+    trusts them as they are now only Codex can tell."""
+    where = where_of(home, Path("/"), environment, "user", mcp=False)
+    file = Path(os.path.realpath(INSTALLER.folder(where) / "hooks.json"))
+    hooks = json_object(file).get("hooks")
+    config = bytes_of(INSTALLER.folder(where) / "config.toml").decode("utf-8", "replace")
+    try:
+        states = tomllib.loads(config).get("hooks", {}).get("state", {})
+    except (tomllib.TOMLDecodeError, AttributeError):
+        states = {}
+    keys = [key for key, state in states.items() if isinstance(state, dict) and state.get("trusted_hash")]
+    trusted = written = 0
+    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+        name = _CAPITAL.sub(r"_\1", event).lower()
+        for place, group in enumerate(groups if isinstance(groups, list) else ()):
+            if is_ours(group):
+                written += 1
+                trusted += any(key.endswith(f"/hooks.json:{name}:{place}:0") for key in keys)
+    return trusted, written
 
 
 def _trusted(where: InstallTarget) -> int:

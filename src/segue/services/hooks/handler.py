@@ -28,10 +28,11 @@ from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
 from ...effects.files.spool import SpoolRecord, checksum
+from ...effects.processes.identity import ancestor_running
 from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
-from ..brief.for_hooks import FRESH_STARTS, STEER, brief_for_hook, own_run, session_state
+from ..brief.for_hooks import FRESH_STARTS, STEER, STEER_ALONE, brief_for_hook, own_run, session_state
 from ..resume.window_pressure import pressure_of_digest
 from ..runs.model_windows import remember_window
 from ..runs.observed import runs_of
@@ -82,8 +83,13 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
 
 
 def _pid(agent: str, environment: Mapping[str, str]) -> int:
-    pid = environment.get(traits_of(agent_of(agent)).pid_variable, "")
-    return int(pid) if pid.isdecimal() else 0
+    """The agent's process: the one that it names, or the one that called us; 0 if it is not known."""
+    traits = traits_of(agent_of(agent))
+    pid = environment.get(traits.pid_variable, "")
+    if pid.isdecimal():
+        return int(pid)
+    program = traits.start.partition(" ")[0]
+    return ancestor_running(program) if program else 0
 
 
 def _store(environment: Mapping[str, str]) -> str:
@@ -195,9 +201,9 @@ class Handler:
         with suppress(SegueError):
             last = last_here(DataFolder(self.home).for_store(_store(self.environment)), self.folder)
         with without_store(self.folder, self.environment, last) as workspace:
-            return self._tell(
-                workspace, self.event, "steer" if self.event.kind == "compact" else "brief", stored=False
-            )
+            if self.event.kind == "compact":
+                return self._steer(workspace, stored=False)
+            return self._tell(workspace, self.event, stored=False)
 
     def _try(self, write: Callable[[], object]) -> bool:
         """Whether a write succeeded; after the first failure no other write is tried."""
@@ -298,7 +304,8 @@ class Handler:
         found = own_run(finder, self.event)
         if found is None:
             return None
-        self._try(lambda: sync(workspace, found=[found], wait_seconds=0.1))
+        named = self.environment.get("SEGUE_SESSION", "") if self.environment.get(SUPERVISED) else ""
+        self._try(lambda: sync(workspace, found=[found], session=named, wait_seconds=0.1))
         return found, final(finder.reading(found), agent_of(found.agent))
 
     def _prepare(
@@ -336,7 +343,13 @@ class Handler:
         return tuple(one.id for one in Features(session).verdicts() if one.passes)
 
     def _compact(self, workspace: Workspace) -> HookReply:
-        return self._tell(workspace, self.event, "steer") if self._leave(workspace) else HookReply()
+        return self._steer(workspace) if self._leave(workspace) else HookReply()
+
+    def _steer(self, workspace: Workspace, *, stored: bool = True) -> HookReply:
+        """What a summary of the window should keep."""
+        if getattr(wire.hooks_of(self.event.agent), "shows_steering_again", False):
+            return HookReply(context=STEER_ALONE)
+        return self._tell(workspace, self.event, "steer", stored=stored)
 
     def _leave(self, workspace: Workspace) -> bool:
         """Prepare the recovery of a run that ends, or whose window is emptied; False if it is not found."""

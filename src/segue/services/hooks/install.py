@@ -1,10 +1,10 @@
 """`segue init` and `segue uninit`: writing to the files of agents, and restoring them byte for byte.
 
-Everything that will be written is known, and can be shown, before anything is written. A file that cannot be
-read, parsed or written stops an installation before its first write. Before a file is changed for the first
-time its bytes are kept; if nobody has changed it since, `uninit` puts those bytes back, otherwise it removes
-only what is ours. What is about to be done is recorded first (``installed.json``), so that the next `uninit`
-can revert an installation that was killed. Symbolic links are followed: the file behind them is changed.
+Everything that will be written is known, and can be shown, before anything is written. An agent with a file
+that cannot be read, parsed or written is left out before the first write. Before a file is first changed,
+its bytes are kept; if nobody has changed it since, `uninit` puts those bytes back, otherwise it removes only
+what is ours. What is about to be done is recorded first (``installed.json``), so that the next `uninit` can
+revert an installation that was killed. Symbolic links are followed: the file behind them is changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..._failpoints import trip
-from ...agents import install as texts
+from ...agents import agent_name, install as texts
 from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
 from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
@@ -87,6 +87,13 @@ class Installed(Value):
     format: int = 1
 
 
+class Refusal(Value):
+    """An agent in which Segue could not be installed."""
+
+    agent: str
+    reason: str
+
+
 class InstallReport(Value):
     """What was written, or would be."""
 
@@ -94,8 +101,10 @@ class InstallReport(Value):
     scope: str
     changes: list[PlannedWrite]
     notes: list[str]
-    """What is left for the user to do."""
+    """What is left for the user to do, or of a removal what is left elsewhere, and how to remove it."""
     dry: bool = False
+    refused: list[Refusal] = []
+    """The agents in which nothing could be installed."""
 
 
 def read(home: DataFolder) -> Installed:
@@ -112,16 +121,16 @@ def found_agents(where: InstallTarget) -> list[Installer]:
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
-def chosen(names: Names, where: InstallTarget) -> list[Installer]:
-    """The agents that were named, else all that are on this machine. Raises UsageError."""
-    if not names:
-        return found_agents(where)
-    unknown = [name for name in names if name not in texts.installers()]
+def chosen(names: Names, where: InstallTarget, *, without: Names = ()) -> list[Installer]:
+    """The agents that were named, else all that are on this machine, without some. Raises UsageError."""
+    names, without = [agent_name(name) for name in names], [agent_name(name) for name in without]
+    unknown = [name for name in (*names, *without) if name not in texts.installers()]
     if unknown:
         raise UsageError(
             f"Segue cannot be installed in {unknown[0]!r}", hint=f"known: {', '.join(texts.installers())}"
         )
-    return [texts.installer(name) for name in dict.fromkeys(names)]
+    wanted = [texts.installer(name) for name in dict.fromkeys(names)] if names else found_agents(where)
+    return [one for one in wanted if one.name not in without]
 
 
 def can_serve() -> bool:
@@ -161,6 +170,25 @@ def planned(installers: Iterable[Installer], where: InstallTarget) -> list[Plann
     return changes
 
 
+def planned_for_each(
+    installers: Sequence[Installer], where: InstallTarget
+) -> tuple[list[Installer], list[PlannedWrite], list[Refusal]]:
+    """What would be written for the agents that can take it, and why the others cannot. Raises NotWritable
+    if none can."""
+    able: list[Installer] = []
+    changes: list[PlannedWrite] = []
+    faults: list[tuple[str, NotWritable]] = []
+    for one in installers:
+        try:
+            changes += planned([one], where)
+            able.append(one)
+        except NotWritable as fault:
+            faults.append((one.name, fault))
+    if faults and not able:
+        raise faults[0][1]
+    return able, changes, [Refusal(name, fault.message) for name, fault in faults]
+
+
 def _full(where: InstallTarget, **more: Any) -> InstallTarget:
     """The same target with everything that is optional."""
     server = where.mcp or (where.python, "-m", "segue", "mcp")
@@ -196,7 +224,7 @@ def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> Planned
 
 def _cannot(path: Path, why: str) -> NotWritable:
     return NotWritable(
-        f"{path} was left alone: {why}", hint="correct the file, or leave this agent out with --agent"
+        f"{path} was left alone: {why}", hint="correct the file, or leave this agent out with --except"
     )
 
 
@@ -319,6 +347,7 @@ def take_out(
     home: DataFolder, where: InstallTarget, names: Names = (), *, everywhere: bool = False, dry: bool = False
 ) -> InstallReport:
     """Remove what was written: for this project, for the user, or everything."""
+    names = [agent_name(name) for name in names]
     left: list[InstalledFile] = []
     changes: list[PlannedWrite] = []
     made: list[str] = []
@@ -337,7 +366,8 @@ def take_out(
         changes.append(_reverted(home, entry, where))
         made += entry.made
     changes += _strays(where, names, {one.path for one in changes} | {one.path for one in left})
-    done = InstallReport(sorted({one.agent for one in changes}), where.scope, changes, [], dry)
+    agents = sorted({one.agent for one in changes})
+    done = InstallReport(agents, where.scope, changes, _remaining(left, where, names), dry)
     if dry:
         return done
     for change in changes:
@@ -352,6 +382,27 @@ def take_out(
             Path(folder).rmdir()
     _tidy(home, left, where, names, everywhere=everywhere)
     return done
+
+
+def _remaining(left: Iterable[InstalledFile], where: InstallTarget, names: Names) -> list[str]:
+    """What is still installed, a sentence for each place, with the command that removes it."""
+    groups: dict[tuple[str, str], set[str]] = {}
+    there = "`segue uninit` there removes it"
+    for entry in left:
+        if not entry.roots:
+            groups.setdefault(("for the user", "`segue uninit --user` removes it"), set()).add(entry.agent)
+        elif str(where.root) in entry.roots and (not names or entry.agent in names):
+            groups.setdefault(("for this project", "`segue uninit` removes it"), set()).add(entry.agent)
+        elif str(where.root) in entry.roots:
+            how = f"`segue uninit --agent {entry.agent}` removes it"
+            groups.setdefault(("for this project", how), set()).add(entry.agent)
+        else:
+            for root in entry.roots:
+                groups.setdefault((f"for {root}", there), set()).add(entry.agent)
+    return [
+        f"still installed {place}, in {', '.join(sorted(agents))}: {how}"
+        for (place, how), agents in sorted(groups.items())
+    ]
 
 
 def _lessened(

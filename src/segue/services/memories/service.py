@@ -268,7 +268,13 @@ class MemoryService:
         reader = self.reader(agent=agent, session=session, user=user, namespace=namespace)
         begin, end = moment_of(since, "since"), moment_of(until, "until", late=True)
         where = MemoryFilter(
-            texts(types), texts(scopes), texts(agents), texts(sessions), mem.metadata_of(metadata), begin, end
+            texts(types),
+            texts(scopes),
+            _with_aliases(texts(agents)),
+            texts(sessions),
+            mem.metadata_of(metadata),
+            begin,
+            end,
         )
         if query.strip() in ("", EVERYTHING):
             listed = self.store.listing(reader, where, now(), top_k)
@@ -447,3 +453,12 @@ def memories_of(workspace: Workspace) -> WorkspaceMemories:
 def keep_what_is_learnt(workspace: Workspace) -> None:
     """Have everything that a session learns from now on remembered as well, in the same commit."""
     workspace.repository.learnt = lambda session, texts: memories_of(workspace).learnt(session, texts)
+
+
+def _with_aliases(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of agents, and those that they are aliases of."""
+    if not names:
+        return names
+    from ...agents import agent_name
+
+    return tuple(dict.fromkeys((*names, *map(agent_name, names))))

@@ -12,6 +12,7 @@ that another living run works on is left alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -60,6 +61,8 @@ class SessionAssigner:
         self._workspace = workspace
         self._roots = [str(root) for root in roots]
         self._named = session
+        self._merged: dict[str, str] = {}
+        """Sessions of other rows of the same runs, by the runs' keys."""
         self._sessions: dict[tuple[str, str], str] = {}
         """Sessions by agent and the agent's own id of the run."""
         self._trails: list[Trail] = []
@@ -72,9 +75,23 @@ class SessionAssigner:
             if run.session:
                 self._follow(run, run.session)
 
+    def merge(self, key: str, session: str) -> None:
+        """Take over the session of another row of the same run, unless the run has one that was declared."""
+        if session and self._exists(session):
+            self._merged[key] = session
+
+    def _before(self, run: Run) -> str:
+        """The session that a run belongs to already; empty if there is none."""
+        own = run.session if run.session and self._exists(run.session) else ""
+        other = self._merged.get(run.key, "")
+        replaced = other and (not own or (self._is_undeclared(own) and not self._is_undeclared(other)))
+        return other if replaced else own
+
     def session_of(self, run: Run) -> str:
         """The session of a run; empty for a run of which nothing says what it is about."""
-        session = run.session if run.session and self._exists(run.session) else self._chosen(run)
+        before = self._before(run)
+        is_renamed = self._named and before and self._is_undeclared(before)
+        session = before if before and not is_renamed else self._chosen(run)
         if session:
             self._follow(run, session)
         return session
@@ -239,6 +256,16 @@ class SessionAssigner:
                 self._workspace.working_tree.tree(fresh=True)
 
 
+def close_empty_session(workspace: Workspace, session: str) -> None:
+    """Abandon a session that Segue began for a run that turned out to be another one; one in which somebody
+    else wrote stays as it is."""
+    events = workspace.store.read(stream_of(session))
+    if events and all(event.actor == OBSERVER for event in events):
+        with suppress(SegueError):
+            abandon = do.Abandon("its run belongs to another session")
+            workspace.repository.commit(session, [abandon], actor=OBSERVER)
+
+
 def has_observed_goal(workspace: Workspace, state: SessionState) -> bool:
     """Whether nobody declared the goal of a session: Segue began it, and the goal is still that request."""
     try:
@@ -251,7 +278,7 @@ def has_observed_goal(workspace: Workspace, state: SessionState) -> bool:
 
 def _lives(run: Run) -> bool:
     """Whether a run that was alive when it was last read still is."""
-    if run.ended != "alive":
+    if run.ended not in ("alive", "recent"):
         return False
     return is_alive(run.pid) if run.pid else seconds_of(now()) - seconds_of(run.last) < ALIVE_SECONDS
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...agents import agent as agent_of, agents, traits_of
-from ...agents.base import Agent, Found, SearchScope
+from ...agents.base import HEADS_MAX, Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.runs.digest import fold, take
 from ...core.runs.events import BriefGiven
@@ -46,6 +46,7 @@ class RunFinder:
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
         archive: Archive | None = None, copies: SharedCopies | None = None, everywhere: bool = False,
+        every_file: bool = False,
     ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self.environment = environment
@@ -54,6 +55,8 @@ class RunFinder:
         self.copies = copies
         """Copies of transcripts in a shared store."""
         self.everywhere = everywhere
+        self.every_file = every_file
+        """Whether files of unknown projects are all opened, and not only the newest of them."""
         self.host = host_name()
         self._cached: list[Found] | None = None
         self._rest: Iterator[Found] = iter(())
@@ -78,6 +81,7 @@ class RunFinder:
         return SearchScope(
             env=self.environment, home=home, roots=roots, remote=remote, is_alive=is_alive,
             known=self.runs.known() if self.runs is not None else {},
+            heads_max=0 if self.every_file else HEADS_MAX,
         )  # fmt: skip
 
     def found(self, agent: str = "") -> Iterator[Found]:
@@ -126,6 +130,17 @@ class RunFinder:
             self.faults.append(unreadable(Path(agent.name), f"looking for its transcripts failed: {fault}"))
         while ahead:
             yield heapq.heappop(ahead)[2]
+
+    def transcripts_at(self, path: Path, agent: Agent) -> list[Found]:
+        """The transcripts in a file of an agent, as the agent's own discovery finds them."""
+        own = getattr(agent, "transcripts_at", None)
+        if own is not None:
+            return list(own(path, self.scope))
+        listed = [found for found in self.found(agent.name) if found.path == str(path)]
+        if listed or not path.exists():
+            return listed
+        stat = path.stat()
+        return [Found(agent.name, str(path), path.stem, stat.st_mtime, stat.st_size)]
 
     def rows(self) -> list[RunRow]:
         """All runs that the store knows."""

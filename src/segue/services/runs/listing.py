@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from ...agents import agent as agent_of
+from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact_bytes
@@ -18,6 +18,7 @@ from ...errors import BadName, SegueError, UnknownRun
 from ..workspace.workspace import Workspace
 from . import cursor
 from .discovery import RunFinder, found_of
+from .duplicates import RunsSeen
 from .observed import runs_of
 from .read_transcript import final
 from .run import Run, facts_of, refreshed, run_in, run_of
@@ -28,23 +29,29 @@ def list_runs(
     workspace: Workspace, *, agent: str = "", everywhere: bool = False, limit: int = 0
 ) -> list[Run]:
     """The runs of the project, or of all, the newest first. Runs that cannot be read are left out."""
-    finder = runs_of(workspace).finder(everywhere=everywhere)
+    agent = agent_name(agent)
+    finder = runs_of(workspace).finder(everywhere=everywhere, every_file=not limit)
     archived = runs_of(workspace).archive.sessions()
     rows = {row.key: row for row in runs_of(workspace).runs.rows()}
     keys = set(workspace.working_tree.project_keys(workspace.settings))
     listed: dict[str, Run] = {}
+    seen = RunsSeen((), finder.key)
     for found in finder.found(agent):
         if limit and len(listed) >= limit:
             break
         key = finder.key(found)
+        seen.add(found)
         if key not in listed and (run := _present_run(finder, found, key in rows)) is not None:
             listed[key] = replace(run, archived=key in archived)
     for key, row in rows.items():
         run = run_in(row)
         wanted = everywhere or row.project in keys
-        if run is not None and wanted and key not in listed and agent in ("", row.agent):
+        if run is None or not wanted or key in listed or agent not in ("", row.agent):
+            continue
+        if seen.same_run(row) is None:
             present = cursor.stamp_of(found_of(row), agent_of(row.agent)).inode > 0
-            listed[key] = replace(run, archived=key in archived, present=present)
+            run = refreshed(run, found_of(row), now=time.time(), present=present)
+            listed[key] = replace(run, archived=key in archived)
     newest = sorted(listed.values(), key=lambda run: run.last, reverse=True)
     return newest[:limit] if limit else newest
 
@@ -63,7 +70,8 @@ def _present_run(finder: RunFinder, found: Found, known: bool) -> Run | None:
     except SegueError as fault:
         finder.faults.append(fault)
         return facts.run if facts is not None else None
-    run = run_of(found, reading, final(reading, agent), host=finder.host, now=now)
+    before = facts.run if facts is not None else None
+    run = run_of(found, reading, final(reading, agent), host=finder.host, now=now, before=before)
     if row is None:
         return run
     return replace(run, project=row.project, session=row.session)
@@ -80,7 +88,8 @@ def one_run(workspace: Workspace, id: str) -> Run:
     present = cursor.stamp_of(found, agent_of(found.agent)).inode > 0
     known = run_in(row) if row is not None else None
     if not present and known is not None:
-        return replace(known, archived=archived, shared=shared, present=False)
+        known = refreshed(known, found, now=time.time(), present=False)
+        return replace(known, archived=archived, shared=shared)
     run = _present_run(finder, found, row is not None)
     if run is None:
         raise finder.faults[-1]

@@ -32,15 +32,17 @@ class ObservedRuns:
         """The copies of transcripts on this machine."""
         return Archive(self._workspace.home.transcripts)
 
-    def finder(self, *, everywhere: bool = False) -> RunFinder:
+    def finder(self, *, everywhere: bool = False, every_file: bool = False) -> RunFinder:
         """A finder for the runs on this machine, of this project or of all. While a shared store cannot be
-        reached, the agents' own files have to be enough."""
-        if self._shared is not None and not everywhere:
+        reached, the agents' own files have to be enough. With ``every_file`` no file is left out to save
+        time."""
+        if self._shared is not None and not everywhere and not every_file:
             return self._shared
         workspace = self._workspace
         finder = RunFinder(
-            workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere
-        )
+            workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere,
+            every_file=every_file,
+        )  # fmt: skip
         if not workspace.home.shared_store:
             finder.runs = self.runs
             return finder
@@ -65,7 +67,7 @@ class ObservedRuns:
 class SentRuns(ObservedRuns):
     """The runs that were sent to a server."""
 
-    def finder(self, *, everywhere: bool = False) -> RunFinder:
+    def finder(self, *, everywhere: bool = False, every_file: bool = False) -> RunFinder:
         workspace = self._workspace
         return SentRunFinder(
             workspace.folder, workspace.environment, runs=self.runs, archive=None, everywhere=everywhere

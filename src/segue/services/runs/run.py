@@ -16,8 +16,10 @@ from ...agents.base import Found, Sign
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.digest import FORMAT
+from ...core.runs.inherited import users_part
 from ...core.runs.model import RunDigest
 from ...core.runs.sentences import is_assent
+from ...effects.processes.identity import host_name, start_of
 from ...stores.base import RunRow
 from .cursor import FileStamp
 from .read_transcript import Reading
@@ -50,7 +52,8 @@ class Run(Value):
     last: str = ""
     """When it was last active."""
     ended: str = ""
-    """alive, waiting (for the user), ended, interrupted or crashed."""
+    """alive, recent (written to a moment ago; whether its process is there is not known), waiting (for the
+    user), ended, interrupted or crashed."""
     left: str = ""
     """How the transcript ends: middle, turn, ended, interrupted or crashed."""
     model: str = ""
@@ -71,7 +74,9 @@ class Run(Value):
     malformed: int = 0
     """How many records could not be read."""
     pid: int = 0
-    """Its process, while that is alive and known."""
+    """Its process, as far as it is known: the one that lives, or that was last seen."""
+    pid_start: str = ""
+    """When that process started, in a form of the platform's own."""
     archived: bool = False
     shared: bool = False
     """Whether a shared store has a copy; looked up for a single run only, not in lists."""
@@ -93,11 +98,15 @@ def key_of(agent: str, native: str, path: str) -> str:
     return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:20]
 
 
-def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now: float) -> Run:
-    """The run that a reading describes, still without project, session and archive."""
+def run_of(
+    found: Found, reading: Reading, digest: RunDigest, *, host: str, now: float, before: Run | None = None
+) -> Run:
+    """The run that a reading describes, still without project, session and archive. ``before`` is the run as
+    it was stored when less of it was known."""
     last, left = digest.last or found.changed, left_of(digest)
+    sign, pid, pid_start = _process(found, before, host)
     parent = (found.parent if found.parent != "?" else "") or digest.parent
-    return Run(
+    run = Run(
         id=found.native or digest.native,
         agent=found.agent,
         key=key_of(found.agent, found.native, found.path),
@@ -106,25 +115,31 @@ def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now:
         cwd=found.cwd or digest.cwd,
         began=iso(digest.began or last),
         last=iso(last),
-        ended=ending(left, found.sign, now - max(found.changed, digest.last), side=bool(found.parent)),
+        ended=ending(left, sign, now - max(found.changed, digest.last), side=bool(found.parent)),
         left=left,
         goal=goal_of(digest),
         parent=parent,
         side=bool(found.parent),
         malformed=reading.malformed,
-        pid=found.pid if found.sign == "alive" else 0,
+        pid=pid,
+        pid_start=pid_start,
         **{field: getattr(digest, field) for field in DIGEST_FIELDS},
     )
+    if before is None or (before.last, before.steps) != (run.last, run.steps):
+        return run
+    known = {"ended": before.ended, "pid": before.pid, "pid_start": before.pid_start}
+    return refreshed(msgspec.structs.replace(run, **known), found, now=now)  # others share its file
 
 
 def goal_of(digest: RunDigest) -> str:
-    """The first prompt with some content, as one line; if all only say to go on, what the run inherited;
-    empty if there is no prompt."""
+    """The first prompt of the user with some content, as one line; if all only say to go on, what the run
+    inherited; empty if the user said nothing."""
     first = [digest.first_prompt.text] if digest.first_prompt else []
-    prompts = [" ".join(text.split()) for text in (*first, *(words.text for words in digest.prompts))]
+    typed = (*first, *(words.text for words in digest.prompts))
+    prompts = [text for said in typed if (text := " ".join(users_part(said).split()))]
     named = [text for text in prompts if not is_assent(text)]
     wanted = [text for text in named if len(text) >= SUBSTANTIAL_CHARS and " " in text]
-    inherited = " ".join(digest.inherited.goal.split()) if prompts else ""
+    inherited = " ".join(digest.inherited.goal.split()) if typed else ""
     text = next(filter(None, (*wanted, *named, inherited, digest.title, *prompts)), "")
     if len(text) <= GOAL_CHARS:
         return text
@@ -144,22 +159,40 @@ def left_of(digest: RunDigest) -> str:
 
 
 def ending(left: str, sign: Sign, age_seconds: float, *, side: bool = False) -> str:
-    """The status of a run, from its agent's registry, from how its transcript ends and from its age."""
+    """The status of a run, from what is known of its process, from how its transcript ends and from its
+    age."""
     if sign in ("alive", "crashed"):
         return sign
     if left == "middle":
-        return "alive" if age_seconds < ALIVE_SECONDS and sign != "ended" else "crashed"
+        return "recent" if age_seconds < ALIVE_SECONDS and sign != "ended" else "crashed"
     if left == "turn":
         return "ended" if side or sign == "ended" or age_seconds > WAITING_SECONDS else "waiting"
     return left
 
 
-def refreshed(run: Run, found: Found, *, now: float) -> Run:
-    """A stored run with its status as of now; its transcript is not read."""
+def refreshed(run: Run, found: Found, *, now: float, present: bool = True) -> Run:
+    """A stored run with its status as of now. Its transcript has not changed, so that it is over if its
+    process is gone or if it was over before."""
+    sign, pid, pid_start = _process(found, run, host_name())
+    if not sign and pid:
+        sign = "ended"
     age_seconds = now - max(found.changed, seconds_of(run.last))
-    status = ending(run.left, found.sign, age_seconds, side=run.side)
-    pid = found.pid if found.sign == "alive" else 0
-    return msgspec.structs.replace(run, ended=status, present=True, pid=pid)
+    is_over = not sign and run.ended in ("ended", "crashed")
+    status = run.ended if is_over else ending(run.left, sign, age_seconds, side=run.side)
+    return msgspec.structs.replace(run, ended=status, present=present, pid=pid, pid_start=pid_start)
+
+
+def _process(found: Found, before: Run | None, host: str) -> tuple[Sign, int, str]:
+    """What is known of a run's process: the sign, the pid and when that process started. The process that a
+    hook saw before counts where the agent itself says nothing; if it is gone, another one may have gone on,
+    so that there is no sign."""
+    if found.sign:
+        is_alive = found.sign == "alive" and found.pid
+        return found.sign, found.pid if is_alive else 0, start_of(found.pid) if is_alive else ""
+    if before is None or not before.pid_start or before.host != host:
+        return "", 0, ""
+    is_alive = start_of(before.pid) == before.pid_start
+    return "alive" if is_alive else "", before.pid, before.pid_start
 
 
 def _last_prompt(digest: RunDigest) -> int:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from ...agents import agent as agent_of
+from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...errors import UnknownRun, UsageError
 from .discovery import RunFinder, found_of
+from .duplicates import RunsSeen
 
 _NAMED_MAX = 8
 LOOKED_AT = 64
@@ -104,6 +105,7 @@ def newest_run_elsewhere(
     if finder.runs is None or finder.copies is None:
         return None
     rows = finder.runs.rows(session=session) if session else finder.runs.rows(projects=projects)
+    agent = agent_name(agent)
     shared = (found_of(row) for row in rows if agent in ("", row.agent))
     return next((found for found in shared if not found.parent), None)
 
@@ -143,9 +145,13 @@ def find_run(finder: RunFinder, id: str) -> Found:
     wanted = rest if slash and rest and "/" not in rest else id
     agent = agent if wanted is rest and slash else ""
     hits: dict[tuple[str, str], Found] = {}
-    for found in (*finder.found(), *map(found_of, finder.rows())):
+    present = list(finder.found())
+    seen = RunsSeen(present, finder.key)
+    stored = ((found_of(row), seen.same_run(row)) for row in finder.rows())
+    for found, same in (*((found, None) for found in present), *stored):
         if agent in ("", found.agent) and (found.native.startswith(wanted) or found.path == id):
-            hits.setdefault((found.agent, found.native), found)
+            meant = same or found
+            hits.setdefault((meant.agent, meant.native), meant)
     exact = [found for found in hits.values() if found.native == wanted]
     matches = exact or list(hits.values())
     if len(matches) == 1 and id:

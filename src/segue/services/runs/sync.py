@@ -1,7 +1,8 @@
 """Syncing runs: what is new in each transcript is read once, masked, folded into a digest, copied and stored.
 
-The order is: the copy, the session, the row with the cursor, the copy's session. A process that is killed in
-between leaves a copy without a row or a session without runs. The next sync arrives at the same result,
+The order is: the copy and the row with the cursor, every few seconds; in the end the sessions, the rows again
+and the copies' sessions. A process that is killed in between leaves a copy without a row, rows without a
+session or a session without runs. The next sync goes on behind the rows and arrives at the same result,
 because what each step writes depends on the transcript alone. A transcript that cannot be read affects no
 other.
 """
@@ -10,14 +11,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from ...agents import agent as agent_of
-from ...agents.base import Agent, Found
+from ...agents import agent as agent_of, agent_name
+from ...agents.base import Found
 from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
 from ...core.sessions.state import OPEN
@@ -28,19 +28,19 @@ from ...stores.base import RunRow
 from ..workspace.on_off import refuse_if_off, session_mark
 from ..workspace.workspace import Workspace
 from . import cursor
-from .assign_session import SessionAssigner
+from .assign_session import SessionAssigner, close_empty_session
+from .duplicates import RunsSeen
 from .observed import runs_of
 from .read_transcript import recognised
 from .run import Run, RunFacts, facts_of, refreshed, row_of
-from .select import run_of_transcript
-from .shared_copies import Unreadable, share_runs
+from .shared_copies import Unreadable, forget, share_runs
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
 WAIT_SECONDS = 300.0
 FORK_BYTES_MIN = 4 << 20
 """With less to read, another process is not worth its start."""
-ROWS_BYTES = 256 << 20
-"""Rows are stored each time so many bytes were read: a kill costs no more than that."""
+SAVE_SECONDS = 2.0
+"""How often copies and rows are stored: a kill costs no more than that, and the transcript being read."""
 
 
 class Synced(Value):
@@ -84,6 +84,7 @@ def sync(
     ``shares`` also puts copies into a shared store where the settings allow it. Raises RefusedError where
     Segue is off."""
     workspace.pause_file.check()
+    agent = agent_name(agent)
     refuse_if_off(workspace.home, workspace.working_tree.root, session)
     lock = workspace.home.path / "sync.lock"
     with file_lock(lock, timeout_seconds=wait_seconds, what="segue sync"):
@@ -100,19 +101,23 @@ class _Sync:
         self.progress = progress
         keeps = workspace.settings.number("archive_bytes_max") > 0
         self.archive = runs_of(workspace).archive if keeps else None
-        self.finder = runs_of(workspace).finder()
+        self.finder = runs_of(workspace).finder(every_file=True)
         redacts = bool(workspace.settings["redact"])
         self.importer = TranscriptImporter(self.finder.host, self.archive, self._about, redacts)
         self.rows = {row.key: row for row in runs_of(workspace).runs.rows()}
         self.project = workspace.working_tree.project_key(workspace.settings)[0]
         self.new = 0
         self.unreadable: list[Unreadable] = []
+        self.duplicates: dict[str, str] = {}
+        """The keys of rows that are a run's under another key, which is the value."""
+        self._listed: dict[str, list[Found]] = {}
 
     def run(self, agent: str, paths: Sequence[Path], workers: int, chosen: Sequence[Found]) -> Synced:
         transcripts = list(chosen) or (self._at(paths, agent) if paths else list(self.finder.found(agent)))
         transcripts = [found for found in transcripts if not self._is_off(found)]
         jobs, same = self._jobs(transcripts)
         read = self._import(jobs, workers)
+        self._duplicates(transcripts)
         names = sorted({found.agent for found in transcripts})
         known = {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.finder.scope) for name in names}
@@ -144,22 +149,29 @@ class _Sync:
             for file in self._files(path, agent):
                 try:
                     author = recognised(file, agent)
-                    stat = file.stat()
+                    found = self.finder.transcripts_at(file, author)
                 except (SegueError, OSError) as fault:
                     if file is path:
                         self.unreadable.append(Unreadable(agent, str(file), _reason(fault)))
                     continue
-                parent = file.parents[1].name if file.parent.name == "subagents" else ""
-                known = None if parent else self._known(str(file), author)
-                transcripts.append(
-                    known
-                    or Found(author.name, str(file), file.stem, stat.st_mtime, stat.st_size, parent=parent)
-                )
+                if not found and file is path:
+                    reason = "it has no conversation of this project"
+                    self.unreadable.append(Unreadable(author.name, str(file), reason))
+                transcripts += [self._original(one) for one in found]
         return transcripts
 
-    def _known(self, path: str, author: Agent) -> Found | None:
-        """The transcript as the agent's own discovery finds it, under the id that the agent gave it."""
-        return run_of_transcript(self.finder, path, agent=author.name) if author.form != "database" else None
+    def _original(self, found: Found) -> Found:
+        """The same conversation where its agent keeps it, if the transcript is only a copy of that."""
+        if found.parent:
+            return found
+        same = [one for one in self._all(found.agent) if one.native == found.native]
+        return found if not same or any(one.path == found.path for one in same) else same[0]
+
+    def _all(self, agent: str) -> list[Found]:
+        """The transcripts of the project that an agent keeps."""
+        if agent not in self._listed:
+            self._listed[agent] = list(self.finder.found(agent))
+        return self._listed[agent]
 
     def _files(self, path: Path, agent: str) -> list[Path]:
         """The file itself, or all files below a folder; folders that cannot be read are reported."""
@@ -183,12 +195,12 @@ class _Sync:
             stamp = cursor.stamp_of(found, agent_of(found.agent))
             facts = facts_of(self.rows[key]) if key in self.rows else None
             if facts is None or facts.format != FORMAT:
-                jobs.append(Job(found, stamp, None))
+                jobs.append(Job(found, stamp, None, facts.run if facts is not None else None))
             elif cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
                 same.append((found, facts))
             else:
                 full = runs_of(self.workspace).runs.get(key)
-                jobs.append(Job(found, stamp, full.reading if full else None))
+                jobs.append(Job(found, stamp, full.reading if full else None, facts.run))
         return sorted(jobs, key=lambda job: -job.stamp.size), same
 
     def _about(self, copied: CopyOwner, run: Run) -> CopyOwner:
@@ -202,58 +214,48 @@ class _Sync:
 
     def _import(self, jobs: list[Job], workers: int) -> list[ImportedTranscript]:
         total = sum(job.stamp.size for job in jobs)
-        if workers > 1 and total >= FORK_BYTES_MIN and len(jobs) > 1 and hasattr(os, "fork"):
-            results = self._import_in_parallel(jobs, min(workers, len(jobs)))
-        else:
-            results = self._import_here(jobs, range(len(jobs)))
-        for result in results:
+        forks = workers > 1 and total >= FORK_BYTES_MIN and len(jobs) > 1 and hasattr(os, "fork")
+        imports = _Imports(self, jobs)
+        try:
+            if forks:
+                imports.in_parallel(min(workers, len(jobs)))
+            imports.here(imports.missing())  # all of them, or those of workers that died
+        finally:
+            imports.save()  # also what was read before an interruption
+        for result in imports.results:
             if result.fault:
                 found = jobs[result.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, result.fault))
-        return [result for result in results if result.run is not None]
-
-    def _import_in_parallel(self, jobs: list[Job], workers: int) -> list[ImportedTranscript]:
-        queue = JobQueue(len(jobs))
-        others = [Worker(self.importer, jobs, queue) for _ in range(workers - 1)]
-        results: list[ImportedTranscript] = []
-        try:
-            results += self._import_here(jobs, queue)
-        finally:
-            queue.close()
-            for worker in others:
-                results += worker.results()
-        done = {result.job for result in results}
-        missing = [index for index in range(len(jobs)) if index not in done]  # of workers that died
-        return [*results, *self._import_here(jobs, missing)]
-
-    def _import_here(self, jobs: list[Job], indices: Iterable[int]) -> list[ImportedTranscript]:
-        results: list[ImportedTranscript] = []
-        bytes_before = [0, *accumulate(job.stamp.size for job in jobs)]
-        saved = unsaved = 0
-        for index in indices:
-            if self.progress:
-                self.progress(bytes_before[index], bytes_before[-1], jobs[index].found.path)
-            results.append(self.importer.read(index, jobs[index]))
-            unsaved += results[-1].size
-            if unsaved > ROWS_BYTES:
-                self.importer.flush()
-                self._save(results[saved:])
-                saved, unsaved = len(results), 0
-        self.importer.flush()
-        return results
+        return [result for result in imports.results if result.run is not None]
 
     # -- storing -------------------------------------------------------------------------------
 
-    def _save(self, imported: list[ImportedTranscript]) -> None:
+    def save(self, imported: list[ImportedTranscript]) -> None:
         """Store rows in the middle of a sync; runs that had a session keep it, others get theirs at the
         end."""
-        runs_of(self.workspace).runs.put(
-            [self._row(result, self._session_before(result.run)) for result in imported if result.run]
-        )
+        self.importer.flush()
+        rows = [self._row(result, self._session_before(result.run)) for result in imported if result.run]
+        if rows:
+            runs_of(self.workspace).runs.put(rows)
 
     def _session_before(self, run: Run | None) -> str:
         row = self.rows.get(run.key) if run is not None else None
         return row.session if row is not None else ""
+
+    def _duplicates(self, transcripts: Iterable[Found]) -> None:
+        """Find the rows of runs that were read under another id or path before. The run takes over the
+        session of such a row where it has none of its own, or where only that one was declared."""
+        seen = RunsSeen(transcripts, self.finder.key)
+        for row in self.rows.values():
+            found = seen.same_run(row, is_gone=self._is_gone)
+            if found is not None:
+                self.duplicates[row.key] = self.finder.key(found)
+
+    def _is_gone(self, row: RunRow) -> bool:
+        """Whether the transcript of a row was on this machine, and is no more."""
+        facts = facts_of(row) if self.workspace.home.shared_store else None
+        is_elsewhere = facts is not None and facts.run.host != self.finder.host
+        return not is_elsewhere and not os.path.exists(row.path)
 
     def _row(self, imported: ImportedTranscript, session: str) -> RunRow:
         assert imported.run is not None
@@ -264,6 +266,7 @@ class _Sync:
         """Assign sessions to runs, then store the rows of those that were read or whose status has changed.
         Returns the sessions that were begun."""
         archived = self.archive.sessions() if self.archive else {}
+        twins = {key: self.rows.pop(key) for key in self.duplicates}
         runs: dict[str, Run] = {}
         for result in imported:
             assert result.run is not None
@@ -271,10 +274,15 @@ class _Sync:
             before = self._session_before(result.run) or archived.get(result.run.key, "")
             runs[result.run.key] = msgspec.structs.replace(result.run, project=self.project, session=before)
         unchanged = {facts.run.key: refreshed(facts.run, found, now=time.time()) for found, facts in same}
-        unattached = {key: run for key, run in unchanged.items() if not run.session and run.goal}
+        merged = set(self.duplicates.values())
+        unattached = {
+            key: run for key, run in unchanged.items() if (not run.session and run.goal) or key in merged
+        }
         known = (facts.run for row in self.rows.values() if (facts := facts_of(row)) is not None)
         settled = [unchanged.get(run.key, run) for run in known if run.key not in runs]
         assigner = SessionAssigner(self.workspace, self.finder.scope.roots, settled, session=self.session)
+        for key, twin in twins.items():
+            assigner.merge(self.duplicates[key], twin.session)
         wanted = sorted(
             [*runs.values(), *unattached.values()], key=lambda run: (run.side, run.began, run.key)
         )
@@ -288,10 +296,25 @@ class _Sync:
                 rows.append(row_of(present, facts.stamp, None))
         if rows:
             runs_of(self.workspace).runs.put(rows)
+        self._drop(twins)
+        left = {run.session for run in wanted if run.session and run.session != sessions[run.key]}
+        for session in left | {row.session for row in twins.values() if row.session}:
+            if not runs_of(self.workspace).runs.rows(session=session):
+                close_empty_session(self.workspace, session)
         if self.archive:
             copied = {key: session for key, session in sessions.items() if key in archived or key in runs}
             self.archive.name_sessions({k: s for k, s in copied.items() if archived.get(k, "") != s})
         return begun
+
+    def _drop(self, twins: Mapping[str, RunRow]) -> None:
+        """Remove rows and copies of runs that are stored under another key by now."""
+        if not twins:
+            return
+        runs_of(self.workspace).runs.drop(twins)
+        if self.archive:
+            self.archive.drop(twins)
+        for key in twins:
+            forget(self.workspace.store, key)
 
     def _share(self, imported: list[ImportedTranscript]) -> tuple[int, list[Unreadable]]:
         if not (self.shares and self.workspace.settings["share_transcripts"]):
@@ -321,6 +344,62 @@ class _Sync:
     def _is_open(self, session: str) -> bool:
         repository = self.workspace.repository
         return repository.exists(session) and repository.state(session).status in OPEN
+
+
+class _Imports:
+    """The jobs of a sync that were done, by this process and by others, stored every few seconds."""
+
+    def __init__(self, sync: _Sync, jobs: list[Job]) -> None:
+        self._sync, self._jobs = sync, jobs
+        self.results: list[ImportedTranscript] = []
+        self._saved = 0
+        self._due = time.monotonic() + SAVE_SECONDS
+        self._bytes = [job.stamp.size for job in jobs]
+        self._total_bytes, self._done_bytes = sum(self._bytes), 0
+
+    def missing(self) -> list[int]:
+        """The jobs that nobody has done yet."""
+        done = {result.job for result in self.results}
+        return [index for index in range(len(self._jobs)) if index not in done]
+
+    def in_parallel(self, workers: int) -> None:
+        """Do the jobs together with other processes; what those have done is taken in as it comes."""
+        queue = JobQueue(len(self._jobs))
+        others = [Worker(self._sync.importer, self._jobs, queue) for _ in range(workers - 1)]
+        for worker in others:
+            worker.listen()
+        try:
+            self.here(queue, others)
+        finally:
+            queue.close()
+            for worker in others:
+                self._add(worker.rest())
+
+    def here(self, indices: Iterable[int], others: Sequence[Worker] = ()) -> None:
+        """Do jobs in this process."""
+        for index in indices:
+            self._tell(index)
+            self._add([self._sync.importer.read(index, self._jobs[index])])
+            for worker in others:
+                self._add(worker.ready())
+            if time.monotonic() > self._due:
+                self.save()
+
+    def save(self) -> None:
+        """Store what was read since the last time."""
+        self._sync.save(self.results[self._saved :])
+        self._saved = len(self.results)
+        self._due = time.monotonic() + SAVE_SECONDS
+
+    def _add(self, results: Iterable[ImportedTranscript]) -> None:
+        for result in results:
+            self.results.append(result)
+            self._done_bytes += self._bytes[result.job]
+
+    def _tell(self, index: int) -> None:
+        if self._sync.progress:
+            what = f"{len(self.results) + 1:,} of {count(len(self._jobs), 'file')}  "
+            self._sync.progress(self._done_bytes, self._total_bytes, what + self._jobs[index].found.path)
 
 
 def _reason(fault: Exception) -> str:

@@ -7,9 +7,11 @@ copy disagree on how far it was read, it is read from the start.
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from typing import BinaryIO
 
 import msgspec
 
@@ -27,12 +29,17 @@ QUEUED_MAX = 4096
 """More numbers would not fit into the smallest pipe."""
 
 
+SEND_SECONDS = 1.0
+"""How often another process hands over what it has done."""
+
+
 class Job(msgspec.Struct):
-    """A transcript to be read, with its stored reading if there is one."""
+    """A transcript to be read, with its stored reading and its run as it was stored, if there are any."""
 
     found: Found
     stamp: FileStamp
     reading: bytes | None
+    before: Run | None = None
 
 
 class ImportedTranscript(msgspec.Struct):
@@ -89,7 +96,8 @@ class TranscriptImporter:
             return masked
 
         read_on(reading, agent, clean)
-        run = run_of(found, reading, final(reading, agent), host=self._host, now=time.time())
+        digest = final(reading, agent)
+        run = run_of(found, reading, digest, host=self._host, now=time.time(), before=job.before)
         if writer is not None:
             self._finish(writer, reading, run)
         packed = cursor.packed(reading, job.stamp, agent)
@@ -145,9 +153,13 @@ class JobQueue:
 
 
 class Worker:
-    """A forked process that does jobs from the queue beside this one."""
+    """A forked process that does jobs from the queue beside this one.
+
+    It writes its results into a pipe, a length and a message each, after the copies that they rest on were
+    stored."""
 
     def __init__(self, importer: TranscriptImporter, jobs: list[Job], queue: JobQueue) -> None:
+        self._arrived: deque[bytes] = deque()
         self._read, write = os.pipe()
         self._pid = os.fork()
         if self._pid:
@@ -156,19 +168,51 @@ class Worker:
         code = 1
         try:
             os.close(self._read)
-            results = [importer.read(index, jobs[index]) for index in queue]
-            importer.flush()
             with os.fdopen(write, "wb") as pipe:
-                pipe.write(msgspec.msgpack.encode(results))
+                self._work(importer, jobs, queue, pipe)
             code = 0
         finally:
             os._exit(code)
 
-    def results(self) -> list[ImportedTranscript]:
-        """The results of the process once it has ended; empty if it failed."""
+    def _work(self, importer: TranscriptImporter, jobs: list[Job], queue: JobQueue, pipe: BinaryIO) -> None:
+        results: list[ImportedTranscript] = []
+        due = time.monotonic() + SEND_SECONDS
+        for index in queue:
+            results.append(importer.read(index, jobs[index]))
+            if time.monotonic() > due:
+                self._send(importer, results, pipe)
+                results, due = [], time.monotonic() + SEND_SECONDS
+        self._send(importer, results, pipe)
+
+    def _send(self, importer: TranscriptImporter, results: list[ImportedTranscript], pipe: BinaryIO) -> None:
+        importer.flush()
+        body = msgspec.msgpack.encode(results)
+        pipe.write(len(body).to_bytes(8, "big") + body)
+        pipe.flush()
+
+    def listen(self) -> None:
+        """Read from the pipe in a thread, so that the process never waits for this one. Threads are started
+        when all processes are forked."""
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
         with os.fdopen(self._read, "rb") as pipe:
-            body = pipe.read()
-        _, status = os.waitpid(self._pid, 0)
-        with suppress(msgspec.DecodeError):
-            return msgspec.msgpack.decode(body, type=list[ImportedTranscript]) if status == 0 else []
-        return []
+            while len(size := pipe.read(8)) == 8:
+                body = pipe.read(length := int.from_bytes(size, "big"))
+                if len(body) == length:
+                    self._arrived.append(body)
+
+    def ready(self) -> list[ImportedTranscript]:
+        """The results that have arrived so far and were not returned before."""
+        results: list[ImportedTranscript] = []
+        while self._arrived:
+            results += msgspec.msgpack.decode(self._arrived.popleft(), type=list[ImportedTranscript])
+        return results
+
+    def rest(self) -> list[ImportedTranscript]:
+        """The results that were not returned before, once the process has ended; if it died, those that it
+        had sent."""
+        self._listener.join()
+        os.waitpid(self._pid, 0)
+        return self.ready()

@@ -9,6 +9,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ...core.runs.inherited import (
+    GO_ON,
+    NOBODY_WATCHES,
+    PLAN,
+    PROVEN,
+    STARTED_AGAIN,
+    STOPPED_TOO_EARLY,
+)
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.project_brief import brief_here
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
 ITEMS_MAX = 20
 NOT_PROVEN = "not proven"
 PROOF = (
-    "Nobody watches: do not ask, decide and go on. Stop when all of it is done; Segue then runs the checks "
+    f"{NOBODY_WATCHES} do not ask, decide and go on. Stop when all of it is done; Segue then runs the checks "
     "itself, and what they do not prove is not done."
 )
 
@@ -33,9 +41,9 @@ def first_prompt(workspace: Workspace, session: SessionHandle) -> str:
     lines = [state.goal]
     items = [*status.active, *status.next]
     if items:
-        lines += ["", "Plan:", *(f"- {item}" for item in items[:ITEMS_MAX])]
+        lines += ["", PLAN, *(f"- {item}" for item in items[:ITEMS_MAX])]
     if state.features:
-        lines += ["", "It is done when this is proven:"]
+        lines += ["", PROVEN]
         for feature in state.features.values():
             checks = "; ".join(check.text for check in feature.checks)
             lines.append(f"- {feature.description}" + (f" ({checks})" if checks else ""))
@@ -49,18 +57,16 @@ def next_prompt(
     workspace: Workspace, session: SessionHandle, why: str, left: Sequence[LeftoverProcess]
 ) -> str:
     """The prompt for a fresh window: the brief, and why there is a new run."""
-    opening = (
-        f"Go on with this work where it stopped. Why there is a new run: {why or 'the last one stopped'}."
-    )
+    opening = f"{GO_ON} Why there is a new run: {why or 'the last one stopped'}."
     brief = _brief(workspace) or session.state.goal
     return "\n\n".join([brief, "\n".join([opening, *_left(left), PROOF])])
 
 
 def resume_prompt(why: str, left: Sequence[LeftoverProcess]) -> str:
     """The prompt for continuing the same conversation."""
-    opening = f"Go on with the work; your process was started again ({why or 'it had stopped'})."
+    opening = f"{STARTED_AGAIN} ({why or 'it had stopped'})."
     if why.startswith(NOT_PROVEN):
-        opening = f"You stopped, but it is {why}\nGo on with the work."
+        opening = f"{STOPPED_TOO_EARLY} {why}\nGo on with the work."
     return "\n".join([opening, *_left(left), PROOF])
 
 

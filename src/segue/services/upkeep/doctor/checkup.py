@@ -32,6 +32,7 @@ from ....stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
 from ...hooks import hook_file
+from ...hooks.codex_trust import trusted_hooks
 from ...hooks.install import can_serve, has_server, read as installed
 from ...resume import emergency
 from ...runs.sync import retention_notice
@@ -61,7 +62,7 @@ def examine(
         *_transcripts(home, settings, environment),
         Diagnosis("emergency files", *_emergency(home)),
         Diagnosis("spool", *_spool(home)),
-        Diagnosis("hooks", *_hooks(home)),
+        Diagnosis("hooks", *_hooks(home, environment)),
         Diagnosis("PAUSE", *_pause_file(home, settings, folder)),
         Diagnosis("disk", *_space(home)),
         Diagnosis("environment", *_variables(environment)),
@@ -221,7 +222,7 @@ def _spool(home: DataFolder) -> _Found:
     return ("ok", f"{waiting}; the next command that opens the store drains them")
 
 
-def _hooks(home: DataFolder) -> _Found:
+def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
     """Whether what agents run is there, and can load Segue."""
     entries = installed(home).entries
     if not entries:
@@ -242,6 +243,14 @@ def _hooks(home: DataFolder) -> _Found:
     if not can_serve() and has_server(entries):
         told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
         return ("warn", told, extra("mcp"))
+    if any(entry.agent == "codex" and entry.scope != "shared" for entry in entries):
+        trusted, written = trusted_hooks(home, environment)
+        if trusted < written:
+            few = f"only {trusted} of {count(written, 'hook')}" if trusted else "none of the hooks"
+            hint = (
+                "`/hooks` in Codex shows them; `segue init --agent codex --trust-hooks` has Codex trust them"
+            )
+            return ("warn", f"in {agents}; Codex trusts {few}, and runs no others", hint)
     return ("ok", f"in {agents}")
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from .... import __version__
 from ....errors import UsageError, extra
 from ....services.hooks import install as installing
@@ -16,7 +18,7 @@ from ....services.workspace.open_workspace import for_looking
 from ....services.workspace.working_tree import check_pause
 from ....settings import data_folder
 from ...render import count, one_line, safe
-from ..command import argument, command, flag
+from ..command import argument, command, flag, many
 from ..context import CommandContext, can_ask, confirm, write
 
 _COMMON = (
@@ -30,16 +32,17 @@ _COMMON = (
 @command(
     "init",
     *_COMMON,
+    many("--except", "NAME", "not in this agent"),
     flag("--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"),
     flag("--live", "also hook into tool calls, to watch the context window during a turn"),
     flag("--status-line", "add a status line, for agents that have one"),
     flag("--no-mcp", "install hooks only, without the MCP server"),
     flag("--trust-hooks", "tell Codex that you trust these hooks; asks first"),
     argument("--plugin", "FOLDER", "write a plugin for Claude Code and Codex to this folder instead"),
-    json="`{agents, scope, dry_run, changes, notes}`",
+    json="`{agents, scope, dry_run, changes, notes, refused}`",
     examples=(
-        "segue init", "segue init --dry-run", "segue init --agent codex --user",
-        "segue init --agent claude-code --live --status-line",
+        "segue init", "segue init --except cline --dry-run", "segue init --agent codex --user",
+        "segue init --agent claude --live --status-line",
     ),
 )  # fmt: skip
 def init(context: CommandContext) -> int:
@@ -51,7 +54,7 @@ def init(context: CommandContext) -> int:
             f"the MCP server was left out: the MCP SDK is not installed; {extra('mcp')}, then run init again"
         )
         context.warn(f"{reason} (--no-mcp: hooks only)")
-    agents = installing.chosen(args.agent or [], where)
+    agents = installing.chosen(args.agent or [], where, without=getattr(args, "except"))
     if args.plugin:
         return _plugin(context, home, where)
     if not agents:
@@ -61,14 +64,17 @@ def init(context: CommandContext) -> int:
             "AGENTS.md with --agent agents-md",
         )
     _check_pause(context)
-    changes = installing.planned(agents, where)
-    plan = installing.InstallReport([one.name for one in agents], where.scope, changes, [], dry=True)
+    agents, changes, refused = installing.planned_for_each(agents, where)
+    names = [one.name for one in agents]
+    plan = installing.InstallReport(names, where.scope, changes, [], dry=True, refused=refused)
     if args.dry_run:
         done = plan
     else:
         _ask(context, plan, "would be written", "Write this?")
-        done = installing.install(home, agents, where, changes)
+        done = replace(installing.install(home, agents, where, changes), refused=refused)
     context.report(_object(done), *_lines(done, "would be written" if args.dry_run else "written"))
+    for one in refused:
+        context.warn(f"{one.agent} was left out: {one_line(one.reason)}")
     if args.trust_hooks and not args.dry_run:
         _trust(context, home, where)
     elif not args.dry_run:
@@ -81,7 +87,7 @@ def init(context: CommandContext) -> int:
     *_COMMON,
     flag("--shared", "remove it from files that are shared with colleagues"),
     flag("--all", "remove it for every project and for the user"),
-    json="`{agents, scope, dry_run, changes, notes}`",
+    json="`{agents, scope, dry_run, changes, notes, refused}`",
     examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
 )  # fmt: skip
 def uninit(context: CommandContext) -> int:
@@ -93,7 +99,8 @@ def uninit(context: CommandContext) -> int:
         plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
         _ask(context, plan, "would be removed", "Remove this?")
     done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
-    return context.report(_object(done), *_lines(done, "would be removed" if args.dry_run else "removed"))
+    lines = _lines(done, "would be removed" if args.dry_run else "removed", left=done.notes)
+    return context.report(_object(done), *lines, *done.notes)
 
 
 def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
@@ -130,8 +137,9 @@ def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str)
         raise UsageError("nothing was changed: you did not confirm", hint="`--dry-run` shows it again")
 
 
-def _lines(done: InstallReport, verb: str) -> list[str]:
-    """The files, with their differences while nothing is written yet."""
+def _lines(done: InstallReport, verb: str, left: list[str] | None = None) -> list[str]:
+    """The files, with their differences while nothing is written yet; ``left`` is what stays in other
+    places."""
     lines = []
     changes = [one for one in done.changes if one.is_one]
     for change in changes:
@@ -139,13 +147,18 @@ def _lines(done: InstallReport, verb: str) -> list[str]:
         if done.dry:
             lines += [*(safe(line) for line in change.diff().splitlines()), ""]
     summed = f"{count(len(changes), 'file')} {verb}"
-    return [*lines, summed if changes else "nothing to do: everything is in place"]
+    if changes:
+        return [*lines, summed]
+    if left is None:
+        return [*lines, "nothing to do: everything is in place"]
+    return [*lines, "nothing is installed here" if left else "nothing to do: nothing is installed"]
 
 
 def _object(done: InstallReport) -> dict[str, Any]:
     return {
         "agents": done.agents, "scope": done.scope, "dry_run": done.dry, "notes": done.notes,
         "changes": [_change(one) for one in done.changes if one.is_one],
+        "refused": done.refused,
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...render import ago, paint_word, table
 from ..command import argument, command, flag
 from ..context import CommandContext
+from ..views.runs import ended_words
 
 _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waiting": "cyan"}
 
@@ -32,8 +33,8 @@ def runs(context: CommandContext) -> int:
     names = short_ids([run.id for run in found])
     rows = [
         (
-            names[run.id] + (" (sub-agent)" if run.side else ""), run.agent, ago(run.last), run.ended,
-            run.used, run.goal or "(no prompt)",
+            names[run.id] + (" (sub-agent)" if run.side else ""), run.agent, ago(run.last),
+            ended_words(run), run.used, run.goal or "(no prompt)",
         )
         for run in found
     ]  # fmt: skip

@@ -29,11 +29,15 @@ def sync(context: CommandContext) -> int:
     """Take in what is new, and keep copies."""
     args = context.args
     paths = [Path(path).expanduser().absolute() for path in args.path]
-    with ProgressBar(context) as progress:
-        done = context.segue.sync(
-            agent=args.agent or "", paths=paths, session=args.session or "", progress=progress,
-            workers=min(PROCESSES_MAX, os.cpu_count() or 1),
-        )  # fmt: skip
+    try:
+        with ProgressBar(context, bytes_words) as progress:
+            done = context.segue.sync(
+                agent=args.agent or "", paths=paths, session=args.session or "", progress=progress,
+                workers=min(PROCESSES_MAX, os.cpu_count() or 1),
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        context.warn("what was read until now is kept; `segue sync` reads the rest")
+        raise
     context.emit(done)
     context.say(*_summary(done))
     for agent in done.first:  # once is enough; `segue doctor` says it again

@@ -670,6 +670,7 @@ _shtab_segue_init_options=(
   "--user[for all projects of this user]"
   "--dry-run[show the differences, and write nothing]"
   "--yes[do not ask for confirmation]"
+  "*--except[not in this agent\; repeatable]:NAME:"
   "--shared[write to files that are shared with colleagues\; harmless where Segue is not installed]"
   "--live[also hook into tool calls, to watch the context window during a turn]"
   "--status-line[add a status line, for agents that have one]"

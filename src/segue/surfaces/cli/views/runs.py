@@ -20,7 +20,7 @@ def run_lines(run: Run, style: Style) -> list[str]:
     where = one_line(run.path) + ("" if run.present else " (gone)")
     facts = {
         "Run": f"{one_line(run.id)} of {run.agent}",
-        "Ended": f"{run.ended}, {ago(run.last)}",
+        "Ended": ended_words(run) if run.ended == "recent" else f"{run.ended}, {ago(run.last)}",
         "Began": f"{ago(run.began)}" + (f" on {one_line(run.branch)}" if run.branch else ""),
         "Session": one_line(run.session) or "none; `segue sync` assigns runs to sessions",
         "Folder": one_line(run.cwd),
@@ -37,6 +37,11 @@ def run_lines(run: Run, style: Style) -> list[str]:
     }  # fmt: skip
     lines = [style.paint(one_line(run.goal) or "(no prompt)", "bold"), ""]
     return lines + [f"{name:12} {text}" for name, text in facts.items() if text]
+
+
+def ended_words(run: Run) -> str:
+    """How a run ended; of one whose process is not known, only when it was last seen."""
+    return f"seen {ago(run.last)}" if run.ended == "recent" else run.ended
 
 
 def _window(run: Run) -> str:
