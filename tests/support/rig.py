@@ -278,7 +278,7 @@ def _environment_claude(rig: Rig) -> dict[str, str]:
         "ANTHROPIC_BASE_URL": rig.model.url, "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
         "CLAUDE_CONFIG_DIR": str(rig.home / ".claude"), "DISABLE_TELEMETRY": "1",
         "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "IS_SANDBOX": "1",
+        "IS_SANDBOX": "1", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1",
     }  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def test_the_done_of_a_full_window_is_not_believed_where_no_check_says_so(world:
     world.lives({"tokens": 170_000, "exit": 0}, GOOD)
     notices = _run(cli, "Make good.txt")
     assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 2, notices
-    assert not world.prompts[1]["resumed"] and "window 85 % full" in world.prompts[1]["prompt"]
+    assert not world.prompts[1]["resumed"] and "window 85 %" in world.prompts[1]["prompt"]
 
 
 def test_a_rate_limit_is_waited_for(world: World, cli: Cli) -> None:
@@ -270,7 +270,7 @@ def test_continue_goes_on_with_the_session(world: World, cli: Cli) -> None:
 
 def test_agents_that_are_not_there_are_named(world: World, cli: Cli) -> None:
     assert "gemini is not on PATH" in cli("run", "x", "--agent", "gemini", code=69).err
-    assert "cannot be launched" in cli("run", "x", "--agent", "cline", code=64).err
+    assert "cannot be launched" in cli("run", "x", "--agent", "roo", code=64).err
     assert "is not a time" in cli("run", "x", "--agent", "claude", "--max-time", "soon", code=64).err
 
 

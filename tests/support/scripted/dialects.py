@@ -183,7 +183,9 @@ def _cline(step: Step, tools: Sequence[str], folder: str) -> list[Part]:
             asks = {"requires_approval": "false", "timeout": str(int(seconds))}
             return [_tool("execute_command", command=command, **asks)]
         case Mcp(tool, arguments, server):
-            return [_tool("use_mcp_tool", server_name=server, tool_name=tool, arguments=json.dumps(arguments))]
+            return [
+                _tool("use_mcp_tool", server_name=server, tool_name=tool, arguments=json.dumps(arguments))
+            ]
         case Delegate(prompt):
             return [_tool("use_subagents", prompt_1=prompt)]
     return []

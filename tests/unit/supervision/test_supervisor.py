@@ -13,8 +13,9 @@ from segue.effects.processes import launch as processes
 from segue.effects.processes.launch import UNKNOWN_EXIT, LeftoverProcess
 from segue.errors import NotInstalled, Paused, UsageError
 from segue.services.supervision import record
+from segue.services.supervision.launchers import launcher_of
 from segue.services.supervision.record import Launched, Supervision
-from segue.services.supervision.supervisor import Supervisor, launcher_of
+from segue.services.supervision.supervisor import Supervisor
 
 # -- how it ends ------------------------------------------------------------------------------------
 
@@ -384,8 +385,8 @@ def test_with_a_screen_it_is_started_as_a_user_would(world: World) -> None:
 
 
 def test_an_agent_that_cannot_be_launched_is_named_before_anything_is_done(world: World) -> None:
-    with pytest.raises(UsageError, match="cline cannot be launched"):
-        world.supervisor(Policy(("claude-code", "cline")))
+    with pytest.raises(UsageError, match="roo cannot be launched"):
+        world.supervisor(Policy(("claude-code", "roo")))
     assert launcher_of("codex").command == "codex"
 
 

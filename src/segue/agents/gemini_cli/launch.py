@@ -31,6 +31,8 @@ class Launcher:
         native = fault = ""
         for record in json_objects(output):
             native = native or str(record.get("session_id") or "")
+            if record.get("type") == "tool_result":
+                continue  # a tool that failed
             error = record.get("error")
             if isinstance(error, dict):
                 fault = str(error.get("message") or error)

@@ -43,6 +43,10 @@ class Look(Value):
     ended: bool = False
     """Whether its turn ended normally."""
     last_said: str = ""
+    ticked: tuple[str, ...] = ()
+    """What is done in the agent's own list."""
+    unticked: tuple[str, ...] = ()
+    """What is open in it."""
     trouble: Trouble = ""
     fault: str = ""
 
@@ -149,6 +153,8 @@ class Following:
             in_call=bool(digest.pending),
             ended=digest.ended is not None and digest.ended.text in ("turn", "exit", "complete"),
             last_said=digest.says[-1].text if digest.says else "",
+            ticked=tuple(str(row[0]) for row in digest.plan if row[1] == "done"),
+            unticked=tuple(str(row[0]) for row in digest.plan if row[1] in ("active", "pending")),
             trouble=self._trouble,
             fault=self._fault or (digest.fault.text if digest.fault else ""),
         )

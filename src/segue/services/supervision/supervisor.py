@@ -19,23 +19,26 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
-from ...agents.base import AgentOutput, Launcher
+from ...agents.base import AgentOutput
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
 from ...core.supervision import decide
 from ...core.supervision.retry_after import told_wait
 from ...effects.processes import launch as processes
-from ...errors import NotInstalled, SegueError, UsageError
+from ...errors import NotInstalled, SegueError
 from ..features.features import Features, complete_session, session_status
 from ..features.verify import verify
 from ..resume.interruptions import interrupt
 from ..resume.prepare import prepare
+from ..runs.observed import runs_of
 from ..runs.sync import sync
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import record
 from .follow import Following, Look, known_runs
+from .launchers import launcher_of
+from .own_lists import left_open, mark_ticked
 from .prompts import first_prompt, next_prompt, resume_prompt
 from .record import Launched, Options, Supervision, new_mark
 
@@ -47,7 +50,7 @@ class Notice(Value):
     """Something that happened, for whoever is watching."""
 
     kind: str
-    """launched, working, ended, left behind, proving, waiting, stopped."""
+    """launched, working, ticked, ended, left behind, proving, waiting, stopped."""
     run: int
     agent: str
     text: str
@@ -74,14 +77,6 @@ class RunFinished(Value):
 Tell = Callable[[Notice], None]
 
 
-def launcher_of(name: str) -> Launcher:
-    """How an agent is started. Raises UsageError for one that cannot be launched."""
-    found: Launcher | None = getattr(agent_of(name), "launcher", None)
-    if found is None:
-        raise UsageError(f"{name} cannot be launched", hint="claude-code, codex, opencode and gemini-cli can")
-    return found
-
-
 class Supervisor:
     """One piece of supervised work on a session."""
 
@@ -100,6 +95,8 @@ class Supervisor:
         self._unproven = -1
         self._covered: dict[str, str] = {}
         self._left: list[processes.LeftoverProcess] = []
+        self._ticked: tuple[str, ...] = ()
+        self._unticked: tuple[str, ...] = ()
         self._before = self.kept.tally
 
     def ask_to_stop(self) -> None:
@@ -203,6 +200,7 @@ class Supervisor:
                     following.native = following.native or heard.native
                     following.hear(heard.retrying)
             self._spend(launch, look)
+            self._mark_ticked(launch, look)
             seen = decide.Living(
                 silent_seconds=now - max(changed, following.changed), in_call=look.in_call, share=look.share,
                 trouble=look.trouble,
@@ -252,6 +250,8 @@ class Supervisor:
         heard_native = look.native or (launch.native if launch.how == "resume" else "")
         seconds = time.time() - launch.began
         self._spend(launch, look)
+        self._mark_ticked(launch, look)
+        self._unticked = look.unticked
         self._take_in(launch, look)
         self._left = self._orphans(launch)
         progressed = look.calls > launch.calls
@@ -300,18 +300,20 @@ class Supervisor:
                 verify(features)
         gate, status = features.gate(), session_status(self.session)
         left = [*status.active, *status.next]
-        if gate.ok and (not left or state.features):
+        own = left_open(self.session, self._unticked)
+        if gate.ok and (state.features or not (left or own)):
             proven = f"{gate.counts.passing} of {gate.counts.total} proven"
             checked = bool(state.features)
             return replace(
                 gone, proven=True, checked=checked, detail=proven if checked else "nothing to prove"
             )
         covered = dict(features.covered(self.session.state)) if state.features else {}
-        unproven = len(gate.unproven) + len(left)
+        unproven = len(gate.unproven) + len(left) + len(own)
         moved = unproven != self._unproven or covered != self._covered
         self._count(fruitless=0 if moved else self.kept.tally.fruitless + 1)
         self._unproven, self._covered = unproven, covered
-        why = gate.text if not gate.ok else "left of the plan: " + ", ".join(left[:8])
+        whose = "the plan" if left else f"the own list of {gone.agent}"
+        why = gate.text if not gate.ok else f"left of {whose}: " + ", ".join((left or own)[:8])
         return replace(gone, proven=False, why_not=why)
 
     def _hand_over(self, action: decide.Launch) -> None:
@@ -357,16 +359,25 @@ class Supervisor:
         if not self.kept.launches:
             return first_prompt(self.workspace, self.session)
         if action.how == "resume":
-            return resume_prompt(action.why, self._left)
+            return resume_prompt(self.session, action.why, self._left)
         return next_prompt(self.workspace, self.session, action.why, self._left)
+
+    def _mark_ticked(self, launch: Launched, look: Look) -> None:
+        """What the agent ticked off in its own list is done in the session, whatever becomes of the run."""
+        if look.ticked == self._ticked:
+            return
+        self._ticked = look.ticked
+        with suppress(SegueError):
+            for item in mark_ticked(self.session, look.ticked, launch.agent, look.native):
+                self._say("ticked", launch, f"done: {item}", look=look)
 
     def _take_in(self, launch: Launched, look: Look) -> None:
         """Sync the run and write the manifest; a failure of either must not stop the work."""
         with suppress(SegueError, OSError):
-            if look.path and agent_of(launch.agent).form != "database":
-                sync(self.workspace, shares=True, paths=[Path(look.path)], session=self.session.id)
-            elif look.path:
-                sync(self.workspace, shares=True, agent=launch.agent, session=self.session.id)
+            runs = runs_of(self.workspace).finder().found(launch.agent)
+            found = next((one for one in runs if look.path and one.native == look.native), None)
+            if found is not None:
+                sync(self.workspace, shares=True, found=[found], session=self.session.id)
             prepare(
                 self.workspace, self.session, reason=window_pressure.BEFORE_EXIT, agent=launch.agent,
                 transcript=look.path or None, run=look.native,
@@ -377,8 +388,8 @@ class Supervisor:
         conversation."""
         command, left = launcher_of(launch.agent).command, []
         for one in processes.leftover_processes(launch.mark):
-            program = one.command.split(" ")[0].rpartition("/")[2]
-            if program == command or f"/{command}.js" in one.command.split(" -")[0]:
+            words = one.command.split(" ")[:2]  # the program, or an interpreter and the program
+            if command in {word.rpartition("/")[2].removesuffix(".js") for word in words}:
                 processes.kill(one.pid)
             else:
                 left.append(one)
