@@ -29,6 +29,7 @@ from ...effects.processes import launch as processes
 from ...errors import NotInstalled, SegueError
 from ..features.features import Features, complete_session, session_status
 from ..features.verify import verify
+from ..hooks.handler import ON_SCREEN, SUPERVISED
 from ..resume.interruptions import interrupt
 from ..resume.prepare import prepare
 from ..runs.observed import runs_of
@@ -170,7 +171,7 @@ class Supervisor:
                 prompt, native="" if resume else launch.native, resume=resume,
                 full_access=options.full_access, more=options.more,
             )  # fmt: skip
-        marks = {"SEGUE_SESSION": self.session.id, "SEGUE_SUPERVISED": "1"}
+        marks = {"SEGUE_SESSION": self.session.id, SUPERVISED: ON_SCREEN if options.screen else "1"}
         environment = {**self.workspace.environment, **marks}
         return processes.spawn(
             words, folder=self.workspace.working_tree.root, environment=environment, mark=launch.mark,
