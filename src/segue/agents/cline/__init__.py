@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from ..base import Traits
-from .discover import Cline
-from .launch import Launcher
-
-
-class ClineWithCommand(Cline):
-    """Cline, which also has a command line tool."""
-
-    launcher = Launcher()
-
+from .discover import Cline, ClineWithCommand
 
 _CLINE = Traits(
     aliases=("roo",),

@@ -17,6 +17,7 @@ import msgspec
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_any, decode_part
 from ..transcript_files import FileAgent, bytes_of, listed, stated
+from .launch import Launcher
 
 if TYPE_CHECKING:
     from . import wire
@@ -102,6 +103,12 @@ class Cline(FileAgent):
                 cwd, parent = _read_from_task(path)
             if where.holds(cwd):
                 yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
+
+
+class ClineWithCommand(Cline):
+    """Cline, which also has a command line tool."""
+
+    launcher = Launcher()
 
 
 def _looks_like_ours(head: bytes) -> bool:
