@@ -265,7 +265,7 @@ def _configure_gemini(rig: Rig) -> None:
 def _configure_cline(rig: Rig) -> None:
     data = rig.home / ".cline" / "data"
     data.mkdir(parents=True, exist_ok=True)
-    chosen = {}
+    chosen: dict[str, str] = {}
     for mode in ("act", "plan"):
         chosen |= {f"{mode}ModeApiProvider": "openai", f"{mode}ModeOpenAiModelId": "scripted"}
     told = {"openAiBaseUrl": f"{rig.model.url}/v1", "welcomeViewCompleted": True}

@@ -12,10 +12,9 @@ _RETRY = regex(r"(?m)^Attempt \d+ failed.*Retrying .*$")
 
 
 class Launcher:
-    """Gemini CLI without a terminal is ``gemini -p``. Its retries are only in what it prints."""
+    """Gemini CLI without a terminal is ``gemini -p``. That it tries again, it only prints."""
 
     command = "gemini"
-    prints_retries = True
 
     def headless(
         self, prompt: str, *, native: str, resume: str, full_access: bool, more: Sequence[str]

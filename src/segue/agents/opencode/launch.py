@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.base.lazy import regex
 from ..base import AgentOutput, json_objects, number_of
+
+_LOGGED = regex(
+    r'(?m)^timestamp=\S+ level=ERROR .*message="stream error" .*small=false .*error\.error="(.*)"$'
+)
+"""A request that failed and is tried again, in its log; small ones are for titles."""
 
 
 class Launcher:
@@ -17,7 +23,8 @@ class Launcher:
     ) -> list[str]:
         which = ["-s", resume] if resume else []
         access = ["--auto"] if full_access else []
-        return [self.command, "run", "--format", "json", *which, *access, *more, prompt]
+        logs = ["--print-logs", "--log-level", "ERROR"]  # that its model cannot be reached is only there
+        return [self.command, "run", "--format", "json", *logs, *which, *access, *more, prompt]
 
     def interactive(self, prompt: str, *, resume: str, more: Sequence[str]) -> list[str]:
         return [self.command, *(["-s", resume] if resume else []), *more, "--prompt", prompt]
@@ -39,4 +46,7 @@ class Launcher:
             elif record.get("type") == "step_finish" and isinstance(part, dict):
                 fault = ""
                 cost += float(part.get("cost") or 0.0)
-        return AgentOutput(native, fault, status, cost, retry_seconds=retry)
+        logged = list(_LOGGED.finditer(output))
+        goes_on = not logged or "\n{" in output[logged[-1].end() :]
+        retrying = "" if goes_on or fault else logged[-1][1][:1000]
+        return AgentOutput(native, fault, status, cost, retry_seconds=retry, retrying=retrying)

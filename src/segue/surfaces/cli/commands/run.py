@@ -39,6 +39,7 @@ LIMITS = (
         type=float,
     ),
     flag("--full-access", "let the agent do everything without asking"),
+    flag("--quiet", "do not show what the agent does"),
 )  # fmt: skip
 """The options of every supervised run."""
 
@@ -96,8 +97,9 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
         raise UsageError("agents cannot be supervised on Windows yet", hint="start the agent yourself")
     from ....services.supervision.supervisor import Supervisor
 
-    display = NoticePrinter(context)
-    supervisor = Supervisor(context.segue.workspace, session, policy, options, display.tell)
+    supervisor = Supervisor(context.segue.workspace, session, policy, options)
+    display = NoticePrinter(context, supervisor.spending)
+    supervisor.tell = display.tell
     before = {}
 
     def stop(number: int, frame: object) -> None:
