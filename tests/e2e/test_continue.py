@@ -52,20 +52,15 @@ def kill(made: Rig, agent: str) -> None:
     while not (started.exists() and started.read_text().strip()):
         assert time.monotonic() < until and at_work.process.poll() is None, made.model.told()
         time.sleep(0.05)
-    _written_down(made, agent)
+    time.sleep(1.0)  # agents write a call to their transcript a moment after they have begun it
     at_work.kill()
     made.end_all()
-
-
-def _written_down(made: Rig, agent: str) -> None:
-    """Agents write a call to their transcript a moment after they have begun it."""
-    time.sleep(1.0)
 
 
 def go_on(made: Rig, agent: str, *words: str) -> list[dict[str, Any]]:
     options = ("--in", PROGRAMS[agent].command, "--headless", "--full-access", "--json")
     done = made.segue("continue", *words, *options, seconds=150)
-    assert done.out.startswith('{"kind"') or '"run"' in done.out, done
+    assert done.out.startswith('{"kind"'), done
     return [json.loads(line) for line in done.out.splitlines()]
 
 
@@ -94,3 +89,43 @@ def test_a_killed_run_goes_on_in_every_other_agent_with_brief_and_plan(
     assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 1, notices
     [session] = json.loads(made.segue("list", "--json").out)
     assert (session["status"], session["done"], session["total"]) == ("completed", 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("claude-code", "opencode"), ("opencode", "codex"), ("codex", "claude-code")]
+)
+def test_a_run_that_ended_its_turn_under_hooks_goes_on_with_one_brief(
+    rig: MakeRig, first: str, then: str
+) -> None:
+    made = rig(first, then, scripts=SCRIPTS, queue=["stopped", "finishes"])
+    init = ("init", "--agent", first, "--agent", then, "--no-mcp")
+    assert made.segue(*init, *(["--trust-hooks", "--yes"] if "codex" in (first, then) else [])).code == 0
+    assert made.run(first, TASK).code == 0
+    notices = go_on(made, then)
+    holds_brief_and_plan(asked_first(made, "finishes"))
+    assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 1, notices
+
+
+@pytest.mark.parametrize(("first", "then"), [("opencode", "claude-code"), ("claude-code", "opencode")])
+def test_a_plan_that_stands_open_is_never_done_with_nothing_to_prove(
+    rig: MakeRig, first: str, then: str
+) -> None:
+    made = rig(first, then, scripts=SCRIPTS, queue=["stopped", "idle", "finishes"])
+    assert made.run(first, TASK).code == 0
+    notices = go_on(made, then)
+    assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 2, notices
+    assert "left of the plan: check the tokens, remove the cookies" in asked_first(made, "finishes").text()
+
+
+@pytest.mark.parametrize(("first", "then"), [("opencode", "codex"), ("claude-code", "opencode")])
+def test_a_declared_session_goes_on_with_its_own_plan_and_the_brief_of_the_run(
+    rig: MakeRig, first: str, then: str
+) -> None:
+    made = rig(first, then, scripts=SCRIPTS, queue=["stopped", "finishes"])
+    items = [word for item in ITEMS for word in ("--item", item)]
+    assert made.segue("start", TASK, *items).code == 0
+    assert made.run(first, "Begin with the first item, please").code == 0
+    notices = go_on(made, then)
+    holds_brief_and_plan(asked_first(made, "finishes"))
+    assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 1, notices
+    assert len(json.loads(made.segue("list", "--json").out)) == 1

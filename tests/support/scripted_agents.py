@@ -59,10 +59,12 @@ class Scripted:
         self, *, calls: int = 1, tokens: int = 1_000, says: str = "It is done.", exit: int | None = 0,
         seconds: float = 1.0, prints: dict[str, Any] | None = None, open_call: bool = False, write: str = "",
         refused: str = "", status: int = 0, silent: bool = False, plan: Sequence[tuple[str, Planning]] = (),
+        printed: str = "",
     ) -> None:  # fmt: skip
         self.calls, self.tokens, self.says, self.exit, self.seconds = calls, tokens, says, exit, seconds
         self.prints, self.open_call, self.write = prints, open_call, write
         self.refused, self.status, self.silent, self.plan = refused, status, silent, plan
+        self.printed = printed
 
     def steps(self, at: float, native: str, cwd: str, prompt: str) -> list[Step]:
         steps: list[Step] = [
@@ -107,7 +109,8 @@ class Child:
         self.was_ended = True
 
     def tail(self) -> str:
-        return "" if self._life.prints is None else json.dumps(self._life.prints)
+        objects = "" if self._life.prints is None else json.dumps(self._life.prints) + "\n"
+        return objects + self._life.printed
 
     def printed(self) -> int:
         return len(self.tail())

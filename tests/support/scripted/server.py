@@ -99,6 +99,12 @@ class ScriptedModel:
             self._server.server_close()
             self._server = None
 
+    def refuse(self) -> None:
+        """Stop listening: from now on connections to the address are refused."""
+        assert self._server is not None, "the model is not open"
+        self._server.shutdown()
+        self._server.socket.close()
+
     def __enter__(self) -> ScriptedModel:
         return self.open()
 

@@ -168,6 +168,13 @@ def test_an_exit_code_is_told_and_words_of_an_agent_that_ended_badly_too(world: 
     assert [launch.detail for launch in world.kept.launches] == ["exit 3", "exit 3: the network is gone", ""]
 
 
+def test_the_last_line_that_an_agent_printed_for_people_says_why_it_ended(world: World) -> None:
+    prove(world)
+    words = "\x1b[91mError:\x1b[0m it is not a function\n\n"
+    world.run(Scripted(exit=1, prints={"type": "x"}, printed=words), GOOD)
+    assert world.kept.launches[0].detail == "exit 1: Error: it is not a function"
+
+
 def test_a_fault_in_the_middle_of_what_ended_well_is_none(world: World) -> None:
     finished = world.run(Scripted(refused="", prints={"type": "result", "is_error": False}))
     assert finished.outcome == "done"

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
 from ...agents.base import AgentOutput
+from ...core.base.lazy import regex
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
@@ -27,6 +28,7 @@ from ...core.supervision import decide
 from ...core.supervision.retry_after import told_wait
 from ...core.supervision.spending import milestones, span, spending
 from ...effects.processes import launch as processes
+from ...effects.redaction.redact import redact
 from ...errors import NotInstalled, SegueError
 from ..features.features import Features, complete_session, patterns_of, session_status
 from ..features.verify import verify
@@ -44,6 +46,7 @@ from .own_lists import left_open, mark_ticked
 from .prompts import first_prompt, next_prompt, resume_prompt
 from .record import Launched, Options, Supervision, new_mark
 
+_TERMINAL = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
 TICK_SECONDS = 0.1
 TELL_SECONDS = 1.0
 HEAR_SECONDS = 0.5
@@ -258,6 +261,8 @@ class Supervisor:
         look = following.look(now=True)
         self._tell_progress(launch, following, look)
         fault = heard.fault or ("" if code == 0 else look.fault)
+        if not fault and 0 < code < processes.UNKNOWN_EXIT:
+            fault = _last_words(child.tail())
         trouble = decide.trouble_of(fault, heard.status) if fault else look.trouble
         if heard.cost:
             look = replace(look, cost=heard.cost)
@@ -504,6 +509,12 @@ class Supervisor:
                 round(look.cost, 6), look.native or launch.native,
             )
         )  # fmt: skip
+
+
+def _last_words(output: str) -> str:
+    """The last line that an agent printed for people."""
+    lines = (_TERMINAL.sub("", line).strip() for line in reversed(output.splitlines()))
+    return next((redact(line) for line in lines if line and line[0] not in "{}[]"), "")[:200]
 
 
 def _asked_to_wait(fault: str, heard: AgentOutput) -> float:
