@@ -98,7 +98,7 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
     from ....services.supervision.supervisor import Supervisor
 
     supervisor = Supervisor(context.segue.workspace, session, policy, options)
-    display = NoticePrinter(context, supervisor.spending)
+    display = NoticePrinter(context, supervisor.spending, screen=options.screen)
     supervisor.tell = display.tell
     before = {}
 

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from ....services.supervision.supervisor import Notice, RunFinished
 
 _STEP_CHARS = 160
+_WHILE_AT_WORK = ("launched", "working", "step", "ticked", "trouble", "spent")
 _COLOURS = {"left behind": "yellow", "trouble": "yellow", "waiting": "yellow", "stopped": "bold"}
 
 
 class NoticePrinter:
     """Notices as lines for people or for programs."""
 
-    def __init__(self, context: CommandContext, spending: Callable[[float], str]) -> None:
-        """``spending`` says what was spent so far, given the share of the window that is used."""
-        self._context, self._spending = context, spending
+    def __init__(
+        self, context: CommandContext, spending: Callable[[float], str], *, screen: bool = False
+    ) -> None:
+        """``spending`` says what was spent so far, given the share of the window that is used. On the agent's
+        own ``screen`` nothing is written while it works."""
+        self._context, self._spending, self._screen = context, spending, screen
         self._style = style_for(sys.stdout, context.environment, no_color=context.args.no_color)
         self._live = is_terminal(sys.stdout) and not context.json
         self._drawn = False
@@ -30,6 +34,8 @@ class NoticePrinter:
         if self._context.json:
             if notice.kind != "step":
                 self._object(notice)
+        elif self._screen and notice.kind in _WHILE_AT_WORK:
+            return
         elif notice.kind == "working":
             self._working(notice)
         elif notice.kind != "step":
