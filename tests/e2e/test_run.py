@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from tests.e2e.conftest import MakeRig
 from tests.support.programs import PROGRAMS
 from tests.support.rig import Finished, Rig, Running
-from tests.support.scripted import Fault, Run, Say, Script, Stall, Todos, Used, Write
+from tests.support.scripted import Fault, Run, Say, Script, Stall, Step, Todos, Used, Write
 from tests.support.scripted.steps import overflow
 
 PENDING = Script(
@@ -253,7 +254,11 @@ def test_a_model_that_cannot_be_reached_is_said_while_the_agent_still_tries(rig:
 
 @pytest.mark.parametrize("agent", ["claude-code", "opencode"])
 def test_what_an_agent_does_is_shown_while_it_works(rig: MakeRig, agent: str) -> None:
-    steps = [[Write("one.txt", "1\n")], [Run("echo 1 > started.txt; sleep 6")], *GOOD.turns]
+    steps: list[Sequence[Step]] = [
+        [Write("one.txt", "1\n")],
+        [Run("echo 1 > started.txt; sleep 6")],
+        *GOOD.turns,
+    ]
     made = rig(agent, scripts=[Script("steps", steps)], queue=["steps"])
     words = ("run", "Make good.txt", "--check", "test -f good.txt && true", "--full-access")
     running = made.spawn([sys.executable, "-m", "segue", *words, "--agent", COMMANDS[agent]], name="shown")

@@ -13,12 +13,15 @@ from ...core.brief.facts import BriefFacts
 from ...core.features.checks import Check
 from ...core.sessions import commands as do
 from ...core.sessions.state import OPEN
+from ...effects.processes.identity import is_alive
 from ...errors import BadName, SegueError, SessionOver, UnknownRun, UnknownSession, UsageError
 from ..brief.gather import gather, session_of_run, summary_of_session
 from ..features.features import Features, parsed
 from ..resume.interruptions import pause_if_idle
 from ..runs.assign_session import has_observed_goal
+from ..runs.listing import list_runs
 from ..runs.observed import runs_of
+from ..runs.run import Run
 from ..runs.select import find_run, runs_here_first
 from ..runs.sync import sync
 from ..workspace.open_session import find_session, start_session
@@ -93,6 +96,13 @@ def _session_of(workspace: Workspace, run: Found) -> str:
 
 def _is_open(workspace: Workspace, id: str) -> bool:
     return workspace.repository.exists(id) and workspace.repository.state(id).status in OPEN
+
+
+def run_at_work(workspace: Workspace, session: SessionHandle) -> Run | None:
+    """A run of the session whose process is alive; None if there is none, as far as is known."""
+    runs = list_runs(workspace, limit=TAKEN_IN)
+    own = (run for run in runs if run.session == session.id and run.ended == "alive")
+    return next((run for run in own if run.pid and is_alive(run.pid)), None)
 
 
 def take_over_plan(workspace: Workspace, session: SessionHandle) -> None:

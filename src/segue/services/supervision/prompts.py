@@ -26,7 +26,7 @@ ITEMS_MAX = 20
 NOT_PROVEN = "not proven"
 MARKING = (
     "Mark an item as soon as it is done: tick it off under the same name in your own list of things to do, "
-    'or run `segue done "<item>"`.'
+    'or run `segue done "<item>"`, or, where you have the tools of Segue, `checkpoint` with `done`.'
 )
 ALONE = "Nobody watches: do not ask, decide and go on. Stop when all of it is done"
 PROOF = f"{ALONE}; Segue then runs the checks itself, and what they do not prove is not done."

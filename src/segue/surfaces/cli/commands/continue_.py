@@ -35,6 +35,10 @@ def continue_(context: CommandContext) -> int:
     policy = policy_of(context, [args.in_agent] if args.in_agent else [], options)
     session = begin.session_to_continue(workspace, context.session_id())
     begin.refuse_if_over(session, "`segue list` shows what is open")
+    at_work = begin.run_at_work(workspace, session)
+    if at_work is not None:
+        who = f"{at_work.agent} (pid {at_work.pid})"
+        context.warn(f"{who} is still at work on it, and two may disturb each other")
     begin.resume_if_paused(session)
     begin.take_over_plan(workspace, session)
     return supervise(context, session, policy, options)
