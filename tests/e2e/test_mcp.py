@@ -34,8 +34,12 @@ def install(rig: Rig, agent: str) -> tuple[str, ...]:
             )
             file.write("required = true\nstartup_timeout_sec = 30\n")
         return ()
-    path = {"opencode": ".config/opencode/opencode.json", "gemini-cli": ".gemini/settings.json"}[agent]
-    settings = json.loads((rig.home / path).read_text())
+    path = {
+        "opencode": ".config/opencode/opencode.json", "gemini-cli": ".gemini/settings.json",
+        "cline": ".cline/data/settings/cline_mcp_settings.json",
+    }[agent]  # fmt: skip
+    (rig.home / path).parent.mkdir(parents=True, exist_ok=True)
+    settings = json.loads((rig.home / path).read_text()) if (rig.home / path).exists() else {}
     if agent == "opencode":
         command = [SERVER["command"], *SERVER["args"]]
         settings["mcp"] = {"segue": {"type": "local", "command": command, "enabled": True}}

@@ -271,6 +271,9 @@ def _configure_cline(rig: Rig) -> None:
     told = {"openAiBaseUrl": f"{rig.model.url}/v1", "welcomeViewCompleted": True}
     _write_json(data / "globalState.json", {**chosen, **told, "telemetrySetting": "disabled"})
     _write_json(data / "secrets.json", {"openAiApiKey": "none"})
+    folders = rig.home / ".config" / "user-dirs.dirs"
+    folders.parent.mkdir(parents=True, exist_ok=True)
+    folders.write_text('XDG_DOCUMENTS_DIR="$HOME/Documents"\n')  # where it looks for hooks
 
 
 def _environment_claude(rig: Rig) -> dict[str, str]:

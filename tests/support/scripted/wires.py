@@ -264,6 +264,8 @@ class Chat:
         dialect = ""
         if messages and messages[0].text.startswith("You are Cline"):
             tools, dialect = re.findall(r"^## ([a-z_]+)$", messages[0].text, re.M), "cline"
+            result = re.compile(r"(?:text\n)?\[\w+(?: for '[^\n]*')?\] Result:")
+            messages = [Message("tool", m.text) if result.match(m.text) else m for m in messages]
         return Asked(messages, tools, body.get("model", ""), bool(body.get("stream")), dialect=dialect)
 
     def _said(self, answer: Answer) -> tuple[str, list[dict[str, Any]]]:
