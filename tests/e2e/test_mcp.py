@@ -44,7 +44,8 @@ def install(rig: Rig, agent: str) -> tuple[str, ...]:
         command = [SERVER["command"], *SERVER["args"]]
         settings["mcp"] = {"segue": {"type": "local", "command": command, "enabled": True}}
     else:
-        settings["mcpServers"] = {"segue": {**SERVER, "trust": True}}
+        named = {key: value for key, value in rig.environment().items() if key == "PYTHONPATH"}
+        settings["mcpServers"] = {"segue": {**SERVER, "trust": True, "env": named}}  # few variables pass
     (rig.home / path).write_text(json.dumps(settings))
     return ()
 
