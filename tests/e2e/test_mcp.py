@@ -34,13 +34,18 @@ def install(rig: Rig, agent: str) -> tuple[str, ...]:
             )
             file.write("required = true\nstartup_timeout_sec = 30\n")
         return ()
-    path = {"opencode": ".config/opencode/opencode.json", "gemini-cli": ".gemini/settings.json"}[agent]
-    settings = json.loads((rig.home / path).read_text())
+    path = {
+        "opencode": ".config/opencode/opencode.json", "gemini-cli": ".gemini/settings.json",
+        "cline": ".cline/data/settings/cline_mcp_settings.json",
+    }[agent]  # fmt: skip
+    (rig.home / path).parent.mkdir(parents=True, exist_ok=True)
+    settings = json.loads((rig.home / path).read_text()) if (rig.home / path).exists() else {}
     if agent == "opencode":
         command = [SERVER["command"], *SERVER["args"]]
         settings["mcp"] = {"segue": {"type": "local", "command": command, "enabled": True}}
     else:
-        settings["mcpServers"] = {"segue": {**SERVER, "trust": True}}
+        named = {key: value for key, value in rig.environment().items() if key == "PYTHONPATH"}
+        settings["mcpServers"] = {"segue": {**SERVER, "trust": True, "env": named}}  # few variables pass
     (rig.home / path).write_text(json.dumps(settings))
     return ()
 

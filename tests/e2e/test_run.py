@@ -7,13 +7,15 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e.conftest import MakeRig
+from tests.support.programs import PROGRAMS
 from tests.support.rig import Finished, Rig, Running
-from tests.support.scripted import Fault, Run, Say, Script, Stall, Used, Write
+from tests.support.scripted import Fault, Run, Say, Script, Stall, Step, Todos, Used, Write
 from tests.support.scripted.steps import overflow
 
 PENDING = Script(
@@ -37,7 +39,7 @@ NO_ACCESS = Script("no-access", [[Fault(401, "invalid x-api-key")]])
 OVERFLOW = Script("overflow", [[Run("echo one")], [overflow()]])
 STALLED = Script("stalled", [[Run("echo one")], [Say("It goes"), Stall(600)]])
 SCRIPTS = [PENDING, FALSE_DONE, GOOD, FULL, FULL_CLAUDE, IN_CALL, LIMITED, TOLD, NO_ACCESS, OVERFLOW, STALLED]
-COMMANDS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "gemini-cli": "gemini"}
+COMMANDS = {name: program.command for name, program in PROGRAMS.items()}
 
 
 def start(rig: Rig, *words: str) -> Running:
@@ -197,6 +199,75 @@ def test_the_work_goes_on_in_another_agent_that_is_sent_the_brief(rig: MakeRig) 
     assert (
         first.protocol == "responses" and "Make good.txt" in first.text() and "write good.txt" in first.text()
     )
+
+
+LISTED = Script(
+    "listed",
+    [
+        [Todos((("Write one.txt", "pending"), ("Write two.txt", "pending")))],
+        [Run("echo 1 > one.txt; echo 2 > two.txt")],
+        [Todos((("Write one.txt", "completed"), ("Write two.txt", "completed")))],
+        [Say("All of it is done.")],
+    ],
+)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "cline"])
+def test_items_that_an_agent_ticks_off_in_its_own_list_are_done_after_one_run(
+    rig: MakeRig, agent: str
+) -> None:
+    made = rig(agent, scripts=[LISTED], queue=["listed"])
+    items = ("--item", "write one.txt", "--item", "Write two.txt.")
+    done = made.segue(
+        "run", "Write two files", *items, "--full-access", "--json", "--agent", COMMANDS[agent], seconds=120
+    )
+    notices = told(done)
+    assert (done.code, notices[-1]["outcome"], notices[-1]["runs"]) == (0, "done", 1), notices
+    assert [one["text"] for one in notices if one["kind"] == "ticked"] == [
+        "done: write one.txt", "done: Write two.txt.",
+    ]  # fmt: skip
+    assert made.model.sent('segue done "<item>"')
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_hooks_and_a_supervisor_do_not_ask_for_the_same_proof_twice(rig: MakeRig, agent: str) -> None:
+    made = rig(agent, scripts=SCRIPTS, queue=["good"])
+    trust = ["--trust-hooks", "--yes"] if agent == "codex" else []
+    assert made.segue("init", "--agent", agent, "--no-mcp", *trust).code == 0
+    notices = told(start(made, "--agent", COMMANDS[agent]).wait(150))
+    assert notices[-1]["outcome"] == "done" and notices[-1]["proven"], notices
+    assert len(made.model.turns("good")) == len(GOOD.turns), made.model.told()
+
+
+@pytest.mark.parametrize("agent", list(COMMANDS))
+def test_a_model_that_cannot_be_reached_is_said_while_the_agent_still_tries(rig: MakeRig, agent: str) -> None:
+    made = rig(agent, scripts=SCRIPTS)
+    made.model.refuse()
+    running = start(made, "--agent", COMMANDS[agent], "--silent", "30", "--wait", "1s", "--max-runs", "1")
+    done = running.wait(150)
+    notices = told(done)
+    [trouble, *_] = [one for one in notices if one["kind"] == "trouble"]
+    assert trouble["text"].startswith("its model cannot be reached: "), trouble
+    assert "unreachable" in ends(notices)[0], notices
+    assert done.code == 65, "one run was allowed"
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_what_an_agent_does_is_shown_while_it_works(rig: MakeRig, agent: str) -> None:
+    steps: list[Sequence[Step]] = [
+        [Write("one.txt", "1\n")],
+        [Run("echo 1 > started.txt; sleep 6")],
+        *GOOD.turns,
+    ]
+    made = rig(agent, scripts=[Script("steps", steps)], queue=["steps"])
+    words = ("run", "Make good.txt", "--check", "test -f good.txt && true", "--full-access")
+    running = made.spawn([sys.executable, "-m", "segue", *words, "--agent", COMMANDS[agent]], name="shown")
+    soon(made.work / "started.txt", 90)
+    time.sleep(2)
+    shown = (made.logs / "01-shown.out").read_text()
+    assert "wrote one.txt" in shown and "good.txt" not in shown.partition("wrote")[2], shown
+    done = running.wait(150)
+    assert done.code == 0 and "wrote good.txt" in done.out and "1 run of 20" in done.out, done
 
 
 def test_opencode_works_under_a_supervisor_too(rig: MakeRig) -> None:

@@ -41,6 +41,7 @@ PROGRAMS = {
         Program(
             "gemini-cli", "gemini", "@google/gemini-cli", "0.61.0", ("@google/gemini-cli/bundle/gemini.js",)
         ),
+        Program("cline", "cline", "cline", "2.18.0", ("cline/dist/cli.mjs",)),
     )
 }  # fmt: skip
 

@@ -41,7 +41,7 @@ class Finished(Value):
     def native(self) -> str:
         """The agent's own id of the conversation, from its output; empty if that has none."""
         for record in _records(self.out):
-            for key in ("session_id", "thread_id", "sessionID"):
+            for key in ("session_id", "thread_id", "sessionID", "taskId"):
                 if isinstance(record.get(key), str):
                     return str(record[key])
         return ""
@@ -123,6 +123,8 @@ class Rig:
         }  # fmt: skip
         for agent in self.agents:
             known |= ENVIRONMENT[agent](self)
+        if os.environ.get("PYTHONPATH"):
+            known["PYTHONPATH"] = os.environ["PYTHONPATH"]  # another Segue than the one that is installed
         return known | self.more | more
 
     def repository(self, folder: Path) -> Path:
@@ -260,12 +262,26 @@ def _configure_gemini(rig: Rig) -> None:
     )  # fmt: skip
 
 
+def _configure_cline(rig: Rig) -> None:
+    data = rig.home / ".cline" / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    chosen: dict[str, str] = {}
+    for mode in ("act", "plan"):
+        chosen |= {f"{mode}ModeApiProvider": "openai", f"{mode}ModeOpenAiModelId": "scripted"}
+    told = {"openAiBaseUrl": f"{rig.model.url}/v1", "welcomeViewCompleted": True}
+    _write_json(data / "globalState.json", {**chosen, **told, "telemetrySetting": "disabled"})
+    _write_json(data / "secrets.json", {"openAiApiKey": "none"})
+    folders = rig.home / ".config" / "user-dirs.dirs"
+    folders.parent.mkdir(parents=True, exist_ok=True)
+    folders.write_text('XDG_DOCUMENTS_DIR="$HOME/Documents"\n')  # where it looks for hooks
+
+
 def _environment_claude(rig: Rig) -> dict[str, str]:
     return {
         "ANTHROPIC_BASE_URL": rig.model.url, "ANTHROPIC_API_KEY": "none", "DISABLE_AUTOUPDATER": "1",
         "CLAUDE_CONFIG_DIR": str(rig.home / ".claude"), "DISABLE_TELEMETRY": "1",
         "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "IS_SANDBOX": "1",
+        "IS_SANDBOX": "1", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1",
     }  # fmt: skip
 
 
@@ -281,6 +297,7 @@ CONFIGURE = {
     "codex": _configure_codex,
     "opencode": _configure_opencode,
     "gemini-cli": _configure_gemini,
+    "cline": _configure_cline,
 }
 ENVIRONMENT = {
     "claude-code": _environment_claude,
@@ -288,6 +305,7 @@ ENVIRONMENT = {
     "opencode": lambda rig: {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
                              "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"},
     "gemini-cli": _environment_gemini,
+    "cline": lambda rig: {"CLINE_NO_AUTO_UPDATE": "1"},
 }  # fmt: skip
 COMMAND = {
     "claude-code": lambda resume: [
@@ -302,6 +320,7 @@ COMMAND = {
         "gemini", "-o", "json", "--approval-mode", "yolo", "-m", "gemini-2.5-pro",
         *(["--resume", resume] if resume else []), "-p",
     ],
+    "cline": lambda resume: ["cline", "task", "-y", "--json", *(["-T", resume] if resume else [])],
 }  # fmt: skip
 assert set(COMMAND) == set(PROGRAMS)
 

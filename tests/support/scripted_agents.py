@@ -8,7 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from segue import Segue
-from segue.core.runs.steps import Call, End, Fault as Refused, Model, Prompt, Result, Say, Start, Step, Usage
+from segue.core.runs.steps import (
+    Call,
+    End,
+    Fault as Refused,
+    Model,
+    Plan,
+    PlanItem,
+    Planning,
+    Prompt,
+    Result,
+    Say,
+    Start,
+    Step,
+    Usage,
+)
 from segue.core.supervision.decide import Policy
 from segue.effects.processes.launch import LeftoverProcess
 from segue.services.supervision import record
@@ -44,11 +58,13 @@ class Scripted:
     def __init__(
         self, *, calls: int = 1, tokens: int = 1_000, says: str = "It is done.", exit: int | None = 0,
         seconds: float = 1.0, prints: dict[str, Any] | None = None, open_call: bool = False, write: str = "",
-        refused: str = "", status: int = 0, silent: bool = False,
+        refused: str = "", status: int = 0, silent: bool = False, plan: Sequence[tuple[str, Planning]] = (),
+        printed: str = "",
     ) -> None:  # fmt: skip
         self.calls, self.tokens, self.says, self.exit, self.seconds = calls, tokens, says, exit, seconds
         self.prints, self.open_call, self.write = prints, open_call, write
-        self.refused, self.status, self.silent = refused, status, silent
+        self.refused, self.status, self.silent, self.plan = refused, status, silent, plan
+        self.printed = printed
 
     def steps(self, at: float, native: str, cwd: str, prompt: str) -> list[Step]:
         steps: list[Step] = [
@@ -61,6 +77,8 @@ class Scripted:
                 Call(at, f"c{number}", "Bash", "run", text="ls", command="ls"),
                 Result(at, f"c{number}", ok=True, text="a"),
             ]
+        if self.plan:
+            steps.append(Plan(at, tuple(PlanItem(text, state) for text, state in self.plan)))
         if self.tokens:
             steps.append(Usage(at, "u", context=self.tokens, output=10))
         steps += [Say(at, self.says)] if self.says else []
@@ -91,7 +109,8 @@ class Child:
         self.was_ended = True
 
     def tail(self) -> str:
-        return "" if self._life.prints is None else json.dumps(self._life.prints)
+        objects = "" if self._life.prints is None else json.dumps(self._life.prints) + "\n"
+        return objects + self._life.printed
 
     def printed(self) -> int:
         return len(self.tail())

@@ -235,6 +235,7 @@ def featured(agent: Agent) -> Agent:
 def test_a_false_done_is_refused_and_names_what_is_unproven(featured: Agent) -> None:
     reason = stop(featured, "Everything is implemented. Done.")
     assert "tokens" in reason and len(reason.encode()) <= 1024
+    assert "segue verify" in reason, "it says what to do"
     with featured.open() as segue:
         bodies = [read_body(event) for event in segue.workspace.store.read("run/claude-code/now-1")]
     assert [body.session for body in bodies if isinstance(body, StopRefused)] == ["login"]
@@ -261,9 +262,17 @@ def test_a_run_that_claims_nothing_may_stop(featured: Agent) -> None:
     assert stop(featured, "I still need to write the tests.") == ""
 
 
-def test_under_a_supervisor_every_stop_is_looked_at(featured: Agent) -> None:
+def test_under_a_supervisor_which_runs_the_checks_itself_no_stop_is_refused(featured: Agent) -> None:
     featured.env["SEGUE_SUPERVISED"] = "1"
-    assert "tokens" in stop(featured, "I have looked at the code.")
+    assert stop(featured, "Everything is implemented. Done.") == ""
+
+
+def test_an_agent_with_its_own_screen_does_not_end_when_it_stops_so_a_false_done_is_refused(
+    featured: Agent,
+) -> None:
+    featured.env["SEGUE_SUPERVISED"] = "screen"
+    assert "tokens" in stop(featured, "Everything is implemented. Done.")
+    assert featured.start() == "", "the prompt holds the brief"
 
 
 def test_a_true_done_passes(featured: Agent) -> None:

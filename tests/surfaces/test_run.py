@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 from tests.surfaces.conftest import Cli
 
+from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Say, Start, Step
+from segue.testing.transcripts import placed
+
 STANDIN = Path(__file__).parents[1] / "support" / "stand_in_agent.py"
 GOOD = {"write": {"good.txt": "x\n"}, "exit": 0}
 CHECK = ("--check", "test -f good.txt")
@@ -105,7 +108,7 @@ def test_the_done_of_a_full_window_is_not_believed_where_no_check_says_so(world:
     world.lives({"tokens": 170_000, "exit": 0}, GOOD)
     notices = _run(cli, "Make good.txt")
     assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 2, notices
-    assert not world.prompts[1]["resumed"] and "window 85 % full" in world.prompts[1]["prompt"]
+    assert not world.prompts[1]["resumed"] and "window 85 %" in world.prompts[1]["prompt"]
 
 
 def test_a_rate_limit_is_waited_for(world: World, cli: Cli) -> None:
@@ -253,10 +256,69 @@ def test_two_supervisors_do_not_share_a_session(world: World, cli: Cli) -> None:
 def test_plain_lines_tell_the_story(world: World, cli: Cli) -> None:
     world.lives({"signal": 9}, GOOD)
     out = cli("run", "Make good.txt", *CHECK, "--agent", "claude").out.splitlines()
-    assert [line.partition(" · ")[0] for line in out[:2]] == ["run 1", "run 1"]
-    assert (
-        "crashed" in out[1] and "resumed in" in out[2] and out[-1].startswith("done: 1 of 1 proven (2 runs")
-    )
+    assert [line.partition(" · ")[0] for line in out[:2]] == ["run 1", "  ls"], "what it does is shown"
+    told = [line for line in out if not line.startswith("  ")]
+    assert "crashed" in told[1] and "1 run of 20" in told[2] and "resumed in" in told[3]
+    assert told[-1].startswith("done: 1 of 1 proven (2 runs")
+
+
+def test_quiet_shows_nothing_of_what_the_agent_does_and_json_neither(world: World, cli: Cli) -> None:
+    world.lives(GOOD)
+    out = cli("run", "Make good.txt", *CHECK, "--agent", "claude", "--quiet").out.splitlines()
+    assert out and not [line for line in out if line.startswith("  ")]
+    (world.project / "good.txt").unlink()
+    assert not [one for one in _run(cli, "Make it again", *CHECK) if one["kind"] == "step"]
+
+
+def test_a_check_for_the_shell_is_run_by_it_and_named_in_the_evidence(world: World, cli: Cli) -> None:
+    world.lives(GOOD)
+    check = "test -f good.txt && grep -q x *.txt"
+    notices = _run(cli, "Make good.txt", "--check", check)
+    assert notices[-1]["outcome"] == "done" and notices[-1]["proven"]
+    evidence = cli("feature", "show", "check-1", "--json").out
+    assert check in evidence
+
+
+def test_a_check_that_cannot_be_read_begins_no_session(world: World, cli: Cli) -> None:
+    world.lives(GOOD)
+    assert "parse" in cli("run", "x", "--check", "echo 'a && b", "--agent", "claude", code=64).err
+    assert cli("list", "--json").value == [] and not world.prompts
+
+
+def test_a_run_that_nobody_declared_is_continued_with_its_brief_and_its_plan(world: World, cli: Cli) -> None:
+    cwd, at = str(world.project), time.time() - 60
+    steps: list[Step] = [
+        Start(at, "start", native="killed-1", cwd=cwd),
+        Prompt(at, "Move the login to signed tokens"),
+        Plan(at, (PlanItem("write them", "done"), PlanItem("check them", "active"), PlanItem("ship them"))),
+        Call(at, "c1", "Bash", "run", text="make", command="make"),
+    ]
+    placed("claude-code", steps, home=Path(os.environ["HOME"]), native="killed-1", cwd=cwd)
+    world.lives({"exit": 0})
+    words = ("continue", "--in", "claude", "--json", "--max-runs", "1")
+    notices = _told(cli(*words, code=65).out)
+    prompt = world.prompts[0]["prompt"]
+    assert "[segue] Where the last run stopped" in prompt and "NO RESULT YET" in prompt
+    assert "Plan:\n- check them\n- ship them\n" in prompt
+    assert prompt.endswith("Move the login to signed tokens")
+    assert notices[-1]["outcome"] == "budget", "an open plan is never done with nothing to prove"
+    status = cli("status", "--json").value
+    assert status["done"] == ["write them"] and status["goal"] == "Move the login to signed tokens"
+
+
+def test_a_run_is_continued_by_its_own_id_and_an_unknown_id_is_said(world: World, cli: Cli) -> None:
+    cwd, at = str(world.project), time.time() - 60
+    for number, goal in enumerate(("Sort the imports of the shop", "Write the release notes")):
+        steps: list[Step] = [
+            Start(at + number, "start", native=f"run-{number}", cwd=cwd),
+            Prompt(at + number, goal),
+            Say(at + number, "Begun."),
+        ]
+        placed("claude-code", steps, home=Path(os.environ["HOME"]), native=f"run-{number}", cwd=cwd)
+    world.lives({"exit": 0})
+    cli("continue", "run-0", "--in", "claude")
+    assert world.prompts[0]["prompt"].endswith("Sort the imports of the shop")
+    assert "there is no session" in cli("continue", "nonsense", "--in", "claude", code=64).err
 
 
 def test_continue_goes_on_with_the_session(world: World, cli: Cli) -> None:
@@ -270,7 +332,7 @@ def test_continue_goes_on_with_the_session(world: World, cli: Cli) -> None:
 
 def test_agents_that_are_not_there_are_named(world: World, cli: Cli) -> None:
     assert "gemini is not on PATH" in cli("run", "x", "--agent", "gemini", code=69).err
-    assert "cannot be launched" in cli("run", "x", "--agent", "cline", code=64).err
+    assert "cannot be launched" in cli("run", "x", "--agent", "roo", code=64).err
     assert "is not a time" in cli("run", "x", "--agent", "claude", "--max-time", "soon", code=64).err
 
 

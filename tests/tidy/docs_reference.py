@@ -36,7 +36,8 @@ VARIABLES = {
     "SEGUE_SESSION": "the session that is meant when no id is given",
     "SEGUE_RUN": "the run that commands belong to; `segue hold -- COMMAND` sets it for the command",
     "SEGUE_HANDOVER": "the run of a handover; set for the commands that it runs",
-    "SEGUE_SUPERVISED": "set by `segue run` for its agents: the prompt holds the brief, stops are gated",
+    "SEGUE_SUPERVISED": "set by `segue run` for its agents, whose prompt holds the brief and whose checks it "
+    "runs itself; `screen` for those with their own screen",
     "SEGUE_LAUNCH": "set by `segue run`: the mark by which it finds an agent, and what that left, again",
     "SEGUE_DEBUG": "with any value: a fault nobody foresaw shows where it happened",
 }

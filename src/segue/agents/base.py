@@ -170,7 +170,9 @@ class AgentOutput(Value):
 
 
 class Launcher(Protocol):
-    """How to start an agent; an agent that can be started has one as its attribute ``launcher``."""
+    """How to start an agent; an agent that can be started has one as its attribute ``launcher``.
+
+    It may have ``needs_full_access``, true if without a terminal it would wait for ever for an answer."""
 
     command: str  # the program's name on PATH
 

@@ -7,17 +7,28 @@ from contextlib import suppress
 
 
 def pid_of_client(port: int, server_port: int) -> int:
-    """The process whose socket has this port and is connected to the server's."""
+    """The process whose socket has this port and is connected to the server's. A child that it has just
+    forked has the socket too, for a moment."""
     inode = next(filter(None, (_inode(table, port, server_port) for table in ("tcp", "tcp6"))), "")
     if not inode:
         return 0
     wanted, own = f"socket:[{inode}]", os.getpid()
-    for name in reversed(_listed("/proc")):  # the newest processes are checked first
-        if name.isdigit() and int(name) != own:
-            for number in _listed(f"/proc/{name}/fd"):
-                with suppress(OSError):
-                    if os.readlink(f"/proc/{name}/fd/{number}") == wanted:
-                        return int(name)
+    names = [name for name in _listed("/proc") if name.isdigit() and int(name) != own]
+    holders = {int(name): _parent(name) for name in names if _has(name, wanted)}
+    return next((pid for pid, parent in holders.items() if parent not in holders), 0)
+
+
+def _has(name: str, wanted: str) -> bool:
+    for number in _listed(f"/proc/{name}/fd"):
+        with suppress(OSError):
+            if os.readlink(f"/proc/{name}/fd/{number}") == wanted:
+                return True
+    return False
+
+
+def _parent(name: str) -> int:
+    with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
     return 0
 
 

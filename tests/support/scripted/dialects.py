@@ -22,7 +22,7 @@ class Part(Value):
 
 
 def rendered(dialect: str, steps: Iterable[Step], tools: Sequence[str], folder: str) -> list[Part]:
-    """A turn in a dialect: ``claude-code``, ``codex``, ``opencode`` or ``gemini-cli``."""
+    """A turn in a dialect: ``claude-code``, ``codex``, ``opencode``, ``gemini-cli`` or ``cline``."""
     parts: list[Part] = []
     for step in steps:
         if isinstance(step, Say):
@@ -164,9 +164,52 @@ def _gemini(step: Step, tools: Sequence[str], folder: str) -> list[Part]:
     return []
 
 
+PROGRESS = "task_progress"
+
+
+def _cline(step: Step, tools: Sequence[str], folder: str) -> list[Part]:
+    match step:
+        case Todos(items):
+            lines = [f"- [{'x' if status == 'completed' else ' '}] {text}" for text, status in items]
+            return [_tool(PROGRESS, **{PROGRESS: "\n".join(lines)})]
+        case Write(path, content):
+            return [_tool("write_to_file", path=path, content=content)]
+        case Edit(path, old, new):
+            diff = f"------- SEARCH\n{old}\n=======\n{new}\n+++++++ REPLACE"
+            return [_tool("replace_in_file", path=path, diff=diff)]
+        case Read(path):
+            return [_tool("read_file", path=path)]
+        case Run(command, seconds):
+            asks = {"requires_approval": "false", "timeout": str(int(seconds))}
+            return [_tool("execute_command", command=command, **asks)]
+        case Mcp(tool, arguments, server):
+            return [
+                _tool("use_mcp_tool", server_name=server, tool_name=tool, arguments=json.dumps(arguments))
+            ]
+        case Delegate(prompt):
+            return [_tool("use_subagents", prompt_1=prompt)]
+    return []
+
+
+def in_tags(parts: Sequence[Part]) -> list[Part]:
+    """A turn for an agent that reads calls from the text, one in a message. Its list of things to do is a
+    field of any call, and a turn without a call must be one that ends the task."""
+    said = "\n".join(part.text for part in parts if part.kind == "text")
+    listed = next((part for part in parts if part.name == PROGRESS), None)
+    call = next((part for part in parts if part.kind == "tool" and part.name != PROGRESS), None)
+    if call is None and listed is not None:
+        call = _tool("list_files", path=".")
+    if call is None:
+        call, said = _tool("attempt_completion", result=said), ""
+    fields = {**call.arguments, **(listed.arguments if listed is not None else {})}
+    inner = "".join(f"<{name}>\n{value}\n</{name}>\n" for name, value in fields.items())
+    return [Part("text", f"{said}\n<{call.name}>\n{inner}</{call.name}>")]
+
+
 DIALECTS: dict[str, Callable[[Step, Sequence[str], str], list[Part]]] = {
     "claude-code": _claude,
     "codex": _codex,
     "opencode": _opencode,
     "gemini-cli": _gemini,
+    "cline": _cline,
 }

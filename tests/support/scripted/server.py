@@ -19,7 +19,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tests.support.scripted.client import pid_of_client
-from tests.support.scripted.dialects import Part, rendered
+from tests.support.scripted.dialects import Part, in_tags, rendered
 from tests.support.scripted.place import Spot, aside, is_aside, marked, turns_in
 from tests.support.scripted.steps import Fault, Script, Stall, Step, Used
 from tests.support.scripted.wires import Answer, Asked, Message, Wire, wire_of
@@ -98,6 +98,12 @@ class ScriptedModel:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+
+    def refuse(self) -> None:
+        """Stop listening: from now on connections to the address are refused."""
+        assert self._server is not None, "the model is not open"
+        self._server.shutdown()
+        self._server.socket.close()
 
     def __enter__(self) -> ScriptedModel:
         return self.open()
@@ -213,7 +219,9 @@ class ScriptedModel:
                 self._faults[key] = self._faults.get(key, 0) + 1
                 if not fault.times or self._faults[key] <= fault.times:
                     return fault
-        parts = rendered(wire.dialect, steps, asked.tools, self.folder) or [Part("text", "Well.")]
+        dialect = asked.dialect or wire.dialect
+        parts = rendered(dialect, steps, asked.tools, self.folder) or [Part("text", "Well.")]
+        parts = in_tags(parts) if dialect == "cline" else parts
         used = next((step.tokens for step in steps if isinstance(step, Used)), used)
         output = 20 + sum(len(part.text) + len(str(part.arguments)) for part in parts) // 4
         return Answer(request.number, asked.model, parts, used, output)

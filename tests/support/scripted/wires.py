@@ -7,6 +7,7 @@ silent; the server writes them. Ids are made of the request's number: a script g
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -33,6 +34,7 @@ class Asked(Value):
     model: str
     stream: bool
     json_wanted: dict[str, Any] | None = None  # a schema that the answer has to fit
+    dialect: str = ""  # of the agent, where several ask by the same protocol; "" the protocol's
 
 
 class Answer(Value):
@@ -247,7 +249,7 @@ class Responses:
 
 
 class Chat:
-    """OpenAI Chat Completions: OpenCode and many others."""
+    """OpenAI Chat Completions: OpenCode, and Cline, whose tools are in its prompt and in its texts."""
 
     name = "chat"
     dialect = "opencode"
@@ -259,7 +261,12 @@ class Chat:
             for one in body.get("messages", ())
         ]
         tools = [tool.get("function", {}).get("name", "") for tool in body.get("tools") or ()]
-        return Asked(messages, tools, body.get("model", ""), bool(body.get("stream")))
+        dialect = ""
+        if messages and messages[0].text.startswith("You are Cline"):
+            tools, dialect = re.findall(r"^## ([a-z_]+)$", messages[0].text, re.M), "cline"
+            result = re.compile(r"(?:text\n)?\[\w+(?: for '[^\n]*')?\] Result:")
+            messages = [Message("tool", m.text) if result.match(m.text) else m for m in messages]
+        return Asked(messages, tools, body.get("model", ""), bool(body.get("stream")), dialect=dialect)
 
     def _said(self, answer: Answer) -> tuple[str, list[dict[str, Any]]]:
         text = "".join(part.text for part in answer.parts if part.kind == "text")

@@ -9,6 +9,7 @@ import pytest
 
 from segue.agents import agent
 from segue.agents.base import AgentOutput, json_objects
+from segue.core.supervision.decide import trouble_of
 from segue.services.supervision.launchers import launchable
 
 CASES: dict[str, tuple[list[Any], AgentOutput]] = {
@@ -42,15 +43,72 @@ CASES: dict[str, tuple[list[Any], AgentOutput]] = {
         ],
         AgentOutput("n1", "got status: 429 Too Many", 429),
     ),
+    "cline": (
+        [
+            {"type": "task_started", "taskId": "n1"},
+            {"type": "say", "say": "api_req_started", "text": "{}"},
+            {"type": "ask", "ask": "api_req_failed", "text": "{}"},
+            {"type": "error", "message": '{"message": "401 Incorrect API key", "status": 401}'},
+        ],
+        AgentOutput("n1", "401 Incorrect API key", 401),
+    ),
 }  # fmt: skip
 
 
-def test_four_agents_can_be_launched() -> None:
+RETRIES: dict[str, tuple[str, str]] = {
+    "claude-code": (
+        '{"type":"system","subtype":"init","session_id":"n1"}\n'
+        '{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":null,'
+        '"error":"unknown"}',
+        '{"type":"assistant","message":{}}',
+    ),
+    "codex": (
+        '{"type":"thread.started","thread_id":"n1"}\n'
+        '{"type":"error","message":"Reconnecting... waiting for network '
+        '(Connection failed: error sending request)"}',
+        '{"type":"item.completed","item":{}}',
+    ),
+    "opencode": (
+        'timestamp=2026-11-16T17:09:00.555Z level=ERROR run=a message="stream error" providerID=x modelID=y '
+        'session.id=ses_1 small=false agent=build mode=primary error.error="AI_APICallError: Cannot connect '
+        'to API: Unable to connect. Is the computer able to access the url?"',
+        '{"type":"step_start","sessionID":"n1","part":{}}',
+    ),
+    "gemini-cli": (
+        "Attempt 1 failed. Retrying with backoff... Error: exception TypeError: fetch failed sending request",
+        '{"type":"message","role":"assistant","content":"x"}',
+    ),
+    "cline": (
+        '{"type":"task_started","taskId":"n1"}\n'
+        '{"type":"say","say":"error_retry","text":"{\\"attempt\\":1,\\"errorMessage\\":'
+        '\\"{\\\\\\"message\\\\\\":\\\\\\"Connection error.\\\\\\"}\\"}"}',
+        '{"type":"say","say":"text","text":"x"}',
+    ),
+}
+"""What each agent prints when its model cannot be reached, and a line that it prints when it goes on."""
+
+
+@pytest.mark.parametrize("name", RETRIES)
+def test_that_a_model_cannot_be_reached_is_heard_until_the_agent_goes_on(name: str) -> None:
+    refused, goes_on = RETRIES[name]
+    launcher = agent(name).launcher  # type: ignore[attr-defined]
+    assert trouble_of(launcher.parse_output(f"{refused}\n").retrying) == "unreachable"
+    assert launcher.parse_output(f"{refused}\n{goes_on}\n").retrying == ""
+
+
+def test_a_tool_that_failed_is_no_fault_of_the_run() -> None:
+    printed = {"type": "tool_result", "status": "error", "error": {"message": "no such tool"}}
+    launcher = agent("gemini-cli").launcher  # type: ignore[attr-defined]
+    assert launcher.parse_output(json.dumps(printed)).fault == ""
+
+
+def test_five_agents_can_be_launched() -> None:
     assert launchable() == {
         "claude-code": "claude",
         "codex": "codex",
         "opencode": "opencode",
         "gemini-cli": "gemini",
+        "cline": "cline",
     }
 
 
@@ -68,9 +126,25 @@ def test_a_command_line_holds_the_prompt_and_what_was_asked(name: str) -> None:
     fresh = launcher.headless("do it", native="n1", resume="", full_access=False, more=["--model", "x"])
     again = launcher.headless("do it", native="", resume="n2", full_access=True, more=[])
     shown = launcher.interactive("do it", resume="n2", more=[])
-    assert fresh[0] == launcher.command and "do it" in fresh and "x" in fresh and "n2" not in fresh
-    assert "n2" in again and "do it" in again and len(set(again) - set(fresh)) >= 1
+    assert fresh[0] == launcher.command and "x" in fresh and "n2" not in fresh
+    assert " ".join(fresh).endswith("do it") and " ".join(again).endswith("do it")
+    assert "n2" in again and len(set(again) - set(fresh)) >= 1
     assert "n2" in shown and shown[-1] == "do it"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("make  it", ["make", "", "it"]),
+        ("exit 1 of 2.5: x", ["exit\u00a01", "of", "2.5:", "x"]),
+        ("12 files", ["\u00a012", "files"]),
+        ("a\n- b --c", ["a\n-", "b", "--c"]),
+    ],
+)
+def test_opencode_is_given_words_that_it_joins_to_the_prompt(prompt: str, words: list[str]) -> None:
+    launcher = agent("opencode").launcher  # type: ignore[attr-defined]
+    given = launcher.headless(prompt, native="", resume="", full_access=False, more=[])
+    assert given[given.index("--") + 1 :] == words
 
 
 def test_objects_are_found_between_other_lines() -> None:

@@ -265,8 +265,8 @@ def test_no_session_is_begun_for_a_prompt_of_segues_own(
         session = find_session(seg.workspace, "auth")
         prompt = {
             "next": lambda: next_prompt(seg.workspace, session, "the last one crashed", ()),
-            "resume": lambda: resume_prompt("it had crashed", ()),
-            "unproven": lambda: resume_prompt("not proven: check-1 failed", ()),
+            "resume": lambda: resume_prompt(session, "it had crashed", ()),
+            "unproven": lambda: resume_prompt(session, "not proven: check-1 failed", ()),
         }[which]()
         seg.session("auth").complete(force="it is over")
         steps: list[Step] = [

@@ -10,6 +10,7 @@ from tests.support.scripted_agents import CLAUDE
 
 from segue import Segue
 from segue.core.base.values import seconds_of
+from segue.core.runs.inherited import split_brief
 from segue.core.runs.steps import Prompt, Say, Start, Step
 from segue.core.sessions import commands as do
 from segue.effects.processes.launch import LeftoverProcess
@@ -85,15 +86,15 @@ def test_a_session_that_is_over_is_refused_and_one_that_is_paused_goes_on(segue:
 
 def test_each_check_that_is_new_becomes_a_feature_with_a_number_that_is_free(segue: Segue) -> None:
     session = segue.session("work")
-    begin.declare_checks(session, ["test -f good.txt", "make lint"])
+    begin.declare_checks(session, begin.checks_of(["test -f good.txt", "make lint"]))
     features = session.state.features
     assert {id: feature.description for id, feature in features.items()} == {
         "check-1": "test -f good.txt passes", "check-2": "make lint passes",
     }  # fmt: skip
     version = session.state.version
-    begin.declare_checks(session, ["make lint", "test -f good.txt"])
+    begin.declare_checks(session, begin.checks_of(["make lint", "test -f good.txt"]))
     assert session.state.version == version, "they are there already"
-    begin.declare_checks(session, ["make docs"])
+    begin.declare_checks(session, begin.checks_of(["make docs"]))
     assert list(session.state.features) == ["check-1", "check-2", "check-3"]
     assert session.state.features["check-3"].checks[0].text == "make docs"
 
@@ -136,8 +137,8 @@ def test_an_agent_that_is_not_installed_or_cannot_be_launched_is_refused(seg: Se
     install(programs, "claude")
     with pytest.raises(NotInstalled, match="codex is not on PATH"):
         launchers.chosen(seg.workspace, ["claude", "codex"])
-    with pytest.raises(UsageError, match="cline cannot be launched"):
-        launchers.chosen(seg.workspace, ["claude", "cline"])
+    with pytest.raises(UsageError, match="roo cannot be launched"):
+        launchers.chosen(seg.workspace, ["claude", "roo"])
 
 
 def test_without_a_wish_it_is_the_agent_that_worked_here_last(seg: Segue, programs: Path, home: Path) -> None:
@@ -161,17 +162,17 @@ def test_without_any_agent_there_is_nobody_to_launch(seg: Segue, programs: Path)
 
 def test_the_first_is_told_the_goal_the_plan_and_what_must_be_proven(segue: Segue) -> None:
     session = segue.session("work")
-    assert prompts.first_prompt(segue.workspace, session) == f"Make good.txt\n\n{prompts.PROOF}"
+    alone = f"Make good.txt\n\n[segue] {prompts.ALONE}.\n[/segue]"
+    assert prompts.first_prompt(segue.workspace, session) == alone
     session.add(*(f"item {number}" for number in range(prompts.ITEMS_MAX + 1)))
-    session.begin("item 1")
     session.features.add("f", "it is there", checks=["test -f good.txt", "true"])
     session.features.add("g", "it looks good")
     lines = prompts.first_prompt(segue.workspace, session).split("\n")
-    assert lines[:4] == ["Make good.txt", "", "Plan:", "- item 1"]
-    assert lines[4] == "- item 0" and lines.count("") == 3
+    assert lines[:4] == ["Make good.txt", "", "[segue] Plan:", "- item 0"]
     assert sum(line.startswith("- item") for line in lines) == prompts.ITEMS_MAX
-    assert lines[-5:-2] == [
-        "It is done when this is proven:", "- it is there (test -f good.txt; true)", "- it looks good",
+    assert lines[-6:] == [
+        prompts.MARKING, "It is done when this is proven:", "- it is there (test -f good.txt; true)",
+        "- it looks good", prompts.PROOF, "[/segue]",
     ]  # fmt: skip
 
 
@@ -179,18 +180,21 @@ def test_where_something_was_done_before_the_first_is_told_where_the_work_stands
     session = segue.session("work")
     session.done("the easy part")
     told = prompts.first_prompt(segue.workspace, session)
-    assert told.startswith("[segue] Where the work stands") and told.endswith(prompts.PROOF)
+    assert told.startswith("[segue] Where the work stands") and told.endswith("\n\nMake good.txt")
+    assert split_brief(told)[1] == "Make good.txt", "only the goal is the user's"
 
 
 def test_one_that_goes_on_is_told_why_and_what_still_runs(segue: Segue) -> None:
     left = [LeftoverProcess(number, f"npm run {number} {'x' * 200}") for number in range(1, 8)]
-    told = prompts.resume_prompt("crashed", left)
-    assert told.startswith("Go on with the work; your process was started again (crashed).")
+    session = segue.session("work")
+    told = prompts.resume_prompt(session, "crashed", left)
+    assert told.startswith("[segue] Go on with the work; your process was started again (crashed).")
     assert "pid 5: npm run 5" in told and "pid 6" not in told and "x" * 160 not in told
-    assert prompts.resume_prompt("", []) == (
-        f"Go on with the work; your process was started again (it had stopped).\n{prompts.PROOF}"
-    )
-    assert "You stopped, but it is not proven: x fails" in prompts.resume_prompt("not proven: x fails", [])
+    words = f"Go on with the work; your process was started again (it had stopped).\n{prompts.ALONE}."
+    assert prompts.resume_prompt(session, "", []) == f"[segue] {words}\n[/segue]"
+    unproven = prompts.resume_prompt(session, "not proven: x fails", [])
+    assert "You stopped, but it is not proven: x fails" in unproven
+    assert split_brief(unproven)[1] == "", "none of it is the user's"
 
 
 def test_a_fresh_one_is_told_where_the_work_stands_and_why_it_is_there(segue: Segue) -> None:
@@ -199,3 +203,34 @@ def test_a_fresh_one_is_told_where_the_work_stands_and_why_it_is_there(segue: Se
     told = prompts.next_prompt(segue.workspace, session, "", [LeftoverProcess(7, "npm run dev")])
     assert "use HS256" in told and "Why there is a new run: the last one stopped." in told
     assert "pid 7: npm run dev" in told
+    assert split_brief(told)[1] == "", "none of it is the user's"
+
+
+# -- checks -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make && make test",
+        "pytest -q | tail -1",
+        "test -f *.txt",
+        "CI=1 make",
+        "test -n $HOME",
+        "(cd a; make)",
+    ],
+)
+def test_a_check_that_needs_a_shell_is_run_by_one_and_named_as_it_was_typed(command: str) -> None:
+    [check] = begin.checks_of([command])
+    assert check.shell and check.text == command
+
+
+def test_a_check_that_needs_no_shell_gets_none() -> None:
+    [check] = begin.checks_of([" pytest -q 'a b' "])
+    assert not check.shell and check.command == ("pytest", "-q", "a b")
+
+
+@pytest.mark.parametrize("command", ["echo 'x && true", "echo 'x", "", " "])
+def test_a_check_that_cannot_be_read_is_refused(command: str) -> None:
+    with pytest.raises(UsageError):
+        begin.checks_of([command])

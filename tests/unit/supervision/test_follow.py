@@ -181,7 +181,7 @@ def test_trouble_lasts_since_its_first_refusal(project: Project) -> None:
     assert following.troubled == 0.0
 
 
-def test_what_an_agent_only_prints_is_heard_once_while_it_tries(project: Project) -> None:
+def test_what_an_agent_only_prints_is_heard_from_its_first_try_until_it_goes_on(project: Project) -> None:
     following = project.follow("n")
     following.hear("")
     assert (following.troubled, following.look().trouble) == (0.0, "")
@@ -190,5 +190,8 @@ def test_what_an_agent_only_prints_is_heard_once_while_it_tries(project: Project
     assert began == project.clock.monotonic()
     assert (following.look().trouble, following.look().fault) == ("rate", "429 Too Many Requests")
     project.clock.now += 5
-    following.hear("401 unauthorized")
-    assert following.troubled == began and following.look().trouble == "rate"
+    following.hear("connect ECONNREFUSED 127.0.0.1:9")
+    assert following.troubled == began and following.look().trouble == "unreachable"
+    assert following.look().retrying == "connect ECONNREFUSED 127.0.0.1:9"
+    following.hear("")
+    assert (following.troubled, following.look().trouble, following.look().retrying) == (0.0, "", "")

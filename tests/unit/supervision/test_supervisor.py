@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 from tests.support.scripted_agents import BOTH, CLAUDE, FALSE, GOOD, Child, Scripted, World, prove
 
+from segue.core.runs.steps import Planning
 from segue.core.sessions import commands as do
 from segue.core.supervision.decide import Policy, Waiting
 from segue.effects.processes import launch as processes
 from segue.effects.processes.launch import UNKNOWN_EXIT, LeftoverProcess
 from segue.errors import NotInstalled, Paused, UsageError
 from segue.services.supervision import record
+from segue.services.supervision.launchers import launcher_of
 from segue.services.supervision.record import Launched, Supervision
-from segue.services.supervision.supervisor import Supervisor, launcher_of
+from segue.services.supervision.supervisor import Supervisor
 
 # -- how it ends ------------------------------------------------------------------------------------
 
@@ -42,6 +44,43 @@ def test_what_is_left_of_the_plan_is_not_done(world: World) -> None:
     assert "left of the plan: first, second" in world.prompt(1)
 
 
+NAMES = ("First item", "Second item")
+TICKED: tuple[tuple[str, Planning], ...] = (("first  item.", "done"), ("SECOND ITEM", "done"))
+
+
+def test_what_an_agent_ticks_off_in_its_own_list_is_done_and_says_by_whom(world: World) -> None:
+    session = world.seg.session("work")
+    session.add(*NAMES)
+    finished = world.run(Scripted(plan=TICKED))
+    assert (finished.outcome, finished.runs) == ("done", 1)
+    assert [session.state.items[at].text for at in session.state.done] == list(NAMES)
+    done = [event for event in session.log() if event.kind == "item.done"]
+    assert {event.actor for event in done} == {"claude-code"}
+    assert any(b"ticked off 2 items in its own list, in run " in event.body for event in session.log())
+    assert world.texts("ticked") == ["done: First item", "done: Second item"]
+
+
+def test_an_item_of_another_name_is_not_done_by_a_tick(world: World) -> None:
+    world.seg.session("work").add(*NAMES)
+    other: tuple[tuple[str, Planning], ...] = (("First item of all", "done"), ("Second item", "done"))
+    finished = world.run(Scripted(plan=other), policy=Policy(("claude-code",), runs_max=1))
+    assert finished.outcome == "budget"
+    assert world.seg.session("work").status().next == ["First item"]
+
+
+def test_work_with_an_open_list_of_the_agent_is_not_done(world: World) -> None:
+    open_ = Scripted(plan=(("look", "done"), ("write it", "active")))
+    finished = world.run(open_, Scripted(plan=(("look", "done"), ("write it", "done"))))
+    assert (finished.outcome, finished.runs) == ("done", 2)
+    assert "left of the own list of claude-code: write it" in world.prompt(1)
+
+
+def test_the_prompt_says_how_an_item_is_marked(world: World) -> None:
+    world.seg.session("work").add(*NAMES)
+    world.run(Scripted(plan=TICKED))
+    assert 'segue done "<item>"' in world.prompt(0) and "your own list" in world.prompt(0)
+
+
 def test_a_false_done_goes_on_in_the_same_conversation_and_says_what_fails(world: World) -> None:
     prove(world)
     finished = world.run(FALSE, GOOD)
@@ -56,7 +95,8 @@ def test_an_agent_that_says_done_again_and_again_is_given_up(world: World) -> No
     prove(world)
     finished = world.run(FALSE)
     assert finished.outcome == "gave up" and "without progress" in finished.why
-    assert len(world.launched) == CLAUDE.fruitless_max + 1, "the first done is no lack of progress"
+    assert len(world.launched) == CLAUDE.fruitless_max, "after exactly as many runs as it says"
+    assert finished.why.startswith(f"{CLAUDE.fruitless_max} runs of claude-code without progress")
     assert world.seg.session("work").state.status == "paused"
 
 
@@ -126,6 +166,13 @@ def test_an_exit_code_is_told_and_words_of_an_agent_that_ended_badly_too(world: 
     prove(world)
     world.run(Scripted(exit=3), Scripted(exit=3, refused="the network is gone", calls=2), GOOD)
     assert [launch.detail for launch in world.kept.launches] == ["exit 3", "exit 3: the network is gone", ""]
+
+
+def test_the_last_line_that_an_agent_printed_for_people_says_why_it_ended(world: World) -> None:
+    prove(world)
+    words = "\x1b[91mError:\x1b[0m it is not a function\n\n"
+    world.run(Scripted(exit=1, prints={"type": "x"}, printed=words), GOOD)
+    assert world.kept.launches[0].detail == "exit 1: Error: it is not a function"
 
 
 def test_a_fault_in_the_middle_of_what_ended_well_is_none(world: World) -> None:
@@ -230,6 +277,49 @@ def test_an_agent_that_tries_in_vain_is_ended_and_waited_for(world: World) -> No
     world.run(Scripted(exit=None, refused="overloaded", status=529), GOOD, policy=policy)
     assert world.kept.launches[0].ended == "rate"
     assert world.kept.launches[0].seconds == pytest.approx(10, abs=2), "a tenth of the patience with silence"
+
+
+REFUSED = Scripted(exit=None, refused="connect ECONNREFUSED 127.0.0.1:443", calls=0, tokens=0)
+
+
+def test_a_model_that_cannot_be_reached_is_said_at_once_and_given_up_after_three_tries(world: World) -> None:
+    prove(world)
+    began = world.clock.now
+    world.clock.on_sleep = lambda: seen.append(world.clock.now) if world.texts("trouble") else None
+    seen: list[float] = []
+    finished = world.run(REFUSED, policy=Policy(("claude-code",), silent_seconds=100, wait_seconds=30))
+    assert seen[0] - began < 2, "within seconds"
+    assert world.texts("trouble")[0].startswith("its model cannot be reached: connect ECONNREFUSED")
+    assert (finished.outcome, finished.runs) == ("gave up", 3)
+    assert "ECONNREFUSED" in finished.why
+    assert [notice.seconds for notice in world.notices if notice.kind == "waiting"] == [30, 60]
+
+
+def test_a_network_that_fails_in_the_middle_of_the_work_is_waited_for(world: World) -> None:
+    prove(world)
+    dropped = Scripted(exit=1, refused="getaddrinfo ENOTFOUND api.example.org")
+    finished = world.run(*[dropped] * 5, GOOD, policy=Policy(("claude-code",), runs_max=9))
+    assert (finished.outcome, finished.runs) == ("done", 6)
+
+
+def test_what_was_spent_is_said_beside_its_limits_at_each_quarter_and_at_the_end_of_a_run(
+    world: World,
+) -> None:
+    prove(world)
+    policy = Policy(("claude-code",), runs_max=9, tokens_max=4_000, cost_max=2)
+    world.run(Scripted(tokens=2_100, write="good.txt"), policy=policy)
+    first, last = world.texts("spent")
+    assert first == "window 1 %, 1 run of 9, 2,110 tokens of 4,000, $0.00 of $2"
+    assert last == "window 1 %, 1 run of 9, 1 s, 2,110 tokens of 4,000, $0.00 of $2"
+
+
+def test_each_step_is_told_as_it_ends_and_none_of_an_earlier_launch(world: World) -> None:
+    prove(world)
+    world.run(Scripted(exit=-9), Scripted(calls=2, write="good.txt"))
+    first = [notice.text for notice in world.notices if notice.kind == "step" and notice.run == 1]
+    second = [notice.text for notice in world.notices if notice.kind == "step" and notice.run == 2]
+    assert len([text for text in first if text.startswith("ls")]) == 1
+    assert not [text for text in second if text.startswith("ls")], "its first look saw both"
 
 
 def test_an_overflow_begins_a_fresh_window(world: World) -> None:
@@ -384,8 +474,8 @@ def test_with_a_screen_it_is_started_as_a_user_would(world: World) -> None:
 
 
 def test_an_agent_that_cannot_be_launched_is_named_before_anything_is_done(world: World) -> None:
-    with pytest.raises(UsageError, match="cline cannot be launched"):
-        world.supervisor(Policy(("claude-code", "cline")))
+    with pytest.raises(UsageError, match="roo cannot be launched"):
+        world.supervisor(Policy(("claude-code", "roo")))
     assert launcher_of("codex").command == "codex"
 
 

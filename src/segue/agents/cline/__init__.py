@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base import Traits
-from .discover import Cline
+from .discover import Cline, ClineWithCommand
 
 _CLINE = Traits(
     aliases=("roo",),
@@ -14,5 +14,5 @@ _CLINE = Traits(
     installer="segue.agents.cline.install:INSTALLER",
     start_is_first_prompt=True,
 )
-AGENT = Cline("cline", "Cline", "saoudrizwan.claude-dev", _CLINE)
+AGENT = ClineWithCommand("cline", "Cline", "saoudrizwan.claude-dev", _CLINE)
 ROO = Cline("roo", "Roo", "rooveterinaryinc.roo-cline", Traits())

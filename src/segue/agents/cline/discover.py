@@ -17,6 +17,7 @@ import msgspec
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_any, decode_part
 from ..transcript_files import FileAgent, bytes_of, json_text, listed, stated
+from .launch import Launcher
 
 if TYPE_CHECKING:
     from . import wire
@@ -114,6 +115,12 @@ class Cline(FileAgent):
             item = _history(folder.parents[1]).get(native) if folder.parent.name == "tasks" else None
             cwd, parent = (item.cwd, item.parent_task_id or "") if item else _read_from_task(path)
             yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
+
+
+class ClineWithCommand(Cline):
+    """Cline, which also has a command line tool."""
+
+    launcher = Launcher()
 
 
 def _looks_like_ours(head: bytes) -> bool:

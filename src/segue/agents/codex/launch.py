@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from ..base import AgentOutput, json_objects
 
+_AGAIN = ("Reconnecting", "Falling back")
+"""How an error begins after which it tries again."""
+
 
 class Launcher:
     """Codex without a terminal is ``codex exec``. It chooses the ids of conversations itself."""
@@ -24,15 +27,19 @@ class Launcher:
         return [self.command, *(["resume", resume] if resume else []), *more, prompt]
 
     def parse_output(self, output: str) -> AgentOutput:
-        native = fault = ""
+        native = fault = retrying = ""
         for record in json_objects(output):
             kind = record.get("type")
             if kind == "thread.started":
                 native = str(record.get("thread_id") or "")
             elif kind == "turn.completed":
-                fault = ""
+                fault = retrying = ""
             elif kind in ("error", "turn.failed"):
                 error = record.get("error")
                 inner = error.get("message") if isinstance(error, dict) else error
-                fault = str(record.get("message") or inner or kind)
-        return AgentOutput(native, fault)
+                text = str(record.get("message") or inner or kind)
+                again = kind == "error" and text.startswith(_AGAIN)
+                fault, retrying = ("", text) if again else (text, "")
+            else:
+                retrying = ""
+        return AgentOutput(native, fault or retrying, retrying=retrying)

@@ -12,10 +12,9 @@ _RETRY = regex(r"(?m)^Attempt \d+ failed.*Retrying .*$")
 
 
 class Launcher:
-    """Gemini CLI without a terminal is ``gemini -p``. Its retries are only in what it prints."""
+    """Gemini CLI without a terminal is ``gemini -p``. That it tries again, it only prints."""
 
     command = "gemini"
-    prints_retries = True
 
     def headless(
         self, prompt: str, *, native: str, resume: str, full_access: bool, more: Sequence[str]
@@ -31,6 +30,8 @@ class Launcher:
         native = fault = ""
         for record in json_objects(output):
             native = native or str(record.get("session_id") or "")
+            if record.get("type") == "tool_result":
+                continue  # a tool that failed
             error = record.get("error")
             if isinstance(error, dict):
                 fault = str(error.get("message") or error)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...core.base.lazy import regex
 from ..base import AgentOutput, json_objects, number_of
+
+_LOGGED = regex(
+    r'(?m)^timestamp=\S+ level=ERROR .*message="stream error" .*small=false .*error\.error="(.*)"$'
+)
+"""A request that failed and is tried again, in its log; small ones are for titles."""
+_NUMBER = regex(r"(?i) (?=[-+]?(?:0x[0-9a-f]+|[0-9.]+(?:e[-+]?\d+)?)(?: |$))")
+"""A space before a word that is a number to it."""
 
 
 class Launcher:
@@ -17,7 +25,8 @@ class Launcher:
     ) -> list[str]:
         which = ["-s", resume] if resume else []
         access = ["--auto"] if full_access else []
-        return [self.command, "run", "--format", "json", *which, *access, *more, prompt]
+        logs = ["--print-logs", "--log-level", "ERROR"]  # that its model cannot be reached is only there
+        return [self.command, "run", "--format", "json", *logs, *which, *access, *more, "--", *_words(prompt)]
 
     def interactive(self, prompt: str, *, resume: str, more: Sequence[str]) -> list[str]:
         return [self.command, *(["-s", resume] if resume else []), *more, "--prompt", prompt]
@@ -39,4 +48,13 @@ class Launcher:
             elif record.get("type") == "step_finish" and isinstance(part, dict):
                 fault = ""
                 cost += float(part.get("cost") or 0.0)
-        return AgentOutput(native, fault, status, cost, retry_seconds=retry)
+        logged = list(_LOGGED.finditer(output))
+        goes_on = not logged or "\n{" in output[logged[-1].end() :]
+        retrying = "" if goes_on or fault else logged[-1][1][:1000]
+        return AgentOutput(native, fault, status, cost, retry_seconds=retry, retrying=retrying)
+
+
+def _words(prompt: str) -> list[str]:
+    """A prompt as words, which it joins again: a word with a space in it, it would put in quotes. It fails on
+    numbers, so these are bound to the word before them."""
+    return _NUMBER.sub("\u00a0", f" {prompt}").removeprefix(" ").split(" ")

@@ -23,7 +23,7 @@ from .standing_rules import standing_rules
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
 _TO_PARENTHESES = str.maketrans({"[": "(", "]": ")"})
-GO_ON = "Go on with this work where it stopped."  # how the prompts of launched agents begin
+GO_ON = "Go on with this work where it stopped."  # how prompts began that stood outside our marks
 STARTED_AGAIN = "Go on with the work; your process was started again"
 STOPPED_TOO_EARLY = "You stopped, but it is"
 PLAN, PROVEN = "Plan:", "It is done when this is proven:"  # and their paragraphs behind the user's words

@@ -14,8 +14,10 @@ from typing import Final, Literal
 from ..base.lazy import regex
 from ..base.values import Value, count
 
-Trouble = Literal["", "rate", "auth", "overflow"]
-Cause = Literal["done", "crashed", "hung", "full", "rate", "auth", "overflow", "budget", "paused"]
+Trouble = Literal["", "rate", "auth", "overflow", "unreachable"]
+Cause = Literal[
+    "done", "crashed", "hung", "full", "rate", "auth", "overflow", "unreachable", "budget", "paused"
+]  # fmt: skip
 How = Literal["fresh", "resume"]
 Outcome = Literal["done", "budget", "auth", "gave up", "paused", "blocked"]
 
@@ -23,6 +25,7 @@ RESUME_SHARE: Final = 0.5
 """Up to this share of the window, going on in the same conversation is better than a fresh one with a
 brief."""
 EMERGENCY_SHARE: Final = 0.9
+RATE_LIMITED: Final = "rate limited"
 _RATE = regex(
     r"rate.?limit|too many requests|\b429\b|\b529\b|overloaded|usage limit|quota|resource.?exhausted", re.I
 )
@@ -34,6 +37,13 @@ _AUTH = regex(
 _OVERFLOW = regex(
     r"prompt is too long|context.?length|context window|maximum context|input is too long"
     r"|exceeds the maximum (number of )?tokens",
+    re.I,
+)
+_UNREACHABLE = regex(
+    r"\bE(?:CONN(?:REFUSED|RESET|ABORTED)|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)\b|getaddrinfo"
+    r"|connection (?:was )?(?:refused|reset|error|failed|timed out)|fetch failed|error sending request"
+    r"|(?:cannot|can't|could not|unable to|failed to) (?:connect|resolve|reach)|waiting for network"
+    r"|name or service not known|network (?:error|is unreachable)|dns (?:error|lookup)",
     re.I,
 )
 
@@ -88,6 +98,8 @@ class Living(Value):
     trouble: Trouble = ""
     troubled_seconds: float = 0.0
     """For how long it has been retrying in vain."""
+    detail: str = ""
+    """What it says about the trouble."""
     asked_to_stop: bool = False
 
 
@@ -161,7 +173,9 @@ def trouble_of(text: str, status: int = 0) -> Trouble:
         return "overflow"
     if status in (429, 529) or (status not in (401, 403) and _RATE.search(text)):
         return "rate"
-    return "auth" if status in (401, 403) or _AUTH.search(text) else ""
+    if status in (401, 403) or _AUTH.search(text):
+        return "auth"
+    return "unreachable" if not status and _UNREACHABLE.search(text) else ""
 
 
 def over_budget(policy: Policy, tally: Tally, *, launching: bool = False) -> str:
@@ -187,8 +201,8 @@ def while_living(policy: Policy, tally: Tally, seen: Living) -> Watch | End:
         return End("budget", spent)
     if seen.share >= policy.threshold and (not seen.in_call or seen.share >= EMERGENCY_SHARE):
         return End("full", f"window {100 * seen.share:.0f} %")
-    if seen.trouble in ("auth", "rate") and seen.troubled_seconds > policy.silent_seconds / 10:
-        return End(seen.trouble, "it keeps retrying in vain")
+    if seen.trouble in ("auth", "rate", "unreachable") and seen.troubled_seconds > policy.silent_seconds / 10:
+        return End(seen.trouble, seen.detail or "it keeps retrying in vain")
     patience = policy.call_seconds if seen.in_call else policy.silent_seconds
     if patience and seen.silent_seconds > patience:
         return End("hung", f"silent for {seen.silent_seconds:.0f} s")
@@ -216,6 +230,9 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
         return Launch(others[0], "fresh", why) if others else Stop("gave up", f"{why}: {_last(gone)}")
     if gone.cause == "rate":
         return _at_limit(policy, tally, gone.agent, _how(gone), limited(policy, tally, gone.retry_seconds))
+    if gone.cause == "unreachable":
+        wait = backoff(policy, tally.waits)
+        return _after_wait(policy, tally, gone.agent, _how(gone), wait, "cannot reach its model")
     if gone.cause == "hung" and tally.fruitless and others:
         return Launch(others[0], "fresh", f"{gone.agent} hangs")
     return Launch(gone.agent, _how(gone), _why(gone, policy.threshold))
@@ -238,12 +255,21 @@ def _others(policy: Policy, tally: Tally, agent: str) -> list[str]:
 
 def _at_limit(policy: Policy, tally: Tally, agent: str, how: How, wait: float) -> Launch | Stop:
     """At a rate limit: another agent continues, or this one after a wait, if there is time for it."""
+    return _after_wait(policy, tally, agent, how, wait, RATE_LIMITED)
+
+
+def _after_wait(
+    policy: Policy, tally: Tally, agent: str, how: How, wait: float, trouble: str
+) -> Launch | Stop:
     others = _others(policy, tally, agent)
+    is_limited = trouble == RATE_LIMITED
+    told = f"{agent} is {trouble}" if is_limited else f"{agent} {trouble}"
     if others:
-        return Launch(others[0], "fresh", f"{agent} is rate limited")
+        return Launch(others[0], "fresh", told)
     if policy.seconds_max and tally.seconds + wait >= policy.seconds_max:
-        return Stop("budget", f"{agent} is rate limited for longer than the time that is left")
-    return Launch(agent, how, "rate limited", wait)
+        longer = " for longer than the time that is left"
+        return Stop("budget", told + longer if is_limited else f"{told}, and the time is over")
+    return Launch(agent, how, trouble if is_limited else told, wait)
 
 
 def limited(policy: Policy, tally: Tally, told_seconds: float) -> float:
@@ -262,7 +288,10 @@ def backoff(policy: Policy, waits: int) -> float:
 
 def _how(gone: Gone) -> How:
     """Whether to continue the same conversation: while there is room in it, and unless that just failed."""
-    fits = gone.cause in ("crashed", "rate", "done") and max(gone.share, gone.filled) < RESUME_SHARE
+    fits = (
+        gone.cause in ("crashed", "rate", "unreachable", "done")
+        and max(gone.share, gone.filled) < RESUME_SHARE
+    )
     in_vain = gone.resumed and not gone.progressed
     return "resume" if gone.native and fits and not in_vain else "fresh"
 

@@ -2,8 +2,9 @@
 
 Nothing here may break or slow down the agent. The store gets only a short time; what it does not take goes to
 the spool, and what it does not tell is left out of the reply. Hooks never hold a session. The same event from
-two installations takes effect once. A run is kept from stopping only if it claims to be done (or under
-``segue run``), only because of verdicts that are known, and only a limited number of times.
+two installations takes effect once. A run is kept from stopping only if it claims to be done, only because of
+verdicts that are known, and only a limited number of times; never under ``segue run``, which runs the checks
+itself as soon as the agent has stopped.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
 LOOKS_MAX = 256
 """For how many runs it is remembered when they were last looked at."""
-SUPERVISED = "SEGUE_SUPERVISED"
-"""Set by ``segue run`` for the agents that it launches."""
+SUPERVISED, ON_SCREEN = "SEGUE_SUPERVISED", "screen"
+"""A variable that ``segue run`` sets for the agents that it launches, and its value for those with their own
+screen, which do not end when they stop."""
 
 
 def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str]) -> bytes:
@@ -368,18 +370,18 @@ class Handler:
         from ...core.runs.done_claims import claims_done
         from ..features.features import Features
 
-        supervised = bool(self.environment.get(SUPERVISED))
-        if not supervised and not claims_done(self.event.text):
+        if self.environment.get(SUPERVISED) not in (None, "", ON_SCREEN) or not claims_done(self.event.text):
             return HookReply()
         gate = Features(session).gate()
         most = int(workspace.settings.number("gate_stops_max"))
         if gate.ok or self._refused(workspace) >= most:
             return HookReply()
         stream = stream_of_run(self.event.agent, self.event.native)
-        body = ev.StopRefused(self.event.turn, gate.text, session.id)
+        reason = f"{gate.text}\n{gate.hint}" if gate.hint else gate.text
+        body = ev.StopRefused(self.event.turn, reason, session.id)
         if not self._try(lambda: delivered.append(workspace.store, stream, [body], actor=self.event.agent)):
             return HookReply()  # if refusals cannot be counted, they could go on for ever
-        return HookReply(refuse=gate.text)
+        return HookReply(refuse=reason)
 
     def _featured(self, workspace: Workspace, session: SessionHandle | None) -> SessionHandle | None:
         """The open session with features that the run works on: its own, or the one that is current here."""

@@ -5,15 +5,36 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
-from ...agents import agents
+from ...agents import agent as agent_of, agents
+from ...agents.base import Launcher
 from ...errors import NotInstalled, UsageError
 from ..runs.listing import list_runs
 from ..workspace.workspace import Workspace
+from .record import Options
 
 
 def launchable() -> dict[str, str]:
     """The name of each agent that can be launched, and its program."""
     return {one.name: one.launcher.command for one in agents() if hasattr(one, "launcher")}
+
+
+def launcher_of(name: str) -> Launcher:
+    """How an agent is started. Raises UsageError for one that cannot be launched."""
+    found: Launcher | None = getattr(agent_of(name), "launcher", None)
+    if found is None:
+        raise UsageError(f"{name} cannot be launched", hint="one of " + ", ".join(launchable().values()))
+    return found
+
+
+def check_access(names: Sequence[str], options: Options) -> None:
+    """Raise UsageError for an agent that would wait for ever for an answer that nobody gives."""
+    for name in names:
+        launcher = launcher_of(name)
+        if getattr(launcher, "needs_full_access", False) and not (options.full_access or options.screen):
+            raise UsageError(
+                f"{launcher.command} asks before everything it does, and without a screen nobody answers",
+                hint="give --full-access, or let it use its own screen",
+            )
 
 
 def chosen(workspace: Workspace, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -19,35 +19,52 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
-from ...agents.base import AgentOutput, Launcher
+from ...agents.base import AgentOutput
+from ...core.base.lazy import regex
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
 from ...core.supervision import decide
 from ...core.supervision.retry_after import told_wait
+from ...core.supervision.spending import milestones, span, spending
 from ...effects.processes import launch as processes
-from ...errors import NotInstalled, SegueError, UsageError
-from ..features.features import Features, complete_session, session_status
+from ...effects.redaction.redact import redact
+from ...errors import NotInstalled, SegueError
+from ..features.features import Features, complete_session, patterns_of, session_status
 from ..features.verify import verify
+from ..hooks.handler import ON_SCREEN, SUPERVISED
 from ..resume.interruptions import interrupt
 from ..resume.prepare import prepare
+from ..runs.observed import runs_of
 from ..runs.sync import sync
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import record
 from .follow import Following, Look, known_runs
+from .launchers import launcher_of
+from .own_lists import left_open, mark_ticked
 from .prompts import first_prompt, next_prompt, resume_prompt
 from .record import Launched, Options, Supervision, new_mark
 
+_TERMINAL = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
 TICK_SECONDS = 0.1
 TELL_SECONDS = 1.0
+HEAR_SECONDS = 0.5
+"""How often what an agent prints is looked through."""
+_TROUBLES = {
+    "unreachable": "its model cannot be reached",
+    "auth": "it has no access to its model",
+    "rate": "it is at a limit",
+    "overflow": "its window overflowed",
+}
 
 
 class Notice(Value):
     """Something that happened, for whoever is watching."""
 
     kind: str
-    """launched, working, ended, left behind, proving, waiting, stopped."""
+    """launched, working, step (something the agent did), ticked (an item it did), trouble (with its model),
+    spent, ended, left behind, proving, waiting, stopped."""
     run: int
     agent: str
     text: str
@@ -56,6 +73,17 @@ class Notice(Value):
     tokens: int = 0
     cost: float = 0.0
     native: str = ""
+
+
+class Progress(Value):
+    """What was said last about a run at work."""
+
+    listed: tuple[int, int] = (0, 0)
+    """How many items of its own list are done, and how many there are."""
+    trouble: str = ""
+    """The kind of trouble with its model; empty if there is none."""
+    reached: tuple[int, ...] = (0, 0, 0, 0)
+    """The milestones of spending."""
 
 
 class RunFinished(Value):
@@ -74,14 +102,6 @@ class RunFinished(Value):
 Tell = Callable[[Notice], None]
 
 
-def launcher_of(name: str) -> Launcher:
-    """How an agent is started. Raises UsageError for one that cannot be launched."""
-    found: Launcher | None = getattr(agent_of(name), "launcher", None)
-    if found is None:
-        raise UsageError(f"{name} cannot be launched", hint="claude-code, codex, opencode and gemini-cli can")
-    return found
-
-
 class Supervisor:
     """One piece of supervised work on a session."""
 
@@ -91,20 +111,27 @@ class Supervisor:
     ) -> None:  # fmt: skip
         for name in policy.agents:
             launcher_of(name)
-        self.workspace, self.session, self._tell = workspace, session, tell
+        self.workspace, self.session, self.tell = workspace, session, tell
         kept = record.load(session)
         going_on = kept is not None and not kept.outcome
         before = kept if kept is not None and going_on else Supervision(policy)
         self.kept = replace(before, policy=policy, options=options)
         self._asked_to_stop = False
-        self._unproven = -1
-        self._covered: dict[str, str] = {}
+        self._open_work = 0
+        self._files: dict[str, str] = {}
         self._left: list[processes.LeftoverProcess] = []
+        self._ticked: tuple[str, ...] = ()
+        self._unticked: tuple[str, ...] = ()
         self._before = self.kept.tally
+        self._progress = Progress()
 
     def ask_to_stop(self) -> None:
         """End the agent gently and pause the session; may be called from a signal handler."""
         self._asked_to_stop = True
+
+    def spending(self, share: float = 0.0) -> str:
+        """What was spent so far, beside the limits, and the share of the window that is used."""
+        return spending(self.policy, self.kept.tally, share)
 
     @property
     def policy(self) -> decide.Policy:
@@ -113,6 +140,7 @@ class Supervisor:
     def run(self) -> RunFinished:
         """Supervise until the work is done or cannot continue."""
         with self.session.hold(holder="segue run"):
+            self._open_work, self._files = self._unproven_now(), self._files_now()
             action = self._picked_up()
             while isinstance(action, decide.Launch):
                 gone = self._one(action)
@@ -173,7 +201,7 @@ class Supervisor:
                 prompt, native="" if resume else launch.native, resume=resume,
                 full_access=options.full_access, more=options.more,
             )  # fmt: skip
-        marks = {"SEGUE_SESSION": self.session.id, "SEGUE_SUPERVISED": "1"}
+        marks = {"SEGUE_SESSION": self.session.id, SUPERVISED: ON_SCREEN if options.screen else "1"}
         environment = {**self.workspace.environment, **marks}
         return processes.spawn(
             words, folder=self.workspace.working_tree.root, environment=environment, mark=launch.mark,
@@ -186,26 +214,30 @@ class Supervisor:
         chosen = chosen and not self.kept.options.screen
         native = launch.native if chosen else self._heard(launch, child).native
         following = Following(
-            self.workspace, launch.agent, native, began=launch.began, known=frozenset(launch.known)
-        )
+            self.workspace, launch.agent, native, began=launch.began, known=frozenset(launch.known),
+            fresh=launch.how != "resume",
+        )  # fmt: skip
         began, reported, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()
+        heard_at = 0.0
         self._before = self.kept.tally
+        self._progress = Progress()
         while True:
             code = child.exit_code()
             look = following.look()
+            self._tell_progress(launch, following, look)
             if code is not None:
                 return self._ended(launch, child, following, code)
             now = time.monotonic()
-            if child.printed() != printed:
-                printed, changed = child.printed(), now
-                if not following.native or getattr(launcher_of(launch.agent), "prints_retries", False):
-                    heard = self._heard(launch, child)
-                    following.native = following.native or heard.native
-                    following.hear(heard.retrying)
+            if child.printed() != printed and now - heard_at >= HEAR_SECONDS:
+                printed, changed, heard_at = child.printed(), now, now
+                heard = self._heard(launch, child)
+                following.native = following.native or heard.native
+                following.hear(heard.retrying)
             self._spend(launch, look)
+            self._mark_ticked(launch, look)
             seen = decide.Living(
                 silent_seconds=now - max(changed, following.changed), in_call=look.in_call, share=look.share,
-                trouble=look.trouble,
+                trouble=look.trouble, detail=look.retrying,
                 troubled_seconds=now - following.troubled if following.troubled else 0.0,
                 asked_to_stop=self._asked_to_stop or bool(self.workspace.pause_file.in_force()),
             )  # fmt: skip
@@ -218,7 +250,7 @@ class Supervisor:
                 return self._gone(launch, look, action.cause, action.why, retry)
             if now - reported > TELL_SECONDS:
                 reported = now
-                self._say("working", launch, look.last_said, now - began, look)
+                self._say("working", launch, look.doing or look.last_said, now - began, look)
             time.sleep(TICK_SECONDS)
 
     def _ended(
@@ -227,7 +259,10 @@ class Supervisor:
         heard = self._heard(launch, child)
         following.native = following.native or heard.native
         look = following.look(now=True)
+        self._tell_progress(launch, following, look)
         fault = heard.fault or ("" if code == 0 else look.fault)
+        if not fault and 0 < code < processes.UNKNOWN_EXIT:
+            fault = _last_words(child.tail())
         trouble = decide.trouble_of(fault, heard.status) if fault else look.trouble
         if heard.cost:
             look = replace(look, cost=heard.cost)
@@ -252,14 +287,18 @@ class Supervisor:
         heard_native = look.native or (launch.native if launch.how == "resume" else "")
         seconds = time.time() - launch.began
         self._spend(launch, look)
+        self._mark_ticked(launch, look)
+        self._unticked = look.unticked
         self._take_in(launch, look)
         self._left = self._orphans(launch)
         progressed = look.calls > launch.calls
         tally = self.kept.tally
+        waits_out = cause == "unreachable" and tally.tokens > 0  # it was reached before, and may be again
         fruitless = 0 if progressed or cause in ("paused", "rate", "full") else tally.fruitless + 1
+        fruitless = tally.fruitless if waits_out else fruitless
         if cause == "done":  # the gate decides whether that is so
             fruitless = tally.fruitless
-        waits = tally.waits if cause == "rate" else 0
+        waits = tally.waits if cause in ("rate", "unreachable") else 0
         out = (*tally.out, launch.agent) if cause == "auth" else tally.out
         self._count(fruitless=fruitless, waits=waits, out=out)
         ended = replace(
@@ -270,7 +309,8 @@ class Supervisor:
         self._output(launch.mark).unlink(missing_ok=True)
         named = {"done": "says it is done", "full": f"{detail}: handed over"}
         words = named.get(cause, f"{cause} ({detail})")
-        self._say("ended", ended, f"{words} after {_span(seconds)}", seconds, look)
+        self._say("ended", ended, f"{words} after {span(seconds)}", seconds, look)
+        self._say("spent", ended, self.spending(look.share), look=look)
         for one in self._left:
             self._say("left behind", ended, f"pid {one.pid} still runs: {one.command[:120]}")
         return decide.Gone(
@@ -300,19 +340,33 @@ class Supervisor:
                 verify(features)
         gate, status = features.gate(), session_status(self.session)
         left = [*status.active, *status.next]
-        if gate.ok and (not left or state.features):
+        own = left_open(self.session, self._unticked)
+        if gate.ok and (state.features or not (left or own)):
             proven = f"{gate.counts.passing} of {gate.counts.total} proven"
             checked = bool(state.features)
             return replace(
                 gone, proven=True, checked=checked, detail=proven if checked else "nothing to prove"
             )
-        covered = dict(features.covered(self.session.state)) if state.features else {}
-        unproven = len(gate.unproven) + len(left)
-        moved = unproven != self._unproven or covered != self._covered
+        before = (self._open_work, self._files)
+        self._open_work, self._files = self._unproven_now(), self._files_now()
+        moved = before != (self._open_work, self._files)
         self._count(fruitless=0 if moved else self.kept.tally.fruitless + 1)
-        self._unproven, self._covered = unproven, covered
-        why = gate.text if not gate.ok else "left of the plan: " + ", ".join(left[:8])
+        whose = "the plan" if left else f"the own list of {gone.agent}"
+        why = gate.text if not gate.ok else f"left of {whose}: " + ", ".join((left or own)[:8])
         return replace(gone, proven=False, why_not=why)
+
+    def _unproven_now(self) -> int:
+        """How much there is left to do: features to prove and items to finish."""
+        status = session_status(self.session)
+        own = left_open(self.session, self._unticked)
+        return len(Features(self.session).gate().unproven) + len(status.active) + len(status.next) + len(own)
+
+    def _files_now(self) -> dict[str, str]:
+        """The hash of the files that each feature covers; without features, of all files."""
+        features = self.session.state.features
+        tree = Features(self.session).look()
+        patterns = {id: patterns_of(feature) for id, feature in features.items()} or {"": ()}
+        return {id: tree.covered(globs)[0] for id, globs in patterns.items()}
 
     def _hand_over(self, action: decide.Launch) -> None:
         with suppress(SegueError):
@@ -323,7 +377,7 @@ class Supervisor:
         if not action.wait_seconds:
             return
         launch = self.kept.launches[-1]
-        text = f"{action.why}: waiting {_span(action.wait_seconds)}"
+        text = f"{action.why}: waiting {span(action.wait_seconds)}"
         until = time.time() + action.wait_seconds  # the limit may outlast this supervisor
         waiting = decide.Waiting(action.agent, action.how, action.why, until)
         self.kept = replace(self.kept, waiting=waiting)
@@ -357,16 +411,44 @@ class Supervisor:
         if not self.kept.launches:
             return first_prompt(self.workspace, self.session)
         if action.how == "resume":
-            return resume_prompt(action.why, self._left)
+            return resume_prompt(self.session, action.why, self._left)
         return next_prompt(self.workspace, self.session, action.why, self._left)
+
+    def _tell_progress(self, launch: Launched, following: Following, look: Look) -> None:
+        """Say what is new: steps, the agent's own list, trouble with its model, and what was spent."""
+        before = self._progress
+        for line in following.lines():
+            self._say("step", launch, line, look=look)
+        listed = (len(look.ticked), len(look.ticked) + len(look.unticked))
+        if listed != before.listed:
+            self._say("step", launch, "its list: {} of {} done".format(*listed), look=look)
+        trouble = look.trouble or "failed" if look.retrying else ""
+        if trouble != before.trouble:
+            what = _TROUBLES.get(look.trouble, "its model failed")
+            text = f"{what}: {look.retrying}; it tries again" if look.retrying else "its model answers again"
+            self._say("trouble", launch, text, look=look)
+        reached = milestones(self.policy, self.kept.tally, look.share)
+        if any(now > then for now, then in zip(reached, before.reached, strict=True)):
+            self._say("spent", launch, self.spending(look.share), look=look)
+        highest = tuple(map(max, reached, before.reached))
+        self._progress = Progress(listed, trouble, highest)
+
+    def _mark_ticked(self, launch: Launched, look: Look) -> None:
+        """What the agent ticked off in its own list is done in the session, whatever becomes of the run."""
+        if look.ticked == self._ticked:
+            return
+        self._ticked = look.ticked
+        with suppress(SegueError):
+            for item in mark_ticked(self.session, look.ticked, launch.agent, look.native):
+                self._say("ticked", launch, f"done: {item}", look=look)
 
     def _take_in(self, launch: Launched, look: Look) -> None:
         """Sync the run and write the manifest; a failure of either must not stop the work."""
         with suppress(SegueError, OSError):
-            if look.path and agent_of(launch.agent).form != "database":
-                sync(self.workspace, shares=True, paths=[Path(look.path)], session=self.session.id)
-            elif look.path:
-                sync(self.workspace, shares=True, agent=launch.agent, session=self.session.id)
+            runs = runs_of(self.workspace).finder().found(launch.agent)
+            found = next((one for one in runs if look.path and one.native == look.native), None)
+            if found is not None:
+                sync(self.workspace, shares=True, found=[found], session=self.session.id)
             prepare(
                 self.workspace, self.session, reason=window_pressure.BEFORE_EXIT, agent=launch.agent,
                 transcript=look.path or None, run=look.native,
@@ -377,8 +459,8 @@ class Supervisor:
         conversation."""
         command, left = launcher_of(launch.agent).command, []
         for one in processes.leftover_processes(launch.mark):
-            program = one.command.split(" ")[0].rpartition("/")[2]
-            if program == command or f"/{command}.js" in one.command.split(" -")[0]:
+            words = one.command.split(" ")[:2]  # the program, or an interpreter and the program
+            if command in {word.rpartition("/")[2].removesuffix(".js") for word in words}:
                 processes.kill(one.pid)
             else:
                 left.append(one)
@@ -421,7 +503,7 @@ class Supervisor:
         self, kind: str, launch: Launched, text: str, seconds: float = 0.0, look: Look | None = None
     ) -> None:
         look = look or Look()
-        self._tell(
+        self.tell(
             Notice(
                 kind, launch.number, launch.agent, text, round(seconds, 3), round(look.share, 4), look.tokens,
                 round(look.cost, 6), look.native or launch.native,
@@ -429,10 +511,10 @@ class Supervisor:
         )  # fmt: skip
 
 
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
+def _last_words(output: str) -> str:
+    """The last line that an agent printed for people."""
+    lines = (_TERMINAL.sub("", line).strip() for line in reversed(output.splitlines()))
+    return next((redact(line) for line in lines if line and line[0] not in "{}[]"), "")[:200]
 
 
 def _asked_to_wait(fault: str, heard: AgentOutput) -> float:

@@ -16,18 +16,29 @@ from .run import JSON, LIMITS, policy_of, supervise
     flag("--headless", "without the agent's own screen, even on a terminal"),
     *LIMITS,
     session="id", json=JSON, more="[-- WORDS...]",
-    examples=("segue continue", "segue continue --in codex", "segue continue --in gemini --headless"),
+    examples=(
+        "segue continue", "segue continue --in codex", "segue continue 5b05c7 --in opencode",
+        "segue continue --in gemini --headless",
+    ),
 )  # fmt: skip
 def continue_(context: CommandContext) -> int:
-    """The same work, in this or another agent: with its own screen on a terminal."""
+    """The same work, in this or another agent: with its own screen on a terminal.
+
+    From a session or from any run, whether it was killed or has ended, and whether or not Segue knew of it:
+    the agent starts with the brief and the plan."""
     from ....services.supervision import begin
     from ....services.supervision.record import Options
 
-    args = context.args
-    session = context.session()
-    begin.refuse_if_over(session, "`segue list` shows what is open")
-    policy = policy_of(context, [args.in_agent] if args.in_agent else [])
+    args, workspace = context.args, context.segue.workspace
     screen = is_terminal(sys.stdin) and is_terminal(sys.stdout) and not args.headless
-    begin.resume_if_paused(session)
     options = Options(full_access=args.full_access, screen=screen, more=tuple(context.behind))
+    policy = policy_of(context, [args.in_agent] if args.in_agent else [], options)
+    session = begin.session_to_continue(workspace, context.session_id())
+    begin.refuse_if_over(session, "`segue list` shows what is open")
+    at_work = begin.run_at_work(workspace, session)
+    if at_work is not None:
+        who = f"{at_work.agent} (pid {at_work.pid})"
+        context.warn(f"{who} is still at work on it, and two may disturb each other")
+    begin.resume_if_paused(session)
+    begin.take_over_plan(workspace, session)
     return supervise(context, session, policy, options)

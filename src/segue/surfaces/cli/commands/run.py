@@ -39,6 +39,7 @@ LIMITS = (
         type=float,
     ),
     flag("--full-access", "let the agent do everything without asking"),
+    flag("--quiet", "do not show what the agent does"),
 )  # fmt: skip
 """The options of every supervised run."""
 
@@ -46,7 +47,7 @@ LIMITS = (
 @command(
     "run",
     optional("goal", "GOAL", "what is wanted; by default the current session is continued"),
-    argument("--agent", "NAME", "claude, codex, opencode or gemini"),
+    argument("--agent", "NAME", "claude, codex, opencode, gemini or cline"),
     argument("--agents", "A,B", "the first one works; the next takes over when it cannot continue"),
     many("--item", "TEXT", "an item of the plan"),
     many("--check", "COMMAND", "a command that must pass for the work to be done"),
@@ -65,10 +66,11 @@ def run(context: CommandContext) -> int:
 
     args = context.args
     named = args.agents.split(",") if args.agents else [args.agent] if args.agent else []
-    policy = policy_of(context, named)
     options = _options(context)
+    policy = policy_of(context, named, options)
+    checks = begin.checks_of(args.check)
     session = _session(context)
-    begin.declare_checks(session, args.check)
+    begin.declare_checks(session, checks)
     begin.add_items(session, args.item)
     return supervise(context, session, policy, options)
 
@@ -81,8 +83,9 @@ def _session(context: CommandContext) -> SessionHandle:
     if goal and not args.session:
         session = begin.session_for(context.segue.workspace, goal)
     else:
-        session = context.segue.session(args.session or "")
+        session = begin.session_to_continue(context.segue.workspace, args.session or "")
         begin.check_goal(session, goal)
+        begin.take_over_plan(context.segue.workspace, session)
     begin.resume_if_paused(session)
     begin.refuse_if_over(session, 'give a goal: segue run "…"')
     return session
@@ -94,8 +97,9 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
         raise UsageError("agents cannot be supervised on Windows yet", hint="start the agent yourself")
     from ....services.supervision.supervisor import Supervisor
 
-    display = NoticePrinter(context)
-    supervisor = Supervisor(context.segue.workspace, session, policy, options, display.tell)
+    supervisor = Supervisor(context.segue.workspace, session, policy, options)
+    display = NoticePrinter(context, supervisor.spending, screen=options.screen)
+    supervisor.tell = display.tell
     before = {}
 
     def stop(number: int, frame: object) -> None:
@@ -114,14 +118,15 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
     return EXITS[finished.outcome]
 
 
-def policy_of(context: CommandContext, named: Sequence[str]) -> Policy:
+def policy_of(context: CommandContext, named: Sequence[str], options: Options) -> Policy:
     """The policy: the agents that were named, else those of the session, else those that are installed; and
-    the limits."""
+    the limits. Raises UsageError for an agent that cannot work as the options say."""
     from ....core.supervision.decide import Policy
-    from ....services.supervision.launchers import chosen
+    from ....services.supervision.launchers import check_access, chosen
 
     args = context.args
     agents = chosen(context.segue.workspace, [name.strip() for name in named if name.strip()])
+    check_access(agents, options)
     share = args.window / 100 if args.window is not None else 0.8
     if not 0 < share <= 1:
         raise UsageError(f"--window {args.window:g} is not a percentage", hint="for example --window 80")

@@ -413,6 +413,7 @@ _shtab_segue_continue_options=(
   "--wait[the first wait at a rate limit\; it doubles each time]:TIME:"
   "--window[hand over to a fresh context window when this full\; by default 80]:PERCENT:"
   "--full-access[let the agent do everything without asking]"
+  "--quiet[do not show what the agent does]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -1096,7 +1097,7 @@ _shtab_segue_rewind_options=(
 _shtab_segue_rewind_defaults_added=0
 
 _shtab_segue_run_options=(
-  "--agent[claude, codex, opencode or gemini]:NAME:"
+  "--agent[claude, codex, opencode, gemini or cline]:NAME:"
   "--agents[the first one works\; the next takes over when it cannot continue]:A,B:"
   "*--item[an item of the plan\; repeatable]:TEXT:"
   "*--check[a command that must pass for the work to be done\; repeatable]:COMMAND:"
@@ -1109,6 +1110,7 @@ _shtab_segue_run_options=(
   "--wait[the first wait at a rate limit\; it doubles each time]:TIME:"
   "--window[hand over to a fresh context window when this full\; by default 80]:PERCENT:"
   "--full-access[let the agent do everything without asking]"
+  "--quiet[do not show what the agent does]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"

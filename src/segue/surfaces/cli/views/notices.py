@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...render import count, cut, is_terminal, one_line, style_for
@@ -11,38 +12,57 @@ from ..context import CommandContext, write
 if TYPE_CHECKING:
     from ....services.supervision.supervisor import Notice, RunFinished
 
+_STEP_CHARS = 160
+_WHILE_AT_WORK = ("launched", "working", "step", "ticked", "trouble", "spent")
+_COLOURS = {"left behind": "yellow", "trouble": "yellow", "waiting": "yellow", "stopped": "bold"}
+
 
 class NoticePrinter:
     """Notices as lines for people or for programs."""
 
-    def __init__(self, context: CommandContext) -> None:
-        self._context = context
+    def __init__(
+        self, context: CommandContext, spending: Callable[[float], str], *, screen: bool = False
+    ) -> None:
+        """``spending`` says what was spent so far, given the share of the window that is used. On the agent's
+        own ``screen`` nothing is written while it works."""
+        self._context, self._spending, self._screen = context, spending, screen
         self._style = style_for(sys.stdout, context.environment, no_color=context.args.no_color)
         self._live = is_terminal(sys.stdout) and not context.json
         self._drawn = False
 
     def tell(self, notice: Notice) -> None:
         if self._context.json:
-            self._object(notice)
+            if notice.kind != "step":
+                self._object(notice)
+        elif self._screen and notice.kind in _WHILE_AT_WORK:
+            return
         elif notice.kind == "working":
             self._working(notice)
-        else:
+        elif notice.kind != "step":
+            self._line(notice)
+        elif not self._context.args.quiet:
             self.clear()
-            colour = {"left behind": "yellow", "waiting": "yellow", "stopped": "bold"}.get(notice.kind, "")
-            text = one_line(notice.text)
-            dot = self._style.mark("dot")
-            head = f"run {notice.run} {dot} {notice.agent} {dot} "
-            write(sys.stdout, head + (self._style.paint(text, colour) if colour else text))
+            write(
+                sys.stdout, cut(f"  {one_line(notice.text)}", self._style.width or _STEP_CHARS, self._style)
+            )
             sys.stdout.flush()
+
+    def _line(self, notice: Notice) -> None:
+        self.clear()
+        colour = _COLOURS.get(notice.kind, "")
+        text = one_line(notice.text)
+        dot = self._style.mark("dot")
+        head = f"run {notice.run} {dot} {notice.agent} {dot} "
+        write(sys.stdout, head + (self._style.paint(text, colour) if colour else text))
+        sys.stdout.flush()
 
     def _working(self, notice: Notice) -> None:
         if not self._live:
             return
         self._drawn = True
         dot = self._style.mark("dot")
-        full = f" {dot} window {100 * notice.share:.0f} %" if notice.share else ""
-        cost = f" {dot} ${notice.cost:.2f}" if notice.cost else ""
-        line = f"run {notice.run} {dot} {notice.agent} {dot} {notice.seconds:.0f} s{full}{cost}  "
+        spent = self._spending(notice.share)
+        line = f"run {notice.run} {dot} {notice.agent} {dot} {notice.seconds:.0f} s {dot} {spent}  "
         room = max(20, (self._style.width or 80) - 2)
         print(f"\r\x1b[2K{cut(line + one_line(notice.text), room, self._style)}", end="", flush=True)
 

@@ -1,0 +1,37 @@
+"""The own list of an agent, its todos or its plan, beside the plan of the session it works on.
+
+An item that the agent ticked off under the name that it has in the session is done there too, with the
+agent as the actor of the event and a note that names the run. Names are the same if they differ only in case,
+spaces and punctuation at their end. What an agent left open in its own list is not done either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...core.base.values import count
+from ...core.sessions import commands as do
+from ..workspace.session_handle import SessionHandle
+
+
+def item_key(text: str) -> str:
+    """What two names of the same item have in common."""
+    return " ".join(text.split()).casefold().rstrip(".,;:!…").rstrip()
+
+
+def mark_ticked(session: SessionHandle, ticked: Iterable[str], agent: str, run: str) -> list[str]:
+    """Mark the open items of the session as done that an agent has ticked off, and return them."""
+    keys = {item_key(text) for text in ticked}
+    state = session.state
+    items = [state.items[at].text for at in (*state.active, *state.next)]
+    done = [item for item in items if item_key(item) in keys]
+    if done:
+        source = f"{agent} ticked off {count(len(done), 'item')} in its own list, in run {run or 'unknown'}"
+        session.commit_trusted((do.Note(source), *map(do.Done, done)), actor=agent)
+    return done
+
+
+def left_open(session: SessionHandle, own: Sequence[str]) -> list[str]:
+    """What is open in an agent's own list and is no item of the session."""
+    known = {item_key(item.text) for item in session.state.items}
+    return [text for text in own if item_key(text) not in known]
