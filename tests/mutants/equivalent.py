@@ -65,9 +65,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "0.0 → 1.0",
     ): "it is looked at only while there is trouble",
     (
-        "services/supervision/supervisor.py", "self._unproven = -1", "1 → 2",
-    ): _NOT_A_VALUE,
-    (
         "services/supervision/supervisor.py",
         "began, reported, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()",
         "1 → 2",
