@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,7 +19,9 @@ from ...core.base.lazy import regex
 from ...core.base.values import Value
 from ..base import Found, SearchScope, Sign, Traits
 from ..transcript_files import FileAgent, bytes_of, json_object, json_text, listed, stated
-from .launch import Launcher
+
+if TYPE_CHECKING:
+    from .launch import Launcher
 
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
 _LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
@@ -62,7 +65,13 @@ class ClaudeCode(FileAgent):
         id_can_be_chosen=True,
     )
     form = "lines"
-    launcher = Launcher()
+
+    @property
+    def launcher(self) -> Launcher:
+        """How it is started; only who starts it loads that."""
+        from .launch import Launcher
+
+        return Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if b'"type":"session_meta"' in head or b'"type":"response_item"' in head:

@@ -17,10 +17,10 @@ import msgspec
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_any, decode_part
 from ..transcript_files import FileAgent, bytes_of, json_text, listed, stated
-from .launch import Launcher
 
 if TYPE_CHECKING:
     from . import wire
+    from .launch import Launcher
 
 API, UI = "api_conversation_history.json", "ui_messages.json"
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
@@ -120,7 +120,12 @@ class Cline(FileAgent):
 class ClineWithCommand(Cline):
     """Cline, which also has a command line tool."""
 
-    launcher = Launcher()
+    @property
+    def launcher(self) -> Launcher:
+        """How it is started; only who starts it loads that."""
+        from .launch import Launcher
+
+        return Launcher()
 
 
 def _looks_like_ours(head: bytes) -> bool:

@@ -12,14 +12,16 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
 from ..transcript_files import FileAgent, json_text, listed
-from .launch import Launcher
+
+if TYPE_CHECKING:
+    from .launch import Launcher
 
 ROLLOUT = regex(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
 _TAIL_BYTES = 65_536
@@ -49,7 +51,13 @@ class Codex(FileAgent):
         installer="segue.agents.codex.install:INSTALLER",
     )
     form: Form = "lines"
-    launcher = Launcher()
+
+    @property
+    def launcher(self) -> Launcher:
+        """How it is started; only who starts it loads that."""
+        from .launch import Launcher
+
+        return Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if ROLLOUT.fullmatch(name):

@@ -12,11 +12,14 @@ import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...core.base.lazy import regex
 from ..base import Form, Found, SearchScope, Traits
 from ..transcript_files import FileAgent, bytes_of, json_object, listed, stated
-from .launch import Launcher
+
+if TYPE_CHECKING:
+    from .launch import Launcher
 
 _SESSION = regex(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _LINE = regex(rb'"type"\s*:\s*"gemini"')
@@ -42,7 +45,13 @@ class GeminiCli(FileAgent):
         calls_seen_by_hooks_only=True,
     )
     form: Form = "document"  # also for the form with lines, because a later line can replace an earlier one
-    launcher = Launcher()
+
+    @property
+    def launcher(self) -> Launcher:
+        """How it is started; only who starts it loads that."""
+        from .launch import Launcher
+
+        return Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if Path(name).name == "logs.json":

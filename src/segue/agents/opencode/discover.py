@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -18,7 +19,9 @@ from ..base import Form, Found, SearchScope, Sign, Traits
 from ..common import seconds
 from ..transcript_files import FileAgent, json_object, listed, stated
 from . import store
-from .launch import Launcher
+
+if TYPE_CHECKING:
+    from .launch import Launcher
 
 _SQLITE = b"SQLite format 3\x00"
 _EXPORT = regex(rb'\A[^{]{0,200}\{\s*"info"\s*:\s*\{')
@@ -37,7 +40,13 @@ class OpenCode(FileAgent):
         installer="segue.agents.opencode.install:INSTALLER",
     )
     form: Form = "database"
-    launcher = Launcher()
+
+    @property
+    def launcher(self) -> Launcher:
+        """How it is started; only who starts it loads that."""
+        from .launch import Launcher
+
+        return Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if head.startswith(_SQLITE):

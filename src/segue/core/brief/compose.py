@@ -15,13 +15,13 @@ from .facts import BriefFacts
 from .page import cut, plain, size
 from .parts import (
     Line,
+    Trail,
     claims_part,
     cost,
     declared_part,
     facts_part,
     list_part,
     rules_part,
-    trail_part,
     tree_part,
 )
 from .trail_words import folder_of
@@ -70,7 +70,11 @@ def _parts(facts: BriefFacts, room: int) -> dict[str, list[Line]]:
     """Each part within its share; then what is left over goes to those that have more to say."""
     shown: dict[str, list[Line]] = {name: [] for name in _SHOWN}
 
+    trail = Trail(facts)
+
     def write(name: str, most: int) -> list[Line]:
+        if name == "trail":
+            return trail.part(most)
         if name == "facts":
             return facts_part(facts, most, "\n".join(line.text for line in shown["trail"]))
         return _WRITERS[name](facts, most)
@@ -104,7 +108,7 @@ def _fitting(lines: list[Line], room: int) -> list[Line]:
 
 
 _WRITERS: dict[str, Callable[[BriefFacts, int], list[Line]]] = {
-    "user": user_part, "trail": trail_part, "list": list_part, "tree": tree_part, "rules": rules_part,
+    "user": user_part, "list": list_part, "tree": tree_part, "rules": rules_part,
     "declared": declared_part,
 }  # fmt: skip
 

@@ -72,21 +72,30 @@ class _Group(NamedTuple):
     text: str = ""  # what was said, if it is a message
 
 
-def trail_part(facts: BriefFacts, most: int) -> list[Line]:
-    """The last steps in the order of time, and the agent's last words. Where the steps leave much room, they
-    are told at more length, and then with what the agent said in between."""
-    lines = _trail(facts, most, 100)
-    if cost(lines) < most * 3 // 4:
-        lines = _trail(facts, most, 170)
-    if cost(lines) < most * 3 // 4:
-        lines = _trail(facts, most, 170, talk=True)
-    return lines
+class Trail:
+    """The trail of a run, whose steps are looked at once for all sizes in which it is told."""
+
+    def __init__(self, facts: BriefFacts) -> None:
+        self._facts = facts
+        self._steps = _recent(facts)
+        self._plain = _groups(self._steps, None)
+
+    def part(self, most: int) -> list[Line]:
+        """The last steps in the order of time, and the agent's last words. Where the steps leave much room,
+        they are told at more length, and then with what the agent said in between."""
+        lines = _trail(self._facts, self._plain, most, 100)
+        if cost(lines) < most * 3 // 4:
+            lines = _trail(self._facts, self._plain, most, 170)
+        if cost(lines) < most * 3 // 4 and any(step.kind == "say" for step in self._steps):
+            last = self._facts.wanted.last
+            groups = _groups(self._steps, last.at if last is not None else 0)
+            lines = _trail(self._facts, groups, most, 170)
+        return lines
 
 
-def _trail(facts: BriefFacts, most: int, percent: int, *, talk: bool = False) -> list[Line]:
+def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> list[Line]:
     folder = folder_of(facts.folder)
     since = facts.wanted.last.at if facts.wanted.last is not None else 0
-    groups = _groups(_recent(facts), since if talk else None)
     closing, groups = _closing(facts, groups, folder, most)
     head = f"{Label.TRAIL} (oldest first)"
     room = most - cost(closing) - size(head) - 2

@@ -272,6 +272,14 @@ def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
     return waiting
 
 
+def _has_memories(workspace: Workspace) -> bool:
+    """Whether there is anything to recall, as far as the store tells that without loading more."""
+    try:
+        return getattr(workspace.store, "has_memories", lambda: True)() is not False
+    except (SegueError, OSError):
+        return False
+
+
 def gather(
     workspace: Workspace, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
     memories: Sequence[str] | None = None, covers: bool = True, handover: bool = True,
@@ -286,10 +294,11 @@ def gather(
         from ..features.features import Features
 
         covered = Features(SessionHandle(workspace, state.id)).covered(state)
-    if memories is None:
+    if memories is None and _has_memories(workspace):
         from .relevant_memories import memory_lines
 
         memories = memory_lines(workspace, state, runs.digests)
+    memories = memories or ()
     observed = state is not None and has_observed_goal(workspace, state)
     known = facts_of_runs(runs, state, world, memories, covered=covered, observed=observed)
     known.notices = [*notices_of(workspace, state, handover=handover), *runs.notices]

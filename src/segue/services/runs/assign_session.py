@@ -20,9 +20,6 @@ import msgspec
 from ...core.base.values import seconds_of
 from ...core.journal.event import Draft, read_body
 from ...core.runs.sentences import is_assent
-from ...core.sessions import commands as do
-from ...core.sessions.cleaning import clean_command
-from ...core.sessions.commands import Refusal, decide_all
 from ...core.sessions.events import Created
 from ...core.sessions.state import OBSERVER, OPEN, SessionState
 from ...effects.clock import now
@@ -199,6 +196,9 @@ class SessionAssigner:
 
     def _new(self, run: Run, goal: str) -> str:
         """A new session for a run; empty if nothing says what it is about."""
+        from ...core.sessions import commands as do
+        from ...core.sessions.cleaning import clean_command
+
         if is_assent(goal):
             return ""
         workspace = self._workspace
@@ -213,8 +213,8 @@ class SessionAssigner:
             do.Note(note),
         ]
         clean = [clean_command(command, workspace.repository.mask) for command in commands]
-        outcome = decide_all(SessionState(), clean, at=run.began or now(), actor=OBSERVER, run="")
-        assert not isinstance(outcome, Refusal)
+        outcome = do.decide_all(SessionState(), clean, at=run.began or now(), actor=OBSERVER, run="")
+        assert not isinstance(outcome, do.Refusal)
         self._appends[session] = list(outcome.drafts)
         return session
 
@@ -259,6 +259,8 @@ class SessionAssigner:
 def close_empty_session(workspace: Workspace, session: str) -> None:
     """Abandon a session that Segue began for a run that turned out to be another one; one in which somebody
     else wrote stays as it is."""
+    from ...core.sessions import commands as do
+
     events = workspace.store.read(stream_of(session))
     if events and all(event.actor == OBSERVER for event in events):
         with suppress(SegueError):

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from ...core.base.text import clean_text
-from ...core.sessions.commands import Command, Create
 from ...effects.pause_file import PauseFile
 from ...effects.redaction.redact import redact
 from ...errors import StoreUnavailable
 from ...settings import Settings
 from ...stores.base import Store
-from ..sessions.agent_states import AgentStates
 from ..sessions.holds import Holds
 from ..sessions.repository import CommitOptions, Saved, SessionRepository
 from .backups import Backups
@@ -27,7 +25,9 @@ from .data_folder import DataFolder
 from .working_tree import WorkingTree
 
 if TYPE_CHECKING:
+    from ...core.sessions.commands import Command, Create
     from ...effects.vectors.embedder import Embedder
+    from ..sessions.agent_states import AgentStates
     from .last_seen import DrainResult, LastSeenSession
 
 _HOLD_CHECK_SECONDS = 1.0
@@ -66,7 +66,6 @@ class Workspace:
             mask=redact if settings["redact"] else None,
         )  # fmt: skip
         self.holds = Holds(store, pause_file=self.pause_file, lease_seconds=settings.number("lease_seconds"))
-        self.agent_states = AgentStates(self.repository)
         self.named_session = session or self.environment.get("SEGUE_SESSION", "")
         """The session that the caller or the environment names; empty for the working tree's current one."""
         self.last: LastSeenSession | None = None
@@ -80,6 +79,11 @@ class Workspace:
         if make not in self._parts:
             self._parts[make] = make(self)
         return cast(_Part, self._parts[make])
+
+    @property
+    def agent_states(self) -> AgentStates:
+        """The states that agents save; most commands load nothing of it."""
+        return self.part(_agent_states)
 
     def current_session(self) -> str:
         """The id of the session that a command without one means; empty if there is none."""
@@ -131,7 +135,7 @@ class Workspace:
     def forget(self) -> None:
         """Drop every cached state, after the store was changed by other means than this workspace."""
         self.repository.forget()
-        self.agent_states = AgentStates(self.repository)
+        self._parts.pop(_agent_states, None)
 
     def close(self) -> None:
         """Run the closing callbacks, make a backup if one is due, and close the store."""
@@ -145,3 +149,9 @@ class Workspace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _agent_states(workspace: Workspace) -> AgentStates:
+    from ..sessions.agent_states import AgentStates
+
+    return AgentStates(workspace.repository)

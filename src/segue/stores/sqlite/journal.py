@@ -83,6 +83,10 @@ class SqliteStore:
 
         return SqliteMemories(self.database)
 
+    def has_memories(self) -> bool:
+        """Whether there is any memory; asked before the code is loaded that memories need."""
+        return bool(self.database.fetch("SELECT 1 FROM memories LIMIT 1"))
+
     @cached_property
     def server_tables(self) -> SqlServerTables:
         """What a server keeps for itself."""
