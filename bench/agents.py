@@ -2,7 +2,7 @@
 
 `make bench-agents`. Starts are interleaved in random order and told as ratios to `python -c pass` of the same
 round. A relaunch is measured with a stand-in for an agent that is killed: from its death, as the system tells
-it, to the start of the next one.
+it, to the start of the next one. Real agents are started where npm can install them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ import time
 from pathlib import Path
 
 from bench.common import machine, median_ms, must_be_compiled, table, timed
+from bench.real_agents import measure as measure_real_agents
 
 ROUNDS = 20
 RELAUNCHES = 20
+REAL_ROUNDS = 9
 ASKED = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 SDK = """
 import anyio, sys
@@ -128,7 +130,8 @@ def main() -> None:
     from segue.surfaces.mcp.tools import listed
 
     text = json.dumps(listed(), separators=(",", ":"))
-    print(f"\nThe list of tools: {len(text)} bytes, at most {tokens_at_most(text)} tokens (limit: 1,500)")
+    print(f"\nThe list of tools: {len(text)} bytes, at most {tokens_at_most(text)} tokens (limit: 2,000)")
+    measure_real_agents(REAL_ROUNDS)
 
 
 if __name__ == "__main__":
