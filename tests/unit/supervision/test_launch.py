@@ -60,6 +60,7 @@ def test_a_child_that_does_not_listen_is_killed(tmp_path: Path) -> None:
 
 def test_a_child_is_found_again_by_pid_and_by_its_mark(tmp_path: Path) -> None:
     child = _spawn(tmp_path, mark("m4"), "sleep", "60")
+    _until(lambda: leftover_processes(mark("m4")))  # the kernel shows its environment a moment after it began
     try:
         for again in (
             find_child(child.pid, child.started, mark("m4"), child.output),
