@@ -38,6 +38,7 @@ from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, unreadable
+from ..runs.run import WENT_ON_SECONDS
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import (
     LOOKED_AT,
@@ -54,8 +55,6 @@ from .runs_summary import RunsSummary, facts_of_runs, summary_of_transcript
 
 RUNS_MAX = 4
 """How many digests are read for one brief."""
-WENT_ON_SECONDS = 10.0
-"""A run that did something so long after the next one began had not stopped then."""
 NOT_TAKEN_UP = BriefGiven("brief", "", 0, "", "")
 """Stands for the brief of a run that did something else than what it was told of."""
 CHAIN_MAX = 16

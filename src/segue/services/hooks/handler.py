@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -34,10 +35,13 @@ from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import FRESH_STARTS, STEER, STEER_ALONE, brief_for_hook, own_run, session_state
 from ..resume.window_pressure import pressure_of_digest
+from ..runs import cursor
+from ..runs.discovery import RunFinder, found_of
 from ..runs.model_windows import remember_window
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final
-from ..runs.run_stream import stream_of_run
+from ..runs.run_stream import brief_given, stream_of_run
+from ..runs.select import LOOKED_AT
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import any_session_off, is_off
 from ..workspace.open_session import find_session
@@ -53,6 +57,9 @@ PATIENCE_REMOTE_MS = 250
 ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
+RUNS_BEFORE = 4
+"""How many of the runs that a run took up are read together with it."""
+SMALL_BYTES = 262_144
 LOOKS_MAX = 256
 """For how many runs it is remembered when they were last looked at."""
 SUPERVISED = "SEGUE_SUPERVISED"
@@ -305,8 +312,25 @@ class Handler:
         if found is None:
             return None
         named = self.environment.get("SEGUE_SESSION", "") if self.environment.get(SUPERVISED) else ""
-        self._try(lambda: sync(workspace, found=[found], session=named, wait_seconds=0.1))
+        before = [] if named else self._runs_before(workspace, finder, found)
+        self._try(lambda: sync(workspace, found=[*before, found], session=named, wait_seconds=0.1))
         return found, final(finder.reading(found), agent_of(found.agent))
+
+    def _runs_before(self, workspace: Workspace, finder: RunFinder, found: Found) -> list[Found]:
+        """The runs that a run took up and that were not read to their end, as those that were killed: asked
+        at its first prompt, where the user waits, for small ones, and for all when its turn is over."""
+        is_over = self.event.kind in ("stop", "end", "failure")
+        if not is_over and (self.event.kind != "prompt" or finder.row(found) is not None):
+            return []
+        given = brief_given(workspace.store, found.agent, found.native)
+        wanted = given.runs[:RUNS_BEFORE] if given is not None else ()
+        rows = [row for key in wanted if (row := runs_of(workspace).runs.get(key)) is not None]
+        before = [found_of(row) for row in rows]
+        if len(rows) < len(wanted):
+            before = [run for run in islice(finder.found(), LOOKED_AT) if finder.key(run) in wanted]
+        return [
+            run for run in before if is_over or cursor.stamp_of(run, agent_of(run.agent)).size <= SMALL_BYTES
+        ]
 
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
