@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
-from tests.support.chains import Chain, ChainRun
+from tests.support.chains import HOOKS, Chain, ChainRun
 from tests.support.git import Repository
 
 from segue.core.runs.steps import Call
+from segue.services.brief.project_brief import brief_here
 
 FEED = "Import the supplier news feed into the shop, once an hour"
 MENU = "Redesign the main menu of the shop with animated icons"
@@ -75,12 +77,53 @@ def test_what_goes_on_in_another_worktree_is_left_out(
     assert not mentions(again, FEED) and "make feed" not in again
 
 
-def test_in_a_worktree_where_nothing_was_done_the_run_of_another_is_told_with_its_own_branch(
+@pytest.mark.parametrize("agent", HOOKS)
+def test_in_a_worktree_where_nothing_was_done_a_line_names_the_newest_run_elsewhere(
+    chain: Chain, worktree: Path, agent: str
+) -> None:
+    there = chain.begin(agent, folder=worktree).prompt(MENU).edits("src/menu.py").stop()
+    here = chain.begin(agent)
+    [line] = mentions(here.brief, MENU)
+    at = time.strftime("%H:%M UTC", time.gmtime(there.at))
+    for fact in (agent, f"in {worktree}", "branch feature-menu", at, f"`segue brief {there.native}`"):
+        assert fact in line, (fact, line)
+    assert "at work now" not in line and "stopped" not in here.brief and "menu.py" not in here.brief
+    with chain.open() as segue:
+        told = brief_here(segue.workspace, there.native)
+    assert "edited src/menu.py" in told and "branch feature-menu" in told
+    here.prompt("continue").edits("src/feed.py").stop()
+    again = chain.begin(agent).brief
+    assert "src/feed.py" in again and "menu.py" not in again, "what it said to go on with is its own"
+
+
+def test_a_run_that_is_at_work_in_another_worktree_is_named_as_such(chain: Chain, worktree: Path) -> None:
+    there = at_work(
+        chain.begin("claude-code", folder=worktree).prompt(MENU).edits("src/menu.py"), "make icons"
+    )
+    lives(chain, there)
+    for agent in ("opencode", "claude-code"):
+        [line] = mentions(chain.begin(agent).brief, MENU)
+        assert "is at work now" in line and "feature-menu" in line and "make icons" not in line
+
+
+@pytest.mark.parametrize("agent", ["codex", "opencode"])
+def test_a_run_that_resumes_is_told_what_was_done_here_but_not_in_another_worktree(
+    chain: Chain, worktree: Path, agent: str
+) -> None:
+    first, second = (chain.begin("codex").prompt(FEED).edits("src/feed.py").stop() for _ in range(2))
+    chain.begin(agent, folder=worktree).prompt(MENU).edits("src/menu.py").stop()
+    assert not mentions(second.start("resume"), MENU)
+    chain.begin(agent).prompt(MENU).edits("src/menu.py").stop()
+    assert mentions(first.start("resume"), MENU)
+
+
+def test_a_person_who_asks_in_a_new_worktree_is_shown_the_newest_run_with_its_folder(
     chain: Chain, worktree: Path
 ) -> None:
-    chain.begin("codex", folder=worktree).prompt(MENU).edits("src/menu.py").stop()
-    brief = chain.begin("codex").brief
-    assert MENU in brief and "branch feature-menu" in brief
+    chain.begin("opencode", folder=worktree).prompt(MENU).edits("src/menu.py").stop()
+    with chain.open() as segue:
+        head = brief_here(segue.workspace).partition("\n")[0]
+    assert "shop-menu, branch feature-menu" in head
 
 
 def test_a_run_that_is_at_work_is_not_taken_up_but_mentioned(chain: Chain) -> None:
