@@ -133,7 +133,10 @@ def _brief_at_start(workspace: Workspace, finder: RunFinder, before: Predecessor
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(workspace, state):
         return HookBrief()
-    return _brief_of_run(workspace, finder, other, budget, notices)
+    brief = _brief_of_run(workspace, finder, other, budget, notices)
+    if brief.text or not notices:
+        return brief
+    return _rendered(workspace, RunsSummary(notices=notices), None, budget)
 
 
 def _has_plan(workspace: Workspace, state: SessionState | None) -> bool:

@@ -21,10 +21,9 @@ from ...core.runs.identifiers import short_run
 from ...effects.git import repository as git
 from ...errors import SegueError
 from ..runs.discovery import RunFinder
-from ..runs.run import left_of
 from ..runs.select import ELSEWHERE_SECONDS, LOOKED_AT, is_here, runs_meant
 from ..workspace.workspace import Workspace
-from .gather import digest_of, runs_taken_up, task_of_run
+from .gather import digest_of, is_at_work, runs_taken_up, task_of_run
 
 PARALLEL_SECONDS = 3_600.0
 """Runs that were active within an hour of one another may be about different work at the same time."""
@@ -55,7 +54,7 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
     for run in islice(runs_meant(finder, but=is_own), LOOKED_AT):
         if not is_here(finder, run):
             elsewhere.append(run)
-        elif run.sign == "alive" and _is_at_work(workspace, finder, run):
+        elif is_at_work(workspace, finder, run):
             busy.append(run)
         else:
             stopped.append(run)
@@ -71,7 +70,9 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
     chosen = _own_of_parallel(workspace, finder, free, event.agent)
     beside = _parallel_to(workspace, finder, chosen, free, 0.0)
     gone_on = {key for run in beside for key in runs_taken_up(workspace, finder, run)}
-    beside = [run for run in beside if finder.key(run) not in gone_on]
+    beside = [
+        run for run in beside if finder.key(run) not in gone_on and not _is_empty(workspace, finder, run)
+    ]
     newer = [run for run in elsewhere if run.changed - chosen.changed > ELSEWHERE_SECONDS]
     line = (
         at_work
@@ -79,13 +80,6 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
         or _line_of_elsewhere(workspace, finder, newer)
     )
     return Predecessor(chosen, line)
-
-
-def _is_at_work(workspace: Workspace, finder: RunFinder, run: Found) -> bool:
-    try:
-        return left_of(digest_of(workspace, finder, run)) == "middle"
-    except SegueError:
-        return False
 
 
 def _is_empty(workspace: Workspace, finder: RunFinder, run: Found) -> bool:
@@ -148,8 +142,7 @@ def _line_of_elsewhere(workspace: Workspace, finder: RunFinder, runs: list[Found
         f"branch {cut(branch, TASK_BYTES)}" if branch else "",
     ]
     about = ", ".join(filter(None, (*facts, f"last active {at}")))
-    is_busy = run.sign == "alive" and _is_at_work(workspace, finder, run)
-    doing = " and is at work now" if is_busy else ""
+    doing = " and is at work now" if is_at_work(workspace, finder, run) else ""
     wanted = f", on {quote(task, TASK_BYTES)}" if task else ""
     return (
         f"the newest run of this project is in another worktree ({about}){doing}{wanted};"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -271,7 +271,9 @@ class Handler:
         event = self.event
         begins = traits_of(agent_of(event.agent)).start_is_first_prompt
         if begins and not delivered.delivered_to(workspace, event.agent, event.native):
-            return self._tell(workspace, replace(event, kind="start", source="startup"))
+            told = self._tell(workspace, replace(event, kind="start", source="startup"))
+            seen = self._look(workspace)  # from now on its process is known
+            return told if told.context else seen
         return self._look(workspace)
 
     def _keep_event(self, workspace: Workspace) -> bool:
@@ -322,15 +324,21 @@ class Handler:
         is_over = self.event.kind in ("stop", "end", "failure")
         if not is_over and (self.event.kind != "prompt" or finder.row(found) is not None):
             return []
-        given = brief_given(workspace.store, found.agent, found.native)
-        wanted = given.runs[:RUNS_BEFORE] if given is not None else ()
+        wanted = self._told_of(workspace, found)[:RUNS_BEFORE]
         rows = [row for key in wanted if (row := runs_of(workspace).runs.get(key)) is not None]
         before = [found_of(row) for row in rows]
         if len(rows) < len(wanted):
             before = [run for run in islice(finder.found(), LOOKED_AT) if finder.key(run) in wanted]
+        beside = {key for run in before for key in self._told_of(workspace, run)[:1]} - {*wanted}
+        rows = [row for key in sorted(beside) if (row := runs_of(workspace).runs.get(key)) is not None]
+        before += map(found_of, rows)  # whether they went on meanwhile says whose work it is
         return [
             run for run in before if is_over or cursor.stamp_of(run, agent_of(run.agent)).size <= SMALL_BYTES
         ]
+
+    def _told_of(self, workspace: Workspace, found: Found) -> Sequence[str]:
+        given = brief_given(workspace.store, found.agent, found.native)
+        return given.runs if given is not None else ()
 
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
