@@ -5,13 +5,20 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
-from tests.support.chains import Chain, ChainRun
+from tests.support.chains import HOOKS, Chain, ChainRun
 from tests.support.git import Repository
 
-from segue.core.runs.steps import Call
+from segue.agents import agent as agent_of, traits_of
+from segue.core.runs.steps import Call, Prompt, Start
+from segue.services.brief.project_brief import brief_here
+from segue.services.hooks import hook_file
+from segue.services.workspace.data_folder import DataFolder
 
 FEED = "Import the supplier news feed into the shop, once an hour"
 MENU = "Redesign the main menu of the shop with animated icons"
@@ -75,12 +82,53 @@ def test_what_goes_on_in_another_worktree_is_left_out(
     assert not mentions(again, FEED) and "make feed" not in again
 
 
-def test_in_a_worktree_where_nothing_was_done_the_run_of_another_is_told_with_its_own_branch(
+@pytest.mark.parametrize("agent", HOOKS)
+def test_in_a_worktree_where_nothing_was_done_a_line_names_the_newest_run_elsewhere(
+    chain: Chain, worktree: Path, agent: str
+) -> None:
+    there = chain.begin(agent, folder=worktree).prompt(MENU).edits("src/menu.py").stop()
+    here = chain.begin(agent)
+    [line] = mentions(here.brief, MENU)
+    at = time.strftime("%H:%M UTC", time.gmtime(there.at))
+    for fact in (agent, f"in {worktree}", "branch feature-menu", at, f"`segue brief {there.native}`"):
+        assert fact in line, (fact, line)
+    assert "at work now" not in line and "stopped" not in here.brief and "menu.py" not in here.brief
+    with chain.open() as segue:
+        told = brief_here(segue.workspace, there.native)
+    assert "edited src/menu.py" in told and "branch feature-menu" in told
+    here.prompt("continue").edits("src/feed.py").stop()
+    again = chain.begin(agent).brief
+    assert "src/feed.py" in again and "menu.py" not in again, "what it said to go on with is its own"
+
+
+def test_a_run_that_is_at_work_in_another_worktree_is_named_as_such(chain: Chain, worktree: Path) -> None:
+    there = at_work(
+        chain.begin("claude-code", folder=worktree).prompt(MENU).edits("src/menu.py"), "make icons"
+    )
+    lives(chain, there)
+    for agent in ("opencode", "claude-code"):
+        [line] = mentions(chain.begin(agent).brief, MENU)
+        assert "is at work now" in line and "feature-menu" in line and "make icons" not in line
+
+
+@pytest.mark.parametrize("agent", ["codex", "opencode"])
+def test_a_run_that_resumes_is_told_what_was_done_here_but_not_in_another_worktree(
+    chain: Chain, worktree: Path, agent: str
+) -> None:
+    first, second = (chain.begin("codex").prompt(FEED).edits("src/feed.py").stop() for _ in range(2))
+    chain.begin(agent, folder=worktree).prompt(MENU).edits("src/menu.py").stop()
+    assert not mentions(second.start("resume"), MENU)
+    chain.begin(agent).prompt(MENU).edits("src/menu.py").stop()
+    assert mentions(first.start("resume"), MENU)
+
+
+def test_a_person_who_asks_in_a_new_worktree_is_shown_the_newest_run_with_its_folder(
     chain: Chain, worktree: Path
 ) -> None:
-    chain.begin("codex", folder=worktree).prompt(MENU).edits("src/menu.py").stop()
-    brief = chain.begin("codex").brief
-    assert MENU in brief and "branch feature-menu" in brief
+    chain.begin("opencode", folder=worktree).prompt(MENU).edits("src/menu.py").stop()
+    with chain.open() as segue:
+        head = brief_here(segue.workspace).partition("\n")[0]
+    assert "shop-menu, branch feature-menu" in head
 
 
 def test_a_run_that_is_at_work_is_not_taken_up_but_mentioned(chain: Chain) -> None:
@@ -151,3 +199,99 @@ def test_what_a_living_run_has_taken_up_is_not_taken_up_twice(chain: Chain) -> N
     lives(chain, first)
     second = chain.begin("claude-code")
     assert f'"{FEED}"' in second.brief and len(mentions(second.brief, MENU)) == 1
+
+
+AGENT = """
+import json, subprocess, sys
+for line in sys.stdin:
+    words, payload = json.loads(line)
+    done = subprocess.run(words, input=payload.encode(), capture_output=True, timeout=60)
+    print(json.dumps(done.stdout.decode()), flush=True)
+"""
+
+
+class LivingAgent:
+    """A process with the name of an agent's program, which calls the installed hooks."""
+
+    def __init__(self, chain: Chain, agent: str) -> None:
+        home = DataFolder(chain.data)
+        hook_file.put(home)
+        self.command = [sys.executable, "-I", "-S", str(hook_file.file_of(home))]
+        program = chain.home / "bin" / traits_of(agent_of(agent)).start.partition(" ")[0]
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(AGENT)
+        words = [sys.executable, str(program)]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env=chain.env)
+
+    def answered(self, agent: str, event: str, payload: bytes) -> bytes:
+        about = {**json.loads(payload), **({"pid": self.process.pid} if agent == "opencode" else {})}
+        call = [[*self.command, agent, event, "speak"], json.dumps(about)]
+        assert self.process.stdin is not None and self.process.stdout is not None
+        print(json.dumps(call), file=self.process.stdin, flush=True)
+        return str(json.loads(self.process.stdout.readline())).encode()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_a_living_run_of_any_agent_is_not_told_as_stopped(chain: Chain, agent: str) -> None:
+    alone = chain.answered
+    living = LivingAgent(chain, agent)
+    try:
+        chain.answered = living.answered
+        first = at_work(chain.begin(agent).prompt(FEED).edits("src/feed.py"), "make feed")
+        first.call(first.hooks.prompt, prompt="and quickly", text="and quickly")
+        chain.answered = alone
+        for other in ("opencode", "claude-code"):
+            brief = chain.begin(other).brief
+            [line] = mentions(brief, FEED)
+            assert "is at work here now" in line, line
+            assert "stopped" not in brief and "src/feed.py" not in brief
+        with chain.open() as segue:
+            assert [run.ended for run in segue.runs() if run.id == first.native] == ["alive"]
+            assert segue.list()[0].status == "active"
+    finally:
+        living.kill()
+    brief = chain.begin(agent).brief
+    assert f'"{FEED}"' in brief and "src/feed.py" in brief, "when it is dead its work is taken up"
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_of_two_runs_of_one_agent_that_died_in_one_tree_the_newest_is_told_and_the_other_in_a_line(
+    chain: Chain, agent: str
+) -> None:
+    feed = chain.begin(agent).prompt(FEED)
+    menu = chain.begin(agent)
+    menu.prompt(MENU)
+    feed.at = menu.at = chain.clock + 60
+    at_work(feed.edits("src/feed.py"), "make feed")
+    menu.at += 30
+    at_work(menu.edits("src/menu.py"), "make icons")
+    again = chain.begin(agent)
+    assert f'"{MENU}"' in again.brief and "src/menu.py" in again.brief
+    [line] = mentions(again.brief, FEED)
+    assert "worked here at the same time" in line and "src/feed.py" not in again.brief
+    again.prompt("continue").edits("src/menu.py").stop()
+    with chain.open() as segue:
+        segue.sync()
+        assert sorted(card.goal for card in segue.list()) == sorted([FEED, MENU])
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode"])
+def test_a_sub_agent_belongs_to_its_lead(chain: Chain, agent: str) -> None:
+    lead = chain.begin(agent).prompt(FEED).edits("src/feed.py").stop()
+    child = ChainRun(chain, agent, "900child-run", chain.project, lead.at + 30)
+    child.add(Start(0, "start", child.native, str(chain.project), parent=lead.native), Prompt(0, MENU))
+    child.edits("src/menu.py").call(child.hooks.stop, agent_id="900", parent_id=lead.native)
+    with chain.open() as segue:
+        for _ in range(2):
+            [card] = segue.list()
+            assert card.goal == FEED and [run.id for run in card.runs] == [lead.native]
+            assert [run.id for run in segue.runs() if not run.side] == [lead.native]
+            segue.sync()
+        assert len(segue.runs()) == 2 and "Redesign" not in brief_here(segue.workspace).partition("TRAIL")[0]
+    brief = chain.begin(agent).brief
+    assert f'"{FEED}"' in brief and lead.native in brief and not mentions(brief, MENU)

@@ -60,7 +60,7 @@ class RecoverableAgent:
                 break
             self.one(item)
         status = self.session.status()
-        if complete and not status.blocked and status.status in ("active", "created"):
+        if complete and not status.blocked and self.session.state.status in ("active", "created"):
             return self._complete(status)
         return status
 

@@ -159,13 +159,17 @@ class Segue:
         self, *, everywhere: bool = False, status: str = "", project: str = "", organization: str = ""
     ) -> Cards:
         """Sessions of this project, or of all, the most recently active first."""
-        return open_session.list_sessions(
+        from ..services.runs.sessions_shown import list_sessions
+
+        return list_sessions(
             self.workspace, everywhere=everywhere, status=status, project=project, organization=organization
         )
 
     def resumable(self, *, everywhere: bool = False) -> Cards:
         """Sessions that were paused, or left in the middle by a run that is gone, in the last days."""
-        return open_session.resumable_sessions(self.workspace, everywhere=everywhere)
+        from ..services.runs.sessions_shown import resumable_sessions
+
+        return resumable_sessions(self.workspace, everywhere=everywhere)
 
     # -- runs ----------------------------------------------------------------------------------
 

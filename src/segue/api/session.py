@@ -49,9 +49,9 @@ class Session(SessionHandle):
 
     def status(self) -> SessionStatus:
         """What is done, under way, next and blocked, and all the rest worth showing."""
-        from ..services.features.features import session_status
+        from ..services.runs.sessions_shown import status_with_runs
 
-        return session_status(self)
+        return status_with_runs(self)
 
     def add(self, *items: str) -> Saved:
         """Add items to the end of the plan."""

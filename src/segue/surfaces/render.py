@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any, TextIO
 
 import msgspec
@@ -276,19 +277,25 @@ def bar(percent: int, width: int, style: Style) -> str:
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], style: Style, *, stretch: int = -1
-) -> list[str]:
+    head: Sequence[str], rows: Iterable[Sequence[str]], style: Style, *, stretch: int = -1,
+    below: Sequence[Sequence[str]] = (),
+) -> list[str]:  # fmt: skip
     """Aligned columns. If lines would be too long, the ``stretch`` column is narrowed; if that is not enough,
-    rows take several lines."""
+    rows take several lines. ``below`` has the lines that follow each row, if any."""
     body = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(cells(row[i]) for row in [list(head), *body]) for i in range(len(head))]
     if style.width:
         room = style.width - (sum(widths) - widths[stretch] + 2 * (len(widths) - 1))
         if room < min(widths[stretch], STRETCH_MIN):
-            return [line for row in body for line in _block(row, style, stretch)]
+            return _interleaved([_block(row, style, stretch) for row in body], below)
         widths[stretch] = min(widths[stretch], room)
     lines = [style.paint(_row(head, widths, style), "dim")]
-    return [*lines, *(_row(row, widths, style) for row in body)]
+    return lines + _interleaved([[_row(row, widths, style)] for row in body], below)
+
+
+def _interleaved(blocks: Sequence[list[str]], below: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of rows, each with those that follow it."""
+    return [line for block, more in zip_longest(blocks, below, fillvalue=()) for line in (*block, *more)]
 
 
 def paint_word(line: str, word: str, colour: str | None, style: Style) -> str:

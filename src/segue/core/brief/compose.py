@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from ...errors import BudgetTooSmall
 from ..runs.inherited import CLOSING, OPENING, STANDS, STOPPED, delimited
 from .facts import BriefFacts
-from .page import cut, plain, size
+from .page import cut, middle, plain, size
 from .parts import (
     Line,
     Trail,
@@ -120,7 +120,7 @@ def _head(facts: BriefFacts, budget: int) -> str:
     if facts.folder:
         folder = folder_of(facts.folder)
         about.append(
-            f"in {cut(folder.root.replace(folder.home, '~', 1) if folder.home else folder.root, 80)}"
+            f"in {middle(folder.root.replace(folder.home, '~', 1) if folder.home else folder.root, 80)}"
         )
     if facts.branch:
         about.append(f"branch {cut(facts.branch, 60)}")

@@ -47,6 +47,7 @@ STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
 TIGHT_ITEMS = 240  # where there is no room for whole items, the beginning of each
 ROW_BYTES = 170  # more than this nobody needs of one kind, unless there is much room
+NOTICE_BYTES = 480  # who else is at work, where, on what, and how to see it
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
 
 
@@ -542,7 +543,8 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     for at, (label, texts, between) in enumerate(rows):
         left = most - cost(lines)
         share = left - sum(min(want, DECLARED_BYTES) for want in wants[at + 1 :])
-        room = min(left, max(DECLARED_BYTES, min(share, max(most // 3, ROW_BYTES)))) - size(label) - 3
+        enough = NOTICE_BYTES if label == Label.NOTICE else ROW_BYTES
+        room = min(left, max(DECLARED_BYTES, min(share, max(most // 3, enough)))) - size(label) - 3
         if room > 30:
             lines.append(Line(f"{label}: {_whole(texts, room, between)}", facts.sources.get(label, ())))
     return lines

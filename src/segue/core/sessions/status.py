@@ -51,6 +51,18 @@ class Hints(Value):
     next_actions: list[str]
 
 
+class SessionRun(Value):
+    """A run in the entry of its session."""
+
+    id: str
+    """The agent's own id."""
+    agent: str
+    last: str
+    """When it was last active."""
+    ended: str
+    """alive, recent, waiting, ended, interrupted or crashed, as `segue runs` says it."""
+
+
 class SessionStatus(Value):
     """Everything `segue status` shows."""
 
@@ -88,9 +100,13 @@ class SessionStatus(Value):
     updated: str
     held_by: str = ""
     features: Sequence[Verdict] = ()
+    last_active: str = ""
+    """When somebody last worked on it, a run included."""
+    runs: Sequence[SessionRun] = ()
+    """Its runs without sub-agents', the newest first."""
 
 
-class Card(Value, omit_defaults=True):
+class Card(Value):
     """A session in a list."""
 
     id: str
@@ -108,6 +124,8 @@ class Card(Value, omit_defaults=True):
     ended: str
     version: int
     project_name: str = ""
+    runs: Sequence[SessionRun] = ()
+    """Its runs without sub-agents', the newest first; not part of the card that is stored."""
 
 
 def progress_of(state: SessionState) -> Progress:
@@ -182,6 +200,7 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
         updated=state.updated,
         held_by=held_by,
         features=features,
+        last_active=last_active_of(state),
     )
 
 

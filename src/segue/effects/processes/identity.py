@@ -34,7 +34,8 @@ def start_of(pid: int) -> str:
 
 def _linux_start(pid: int) -> str:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # of thousands of runs most are gone
+            stat = file.read(4096)
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""

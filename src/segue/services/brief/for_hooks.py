@@ -24,7 +24,7 @@ from ..runs.assign_session import OBSERVED, has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import left_of
-from ..runs.select import newest_run
+from ..runs.select import is_here, newest_run
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
 from .brief import render_brief
@@ -73,7 +73,12 @@ def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> Ho
     own = own_run(finder, event)
     if is_compacted:
         return _brief_of_run(workspace, finder, own, budget, is_own=True) if own else HookBrief()
-    other = newest_run(finder, but=lambda run: run.native == event.native or run.path == event.transcript)
+    other = newest_run(
+        finder,
+        but=lambda run: (
+            run.native == event.native or run.path == event.transcript or not is_here(finder, run)
+        ),
+    )
     if own is not None and _was_cut_off(workspace, finder, own):
         return _brief_of_run(workspace, finder, own, budget)
     meanwhile = other is not None and own is not None and other.changed > own.changed + 1
@@ -128,7 +133,10 @@ def _brief_at_start(workspace: Workspace, finder: RunFinder, before: Predecessor
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(workspace, state):
         return HookBrief()
-    return _brief_of_run(workspace, finder, other, budget, notices)
+    brief = _brief_of_run(workspace, finder, other, budget, notices)
+    if brief.text or not notices:
+        return brief
+    return _rendered(workspace, RunsSummary(notices=notices), None, budget)
 
 
 def _has_plan(workspace: Workspace, state: SessionState | None) -> bool:

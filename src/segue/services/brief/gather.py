@@ -13,7 +13,7 @@ did nothing is told together with the run before it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -38,11 +38,13 @@ from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final, masked, unreadable
+from ..runs.run import WENT_ON_SECONDS, left_of
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import (
     LOOKED_AT,
     earlier_runs,
     is_here,
+    is_known_alive,
     is_same_tree,
     newest_run,
     run_of_transcript,
@@ -54,8 +56,6 @@ from .runs_summary import RunsSummary, facts_of_runs, summary_of_transcript
 
 RUNS_MAX = 4
 """How many digests are read for one brief."""
-WENT_ON_SECONDS = 10.0
-"""A run that did something so long after the next one began had not stopped then."""
 NOT_TAKEN_UP = BriefGiven("brief", "", 0, "", "")
 """Stands for the brief of a run that did something else than what it was told of."""
 CHAIN_MAX = 16
@@ -98,7 +98,7 @@ def _run_before(
     none."""
     last = line[-1]
     if did_nothing(digest):
-        return _run_before_empty(finder, last, runs_taken_up(workspace, finder, last), len(line))
+        return _run_before_empty(workspace, finder, last, len(line))
     given = brief_given_to(workspace, finder, last)
     if given is not None and given.holds:
         return None
@@ -106,13 +106,20 @@ def _run_before(
     if row is not None and row.session:
         return next((run for run in earlier_runs(finder, last, session=row.session)), None)
     says_nothing = not digest.inherited and all(is_assent(prompt.text) for prompt in digest.prompts)
-    return next(earlier_runs(finder, last), None) if says_nothing else None
+    return next(_stopped_before(workspace, finder, last), None) if says_nothing else None
 
 
-def _run_before_empty(finder: RunFinder, empty: Found, about: Sequence[str], read: int) -> Found | None:
+def _stopped_before(workspace: Workspace, finder: RunFinder, run: Found) -> Iterator[Found]:
+    """The runs before a run in its working tree, without those that are still at work: their work is
+    theirs."""
+    return (one for one in earlier_runs(finder, run) if not is_at_work(workspace, finder, one))
+
+
+def _run_before_empty(workspace: Workspace, finder: RunFinder, empty: Found, read: int) -> Found | None:
     """The run before one that did nothing: of those that it was told of the newest, which may have done
     nothing either; in the end the one that it was told of first, which did something."""
-    earlier = earlier_runs(finder, empty)
+    about = runs_taken_up(workspace, finder, empty)
+    earlier = _stopped_before(workspace, finder, empty)
     if not about:
         return next(earlier, None)
     wanted = about if read < RUNS_MAX - 1 else about[:1]
@@ -180,6 +187,16 @@ def session_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str
         return row.session
     given = brief_given_to(workspace, finder, found)
     return given.session if given is not None else ""
+
+
+def is_at_work(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
+    """Whether a run's process lives, by what its agent or a hook of it says, and its turn is not over."""
+    if not is_known_alive(finder, found):
+        return False
+    try:
+        return left_of(digest_of(workspace, finder, found)) == "middle"
+    except SegueError:
+        return False
 
 
 def task_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> str:

@@ -1,28 +1,38 @@
 """Which run a run that starts takes up, and which others it should know of.
 
-It is the newest of this working tree that has stopped. A run that is at work is not taken up, nor is what it
-took up itself: two agents would do the same. Of runs that were here at the same time, each agent takes up its
-own; the others are mentioned in a line.
+It is the newest of this working tree that has stopped. Where nothing was done yet, a line names the newest
+run of the project's other worktrees. A run that is at work is not taken up, nor is what it took up itself:
+two agents would do the same. Of runs that were here at the same time, each agent takes up its own; the others
+are mentioned in a line.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
 
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
-from ...core.brief.page import cut
+from ...core.brief.page import cut, middle, plain, quote
+from ...core.runs.identifiers import short_run
+from ...effects.git import repository as git
 from ...errors import SegueError
 from ..runs.discovery import RunFinder
-from ..runs.run import left_of
-from ..runs.select import is_here, runs_here_first
+from ..runs.select import ELSEWHERE_SECONDS, LOOKED_AT, is_here, runs_meant
 from ..workspace.workspace import Workspace
-from .gather import digest_of, runs_taken_up, task_of_run
+from .gather import digest_of, is_at_work, runs_taken_up, task_of_run
 
 PARALLEL_SECONDS = 3_600.0
 """Runs that were active within an hour of one another may be about different work at the same time."""
 TASK_BYTES = 120
+FOLDER_BYTES = 160
+EMPTY_MAX = 4
+"""So many runs without a word may have been here, and nothing was done yet."""
+LOOKED_AT_ELSEWHERE = 4
+"""Among how many runs of other worktrees one that was asked for something is looked for."""
 
 
 class Predecessor(Value):
@@ -40,33 +50,45 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
 
     busy: list[Found] = []
     stopped: list[Found] = []
-    for run in runs_here_first(finder, but=is_own):
-        if run.sign == "alive" and _is_at_work(workspace, finder, run):
+    elsewhere: list[Found] = []
+    for run in islice(runs_meant(finder, but=is_own), LOOKED_AT):
+        if not is_here(finder, run):
+            elsewhere.append(run)
+        elif is_at_work(workspace, finder, run):
             busy.append(run)
         else:
             stopped.append(run)
             if stopped[0].changed - run.changed > PARALLEL_SECONDS or len(stopped) > 8:
                 break
     taken = {key for run in busy for key in runs_taken_up(workspace, finder, run)}
-    here = [run for run in busy if is_here(finder, run)]
-    free = [run for run in stopped if finder.key(run) not in taken and (not here or is_here(finder, run))]
+    free = [run for run in stopped if finder.key(run) not in taken]
+    if elsewhere and len(free) <= EMPTY_MAX and all(_is_empty(workspace, finder, run) for run in free):
+        free = []
+    at_work = _line(workspace, finder, busy, "is at work here now")
     if not free:
-        return Predecessor(None, _line(workspace, finder, here, "is at work here now"))
+        return Predecessor(None, at_work or _line_of_elsewhere(workspace, finder, elsewhere))
     chosen = _own_of_parallel(workspace, finder, free, event.agent)
-    beside = [run for run in _parallel_to(workspace, finder, chosen, free, 0.0) if is_here(finder, run)]
+    beside = _parallel_to(workspace, finder, chosen, free, 0.0)
     gone_on = {key for run in beside for key in runs_taken_up(workspace, finder, run)}
-    beside = [run for run in beside if finder.key(run) not in gone_on]
-    line = _line(workspace, finder, here, "is at work here now") or _line(
-        workspace, finder, beside, "worked here at the same time"
+    beside = [
+        run for run in beside if finder.key(run) not in gone_on and not _is_empty(workspace, finder, run)
+    ]
+    newer = [run for run in elsewhere if run.changed - chosen.changed > ELSEWHERE_SECONDS]
+    line = (
+        at_work
+        or _line(workspace, finder, beside, "worked here at the same time")
+        or _line_of_elsewhere(workspace, finder, newer)
     )
     return Predecessor(chosen, line)
 
 
-def _is_at_work(workspace: Workspace, finder: RunFinder, run: Found) -> bool:
+def _is_empty(workspace: Workspace, finder: RunFinder, run: Found) -> bool:
+    """Whether a run was asked for nothing and did nothing."""
     try:
-        return left_of(digest_of(workspace, finder, run)) == "middle"
+        digest = digest_of(workspace, finder, run)
     except SegueError:
         return False
+    return not (digest.prompts or digest.inherited or digest.calls)
 
 
 def _own_of_parallel(workspace: Workspace, finder: RunFinder, free: list[Found], agent: str) -> Found:
@@ -75,8 +97,7 @@ def _own_of_parallel(workspace: Workspace, finder: RunFinder, free: list[Found],
     if newest.agent == agent:
         return newest
     near = _parallel_to(workspace, finder, newest, free, PARALLEL_SECONDS)
-    own = (run for run in near if run.agent == agent)
-    return next((run for run in own if is_here(finder, run) == is_here(finder, newest)), newest)
+    return next((run for run in near if run.agent == agent), newest)
 
 
 def _parallel_to(
@@ -103,3 +124,36 @@ def _line(workspace: Workspace, finder: RunFinder, runs: list[Found], what: str)
     more = f", and {len(runs) - 1} more" if len(runs) > 1 else ""
     about = f' on "{cut(task, TASK_BYTES)}"' if task else ""
     return f"another run ({first.agent}, last active {at}{more}) {what}{about}; leave that to it"
+
+
+def _line_of_elsewhere(workspace: Workspace, finder: RunFinder, runs: list[Found]) -> str:
+    """What is said of the newest run in another worktree; empty if it is too old to matter."""
+    since = time.time() - 86_400 * workspace.settings.number("resumable_days")
+    recent = [run for run in runs if run.changed >= since][:LOOKED_AT_ELSEWHERE]
+    asked = ((run, task) for run in recent if (task := task_of_run(workspace, finder, run)))
+    run, task = next(asked, (recent[0] if recent else None, ""))
+    if run is None:
+        return ""
+    at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.changed))
+    branch = _branch_of(workspace, finder, run)
+    facts = [
+        run.agent,
+        f"in {middle(run.cwd, FOLDER_BYTES)}",
+        f"branch {cut(branch, TASK_BYTES)}" if branch else "",
+    ]
+    about = ", ".join(filter(None, (*facts, f"last active {at}")))
+    doing = " and is at work now" if is_at_work(workspace, finder, run) else ""
+    wanted = f", on {quote(task, TASK_BYTES)}" if task else ""
+    return (
+        f"the newest run of this project is in another worktree ({about}){doing}{wanted};"
+        f" `segue brief {plain(short_run(run.native))}` shows it"
+    )
+
+
+def _branch_of(workspace: Workspace, finder: RunFinder, run: Found) -> str:
+    """The branch that a run was on or, where its agent does not write that down, of its worktree now."""
+    with suppress(SegueError):
+        if branch := digest_of(workspace, finder, run).branch:
+            return branch
+    repository = git.find(Path(run.cwd))
+    return git.head(repository)[1] if repository is not None else ""

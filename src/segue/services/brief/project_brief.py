@@ -16,7 +16,7 @@ from ...settings import data_folder, store_of
 from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
-from ..runs.select import find_run, newest_other_run, newest_run_elsewhere
+from ..runs.select import find_run, is_here, newest_other_run, newest_run_elsewhere
 from ..workspace.data_folder import DataFolder
 from ..workspace.open_session import find_session
 from ..workspace.open_workspace import for_looking, open_workspace, without_store
@@ -82,7 +82,9 @@ def brief_here(
     if found is None:
         runs = RunsSummary()
     elif what:
-        runs = RunsSummary((digest_of(workspace, finder, found),), found.agent, found.native)
+        folder = "" if is_here(finder, found) else found.cwd
+        digests = (digest_of(workspace, finder, found),)
+        runs = RunsSummary(digests, found.agent, found.native, elsewhere=folder)
     else:
         runs = summary_of_run(workspace, finder, found)
         id = session_of_run(workspace, finder, found)

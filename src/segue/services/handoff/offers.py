@@ -33,8 +33,9 @@ from ...stores.memory_changes import MemoryChange
 from ..brief.brief import render_brief
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
+from ..runs.sessions_shown import list_sessions
 from ..sessions.repository import Saved
-from ..workspace.open_session import list_sessions, make_current
+from ..workspace.open_session import make_current
 from ..workspace.workspace import Workspace
 
 HOURS = 72.0

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -35,10 +36,13 @@ from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import FRESH_STARTS, STEER, STEER_ALONE, brief_for_hook, own_run, session_state
 from ..resume.window_pressure import pressure_of_digest
+from ..runs import cursor
+from ..runs.discovery import RunFinder, found_of
 from ..runs.model_windows import remember_window
 from ..runs.observed import runs_of
 from ..runs.read_transcript import final
-from ..runs.run_stream import stream_of_run
+from ..runs.run_stream import brief_given, stream_of_run
+from ..runs.select import LOOKED_AT
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import any_session_off, is_off
 from ..workspace.open_session import find_session
@@ -54,6 +58,9 @@ PATIENCE_REMOTE_MS = 250
 ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
+RUNS_BEFORE = 4
+"""How many of the runs that a run took up are read together with it."""
+SMALL_BYTES = 262_144
 LOOKS_MAX = 256
 """For how many runs it is remembered when they were last looked at."""
 SUPERVISED, ON_SCREEN = "SEGUE_SUPERVISED", "screen"
@@ -266,7 +273,9 @@ class Handler:
         event = self.event
         begins = traits_of(agent_of(event.agent)).start_is_first_prompt
         if begins and not delivered.delivered_to(workspace, event.agent, event.native):
-            return self._tell(workspace, replace(event, kind="start", source="startup"))
+            told = self._tell(workspace, replace(event, kind="start", source="startup"))
+            seen = self._look(workspace)  # from now on its process is known
+            return told if told.context else seen
         return self._look(workspace)
 
     def _keep_event(self, workspace: Workspace) -> bool:
@@ -307,8 +316,31 @@ class Handler:
         if found is None:
             return None
         named = self.environment.get("SEGUE_SESSION", "") if self.environment.get(SUPERVISED) else ""
-        self._try(lambda: sync(workspace, found=[found], session=named, wait_seconds=0.1))
+        before = [] if named else self._runs_before(workspace, finder, found)
+        self._try(lambda: sync(workspace, found=[*before, found], session=named, wait_seconds=0.1))
         return found, final(finder.reading(found), agent_of(found.agent))
+
+    def _runs_before(self, workspace: Workspace, finder: RunFinder, found: Found) -> list[Found]:
+        """The runs that a run took up and that were not read to their end, as those that were killed: asked
+        at its first prompt, where the user waits, for small ones, and for all when its turn is over."""
+        is_over = self.event.kind in ("stop", "end", "failure")
+        if not is_over and (self.event.kind != "prompt" or finder.row(found) is not None):
+            return []
+        wanted = self._told_of(workspace, found)[:RUNS_BEFORE]
+        rows = [row for key in wanted if (row := runs_of(workspace).runs.get(key)) is not None]
+        before = [found_of(row) for row in rows]
+        if len(rows) < len(wanted):
+            before = [run for run in islice(finder.found(), LOOKED_AT) if finder.key(run) in wanted]
+        beside = {key for run in before for key in self._told_of(workspace, run)[:1]} - {*wanted}
+        rows = [row for key in sorted(beside) if (row := runs_of(workspace).runs.get(key)) is not None]
+        before += map(found_of, rows)  # whether they went on meanwhile says whose work it is
+        return [
+            run for run in before if is_over or cursor.stamp_of(run, agent_of(run.agent)).size <= SMALL_BYTES
+        ]
+
+    def _told_of(self, workspace: Workspace, found: Found) -> Sequence[str]:
+        given = brief_given(workspace.store, found.agent, found.native)
+        return given.runs if given is not None else ()
 
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""

@@ -36,6 +36,7 @@ from ..brief.notices import steps_left
 from ..features.features import Features
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
+from ..runs.sessions_shown import state_shown
 from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
@@ -222,7 +223,8 @@ class _Inspection:
         if state is not None:
             progress = progress_of(state)
             done, pending = progress.done, progress.total - progress.done
-            status = f"{state.status}, {done} of {progress.total} done" if progress.total else state.status
+            status = state_shown(self.workspace, state)
+            status += f", {done} of {progress.total} done" if progress.total else ""
             project_phase = phase.partition(" (")[0] if " (" in phase else ""
             phase = f"{project_phase} ({status})" if project_phase else status
             steps = [*hints_of(state).next_actions, *steps]

@@ -29,7 +29,7 @@ from ...stores.base import Append
 from ..sessions.repository import stream_of
 from ..workspace.working_tree import WorkingTree
 from ..workspace.workspace import Workspace
-from .run import ALIVE_SECONDS, Run
+from .run import ALIVE_SECONDS, WENT_ON_SECONDS, Run
 from .run_stream import brief_given
 
 CONTINUED_DAYS = 7.0
@@ -103,18 +103,19 @@ class SessionAssigner:
             return ""
         given = brief_given(self._workspace.store, run.agent, run.id)
         if given is None:
-            return next(self._candidates(run, ()), "") or self._new(run, run.goal)
+            return next(self._candidates(run, goes_on=is_assent(run.goal)), "") or self._new(run, run.goal)
         told = given.session if self._state(given.session) is not None else ""
         held = " ".join(given.holds.goal.split())
         goes_on = is_assent(run.goal) or held.startswith(run.goal)
         if told and self._takes(told, run, given.runs if goes_on else ()):
             return told
         goal = held if is_assent(run.goal) else run.goal
-        return next(self._candidates(run, given.runs), "") or self._new(run, goal)
+        return next(self._candidates(run, given.runs, goes_on=goes_on), "") or self._new(run, goal)
 
-    def _candidates(self, run: Run, taken_up: Sequence[str]) -> Iterator[str]:
+    def _candidates(self, run: Run, told: Sequence[str] = (), *, goes_on: bool) -> Iterator[str]:
         """The sessions that a run may belong to: the current one if it is declared, and those of the runs
-        that it took up or, if it was told of none, that it may have continued."""
+        that it was told of or, if there are none, that it may have continued. With ``goes_on`` it has no task
+        of its own; what it was told of is taken up then, though that may seem to live."""
         root = self._root_of(run)
         current = self._tree(root).tree().current if root in self._roots else ""
         if current and not self._is_undeclared(current) and self._takes(current, run):
@@ -122,9 +123,11 @@ class SessionAssigner:
             if state is not None and seconds_of(run.last) >= seconds_of(state.created):
                 yield current
         for trail in reversed(self._trails):
-            if taken_up and trail.key not in taken_up:
+            if told and trail.key not in told:
                 continue
-            if self._continues(trail, run, root) and self._takes(trail.session, run):
+            if not goes_on and _overlap(trail, run):
+                continue
+            if self._continues(trail, run, root) and self._takes(trail.session, run, told if goes_on else ()):
                 yield trail.session
 
     def _continues(self, trail: Trail, run: Run, root: str) -> bool:
@@ -276,6 +279,12 @@ def has_observed_goal(workspace: Workspace, state: SessionState) -> bool:
         return state.last_action.startswith(OBSERVED)
     body = read_body(first)
     return first.actor == OBSERVER and isinstance(body, Created) and body.goal == state.goal
+
+
+def _overlap(trail: Trail, run: Run) -> bool:
+    """Whether two runs were at work at the same time."""
+    went_on = trail.last > seconds_of(run.began) + WENT_ON_SECONDS
+    return went_on and trail.began < seconds_of(run.last) and trail.key != run.key
 
 
 def _lives(run: Run) -> bool:

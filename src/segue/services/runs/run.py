@@ -28,6 +28,10 @@ ALIVE_SECONDS = 120.0
 """A transcript that was written to so recently may still grow."""
 WAITING_SECONDS = 86_400.0
 """A run that has waited longer than this for the user counts as ended."""
+WENT_ON_SECONDS = 10.0
+"""A run that did something so long after the next one began had not stopped then."""
+OVER = ("ended", "crashed")
+"""The statuses that stay until the transcript changes."""
 GOAL_CHARS = 160
 SUBSTANTIAL_CHARS = 12
 DIGEST_FIELDS = ("branch", "model", "context", "window", "stretches", "compactions", "steps", "calls")
@@ -177,7 +181,7 @@ def refreshed(run: Run, found: Found, *, now: float, present: bool = True) -> Ru
     if not sign and pid:
         sign = "ended"
     age_seconds = now - max(found.changed, seconds_of(run.last))
-    is_over = not sign and run.ended in ("ended", "crashed")
+    is_over = not sign and run.ended in OVER
     status = run.ended if is_over else ending(run.left, sign, age_seconds, side=run.side)
     return msgspec.structs.replace(run, ended=status, present=present, pid=pid, pid_start=pid_start)
 
@@ -237,7 +241,8 @@ def facts_of(row: RunRow) -> RunFacts | None:
         facts = _facts.decode(row.facts)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    facts.run = msgspec.structs.replace(facts.run, session=row.session, project=row.project)
+    if (facts.run.session, facts.run.project) != (row.session, row.project):
+        facts.run = msgspec.structs.replace(facts.run, session=row.session, project=row.project)
     return facts
 
 

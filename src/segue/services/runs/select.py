@@ -9,6 +9,7 @@ identify a run then.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from ...agents.base import Found
 from ...errors import UnknownRun, UsageError
 from .discovery import RunFinder, found_of
 from .duplicates import RunsSeen
+from .run import refreshed, run_in
 
 _NAMED_MAX = 8
 LOOKED_AT = 64
@@ -78,6 +80,16 @@ def runs_here_first(
 def is_here(finder: RunFinder, found: Found) -> bool:
     """Whether a run worked in the working tree of the finder's folder, as far as is known."""
     return not found.cwd or _root_of(finder, Path(found.cwd)) == _root_of(finder, finder.folder)
+
+
+def is_known_alive(finder: RunFinder, found: Found) -> bool:
+    """Whether the process of a run lives: its agent says so or, where that says nothing, a hook saw the
+    process."""
+    if found.sign:
+        return found.sign == "alive"
+    row = finder.row(found)
+    run = run_in(row) if row is not None else None
+    return run is not None and refreshed(run, found, now=time.time()).ended == "alive"
 
 
 def _root_of(finder: RunFinder, folder: Path) -> Path | None:

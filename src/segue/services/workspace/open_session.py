@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from ...core.base.text import clean_name, clean_text
 from ...core.sessions import commands as do
 from ...core.sessions.state import TYPES
-from ...core.sessions.status import Card
-from ...effects.clock import moment, now
+from ...effects.clock import now
 from ...errors import ConflictError, StaleVersion, StoreUnavailable, UnknownSession, UsageError
 from ...stores.base import Append
 from ..sessions.repository import stream_of
@@ -138,36 +137,3 @@ def _where_else(workspace: Workspace, id: str) -> str:
     if workspace.home.archived(id).is_file():
         return f"it is archived: `segue cleanup --restore {id}` brings it back"
     return "`segue list --all` shows all sessions"
-
-
-def list_sessions(
-    workspace: Workspace, *, everywhere: bool = False, status: str = "", project: str = "",
-    organization: str = "",
-) -> list[Card]:  # fmt: skip
-    """Sessions of this project, the most recently active first. ``everywhere``, or naming a project or an
-    organization, looks at all projects."""
-    only_here = not (everywhere or project or organization)
-    keys = set(workspace.working_tree.project_keys(workspace.settings)) if only_here else set()
-    return [
-        card
-        for card in workspace.repository.cards()
-        if (not keys or card.project in keys)
-        and (not status or card.status == status)
-        and (not project or project in (card.project, card.project_name))
-        and (not organization or card.organization == organization)
-    ]
-
-
-def resumable_sessions(workspace: Workspace, *, everywhere: bool = False) -> list[Card]:
-    """Sessions to continue: paused, or unfinished and held by no living run, and active within the last
-    ``resumable_days``."""
-    since = moment(-86400 * workspace.settings.number("resumable_days"))
-    return [
-        card
-        for card in list_sessions(workspace, everywhere=everywhere)
-        if card.last_active >= since
-        and (
-            card.status == "paused"
-            or (card.status in ("active", "created") and not workspace.holds.living(card.id))
-        )
-    ]

@@ -83,7 +83,7 @@ def _checkpoint(call: ToolCall) -> Any:
 
 
 def _plan(call: ToolCall) -> Any:
-    from ...services.features.session_status import known_status
+    from ...services.runs.sessions_shown import known_status
 
     if _changes_plan(call.given):
         return _checkpoint(call)

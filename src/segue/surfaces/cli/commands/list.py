@@ -1,12 +1,14 @@
-"""`segue list` and `segue resumable`: sessions as a table."""
+"""`segue list` and `segue resumable`: sessions as a table, each with its newest runs below it."""
 
 from __future__ import annotations
 
 from ....core.sessions.state import OPEN
 from ....core.sessions.status import Card
-from ...render import ago, one_line, shown
+from ...render import Style, ago, count, cut, one_line, shown, table
 from ..command import argument, command, flag
 from ..context import CommandContext
+
+RUNS_SHOWN = 3
 
 
 @command(
@@ -20,7 +22,7 @@ from ..context import CommandContext
     examples=("segue list", "segue list --all --status paused", "segue list --project shop --json"),
 )  # fmt: skip
 def listing(context: CommandContext) -> int:
-    """The sessions of this project, or of all."""
+    """The sessions of this project, or of all, each with its newest runs below it."""
     args, segue = context.args, context.segue
     cards = segue.list(
         everywhere=args.all, status=args.status or "", project=args.project or "", organization=args.org or ""
@@ -54,6 +56,28 @@ def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:
         )
         for card in cards
     )  # fmt: skip
-    return context.listed(
-        cards, (" ", "session", "status", "done", "active", "goal [under way]"), rows, empty
-    )
+    head = (" ", "session", "status", "done", "active", "goal [under way]")
+    context.say(*table(head, rows, context.style, below=_run_lines(cards, context.style)))
+    return 0
+
+
+def _run_lines(cards: list[Card], style: Style) -> list[list[str]]:
+    """The lines below each session: its newest runs, and how many more there are."""
+    runs = [run for card in cards for run in card.runs[:RUNS_SHOWN]]
+    if not runs:
+        return []
+    from ..views.runs import short_ids
+
+    names = short_ids(run.id for run in runs)
+    agent_cells = max(len(run.agent) for run in runs)
+    below = []
+    for card in cards:
+        lines = [
+            f"{one_line(run.agent):{agent_cells}}  {one_line(names[run.id])}  {ago(run.last)}"
+            + (f", {run.ended}" if run.ended != "recent" else "")
+            for run in card.runs[:RUNS_SHOWN]
+        ]
+        more = len(card.runs) - RUNS_SHOWN
+        lines += [f"and {count(more, 'more run')}"] if more > 0 else []
+        below.append([style.paint(cut(f"     {line}", style.width, style), "dim") for line in lines])
+    return below

@@ -5,12 +5,9 @@ from __future__ import annotations
 from ...render import ago, paint_word, table
 from ..command import argument, command, flag
 from ..context import CommandContext
-from ..views.runs import ended_words
+from ..views.runs import ended_words, short_ids
 
 _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waiting": "cyan"}
-
-
-_ID_CHARS_MIN = 8
 
 
 @command(
@@ -45,14 +42,3 @@ def runs(context: CommandContext) -> int:
         for line, run in zip(lines, found, strict=True)
     )
     return context.report(found, first, *painted)
-
-
-def short_ids(ids: list[str]) -> dict[str, str]:
-    """The beginning of each id that distinguishes it from the others."""
-    found = {}
-    for id in ids:
-        size = _ID_CHARS_MIN
-        while size < len(id) and any(other != id and other.startswith(id[:size]) for other in ids):
-            size += 4
-        found[id] = id[:size]
-    return found

@@ -13,7 +13,7 @@ from ..context import CommandContext
 )  # fmt: skip
 def status(context: CommandContext) -> int:
     """What is done, under way, next and blocked."""
-    from ....services.features.session_status import known_status
+    from ....services.runs.sessions_shown import known_status
 
     found = known_status(context.session())
     if found.as_of:

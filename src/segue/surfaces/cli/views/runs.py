@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import pairwise
 
 from ....core.runs.steps import Step
 from ....services.runs.run import Run
 from ...render import Style, ago, count, cut, one_line
 
 _STEP_CHARS = 240
+_ID_CHARS_MIN = 8
+_ID_CHARS_STEP = 4
 
 
 def run_lines(run: Run, style: Style) -> list[str]:
@@ -37,6 +40,18 @@ def run_lines(run: Run, style: Style) -> list[str]:
     }  # fmt: skip
     lines = [style.paint(one_line(run.goal) or "(no prompt)", "bold"), ""]
     return lines + [f"{name:12} {text}" for name, text in facts.items() if text]
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """The beginning of each id that distinguishes it from the others."""
+    ordered = sorted(set(ids))
+    sizes = dict.fromkeys(ordered, _ID_CHARS_MIN)
+    for one, other in pairwise(ordered):  # those that begin alike stand together
+        size = _ID_CHARS_MIN
+        while one[:size] == other[:size]:
+            size += _ID_CHARS_STEP
+        sizes[one], sizes[other] = max(sizes[one], size), size
+    return {id: id[:size] for id, size in sizes.items()}
 
 
 def ended_words(run: Run) -> str:

@@ -82,7 +82,7 @@ def header(status: SessionStatus, style: Style) -> list[str]:
         facts += [meter, f"{progress.done}/{progress.total} done"]
     else:
         facts.append("no items yet")
-    facts.append(style.paint(ago(status.updated), "dim"))
+    facts.append(style.paint(ago(status.last_active or status.updated), "dim"))
     return [*(style.paint(line, "bold") for line in goal), *packed(facts, style, between=dot)]
 
 

@@ -27,6 +27,7 @@ CARD = {
     "organization": "", "project": "web", "type": "coding", "done": 2, "total": 3, "active": "token check",
     "created": "2026-11-15T09:00:00.000000Z", "last_active": "2026-11-15T10:12:00.000000Z", "ended": "",
     "version": 9, "project_name": "web",
+    "runs": [{"id": "5f6d", "agent": "codex", "last": "2026-11-15T10:12:00.000000Z", "ended": "alive"}],
 }  # fmt: skip
 
 

@@ -1,0 +1,194 @@
+"""A session in lists: its runs below it, when they were last active, and paused when all have stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.chains import BETWEEN_SECONDS, Chain, ChainRun
+from tests.support.server import SegueServer
+from tests.surfaces.conftest import Cli
+
+from segue import RecoverableAgent
+from segue.core.runs.steps import Call, Plan, PlanItem
+from segue.services.runs.run import key_of
+from segue.surfaces.mcp.calls import Calls
+
+TASK = "Move the shop's login to signed tokens with an expiry"
+AGENTS = ("claude-code", "codex", "opencode", "gemini-cli", "cline")
+
+
+@pytest.fixture
+def chain(home: Path, project: Path) -> Chain:
+    return Chain(home, project)
+
+
+def statuses(cli: Cli, chain: Chain) -> set[str]:
+    """The status of the only session, as every surface says it."""
+    [card] = cli("list", "--json").value
+    said = {card["status"]}
+    said.add(cli("status", "--json").value["status"])
+    said.add(cli("show", card["id"], "--json").value["status"])
+    said |= {one["status"] for one in cli("list", "--status", card["status"], "--json").value}
+    said |= {one["status"] for one in cli("resumable", "--json").value}
+    said.add("active" if card["id"] in cli("list", "--status", "active", "--ids").out else "paused")
+    said.add(cli("list").out.split("\n")[1].split()[2])
+    with chain.open() as segue:
+        said.add(segue.list()[0].status)
+        said.add(segue.session(card["id"]).status().status)
+    return said
+
+
+def first_turn(chain: Chain, agent: str) -> ChainRun:
+    run = chain.begin(agent).prompt(TASK)
+    return run.add(Plan(0, (PlanItem("sign", "active"), PlanItem("expire")))).edits("a.py").stop()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_session_whose_runs_all_stopped_is_paused_and_active_again_when_one_goes_on(
+    cli: Cli, chain: Chain, agent: str
+) -> None:
+    first_turn(chain, agent)
+    chain.begin(agent).prompt("continue").edits("b.py").stop()
+    assert statuses(cli, chain) == {"paused"}
+    chain.clock = time.time() - BETWEEN_SECONDS - 5
+    run = chain.begin(agent).prompt("go on").edits("c.py")
+    run.call(run.hooks.prompt, prompt="and then the next", text="and then the next")
+    assert statuses(cli, chain) == {"active"}
+    [card] = cli("list", "--json").value
+    assert card["runs"][0]["ended"] in ("alive", "recent") and len(card["runs"]) == 3
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_a_run_whose_process_lives_keeps_its_session_active_until_it_dies(
+    cli: Cli, chain: Chain, agent: str
+) -> None:
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    chain.env["CLAUDE_PID"] = str(process.pid)
+    run = chain.begin(agent).prompt(TASK).edits("a.py")
+    run.call(run.hooks.stop, pid=process.pid, last_assistant_message="half of it")
+    assert statuses(cli, chain) == {"active"}, "though it was silent for hours"
+    process.kill()
+    process.communicate()
+    assert statuses(cli, chain) == {"paused"}
+
+
+def test_a_session_without_runs_and_one_that_somebody_holds_are_active(cli: Cli, chain: Chain) -> None:
+    cli("start", TASK, "--id", "tokens")
+    assert statuses(cli, chain) == {"active"}
+    run = first_turn(chain, "opencode")
+    cli("sync", "--session", "tokens")
+    assert [one["id"] for one in cli("list", "--json").value[0]["runs"]] in ([run.native], [])
+    with chain.open() as segue, segue.session("tokens").hold():
+        assert cli("list", "--status", "active", "--ids").out == "tokens\n"
+        assert cli("status", "--json").value["status"] == "active"
+
+
+def test_a_session_that_was_completed_or_paused_by_somebody_stays_so(cli: Cli, chain: Chain) -> None:
+    first_turn(chain, "codex")
+    cli("pause", "--reason", "lunch")
+    assert cli("status", "--json").value["lifecycle"]["pause_reason"] == "lunch"
+    cli("complete", "--force", "enough")
+    assert cli("list", "--json").value[0]["status"] == "completed"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_list_has_the_newest_runs_below_their_session(cli: Cli, chain: Chain, agent: str) -> None:
+    first_turn(chain, agent)
+    for number in range(4):
+        chain.begin(agent).prompt("continue").edits(f"{number}.py").stop()
+    [card] = cli("list", "--json").value
+    assert [run["id"] for run in card["runs"]] == [f"{n:03}{agent[:2]}-run" for n in (5, 4, 3, 2, 1)]
+    assert card["last_active"] == card["runs"][0]["last"] > card["created"]
+    assert all(set(run) == {"id", "agent", "last", "ended"} for run in card["runs"])
+    _, session, *runs = cli("list").out.splitlines()
+    assert card["id"] in session and TASK in session
+    assert [line.split()[:2] for line in runs[:3]] == [[agent, f"00{n}{agent[:2]}-ru"] for n in (5, 4, 3)]
+    assert all(line.startswith("     ") and ("waiting" in line or "ended" in line) for line in runs[:3])
+    assert runs[3:] == ["     and 2 more runs"]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_runs_that_were_killed_are_below_their_session_without_a_sync(
+    cli: Cli, chain: Chain, agent: str
+) -> None:
+    run = chain.begin(agent).prompt(TASK).add(Plan(0, (PlanItem("sign", "active"), PlanItem("expire"))))
+    for number in range(3):
+        run.edits(f"{number}.py").add(Call(0, f"x{number}", "Bash", "run", "make", "make"))
+        run = chain.begin(agent).prompt("continue")
+    [card] = cli("list", "--json").value
+    assert card["goal"] == TASK and [run["ended"] for run in card["runs"][-3:]] == ["crashed"] * 3
+    assert len(cli("runs", "--json").value) == 4
+
+
+def test_a_session_with_no_runs_has_an_empty_array(cli: Cli, chain: Chain) -> None:
+    cli("start", TASK)
+    assert cli("list", "--json").value[0]["runs"] == []
+    assert len(cli("list").out.splitlines()) == 2
+
+
+def test_a_list_reads_no_transcript(cli: Cli, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    for agent in AGENTS:
+        first_turn(chain, agent)
+    opened: list[str] = []
+    real = os.open
+
+    def note(path: object, *more: int, **options: object) -> int:
+        opened.append(os.fspath(path))  # type: ignore[call-overload]
+        return real(path, *more, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", note)
+    monkeypatch.setattr("segue.services.runs.discovery.RunFinder.reading", _refused)
+    monkeypatch.setattr("segue.services.runs.discovery.RunFinder.found", _refused)
+    assert cli("list", "--json").value
+    assert not [path for path in opened if path.endswith((".jsonl", ".json"))]
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise AssertionError("a list looks at rows only")
+
+
+def test_the_tools_and_the_server_say_the_same(cli: Cli, chain: Chain, tmp_path: Path) -> None:
+    first_turn(chain, "opencode")
+    served = Calls(chain.project, chain.env)
+    assert json.loads(served.call("plan", {}).text)["status"] == "paused"
+    with SegueServer(tmp_path / "server") as server:
+        ask = server.ask
+        begun = {"id": "web", "goal": TASK}
+        assert ask("POST", "/v1/sessions", begun)[0] == 201
+        path = "/home/ana/x.jsonl"
+        run = {
+            "id": "r-1",
+            "agent": "codex",
+            "path": path,
+            "session": "web",
+            "ended": "crashed",
+            "goal": TASK,
+        }
+        key = key_of("codex", "r-1", path)
+        last = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() - 5))
+        found = {**run, "left": "middle", "last": last, "ended": "recent"}
+        for sent, status in ((run, "paused"), (found, "active")):
+            assert ask("PUT", f"/v1/runs/{key}", sent)[0] == 200
+            [card] = ask("GET", "/v1/sessions")[1]["sessions"]
+            assert card["status"] == status and card["runs"][0]["id"] == "r-1"
+            assert ask("GET", "/v1/sessions/web")[1]["status"] == status
+            listed = ask("GET", "/v1/sessions?status=active")[1]["sessions"]
+            assert len(listed) == (status == "active")
+
+
+def test_a_program_that_works_on_a_session_completes_it_though_its_runs_have_stopped(
+    cli: Cli, chain: Chain
+) -> None:
+    first_turn(chain, "opencode")
+    with chain.open() as segue:
+        [card] = segue.list()
+        session = segue.session(card.id)
+        session.add("sign")
+        assert session.status().status == "paused"
+        assert RecoverableAgent(session, lambda item: item).run().status == "completed"
