@@ -169,6 +169,7 @@ def test_the_tools_and_the_server_say_the_same(cli: Cli, chain: Chain, tmp_path:
             "session": "web",
             "ended": "crashed",
             "goal": TASK,
+            "last": time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime()),
         }
         key = key_of("codex", "r-1", path)
         last = time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() - 5))
@@ -189,6 +190,16 @@ def test_a_program_that_works_on_a_session_completes_it_though_its_runs_have_sto
     with chain.open() as segue:
         [card] = segue.list()
         session = segue.session(card.id)
-        session.add("sign")
         assert session.status().status == "paused"
+        session.add("sign")
         assert RecoverableAgent(session, lambda item: item).run().status == "completed"
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_who_goes_on_by_hand_after_the_last_run_has_an_active_session(
+    cli: Cli, chain: Chain, agent: str
+) -> None:
+    first_turn(chain, agent)
+    assert statuses(cli, chain) == {"paused"}
+    cli("note", "I look at it myself")
+    assert statuses(cli, chain) == {"active"}

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from ...agents import agent as agent_of
 from ...agents.base import Found
-from ...core.base.values import Value, iso
+from ...core.base.values import Value, iso, seconds_of
 from ...core.sessions.state import SessionState
-from ...core.sessions.status import Card, SessionRun, SessionStatus, status_of
+from ...core.sessions.status import Card, SessionRun, SessionStatus, last_active_of, status_of
 from ...effects.clock import moment
 from ...errors import StoreUnavailable, UnknownAgent
 from ...stores.base import RunRow
@@ -26,6 +26,8 @@ from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 
 LIVING = ("alive", "recent")
+BY_HAND_SECONDS = 120.0
+"""What is written into a session so long after its last run was not written by that run's hooks."""
 
 
 class RunsOfSession(Value):
@@ -45,10 +47,13 @@ class RunsOfSession(Value):
 NO_RUNS = RunsOfSession()
 
 
-def status_shown(status: str, runs: RunsOfSession, *, held: bool) -> str:
-    """The status that is shown of a session: one that has runs, none of them at work, and that nobody holds
-    is paused, though nobody has paused it."""
-    return "paused" if status == "active" and runs.count and not runs.living and not held else status
+def status_shown(status: str, runs: RunsOfSession, *, touched: str, held: bool) -> str:
+    """The status that is shown of a session: one that has runs, none of them at work, that nobody holds, and
+    that nobody ``touched`` since is paused, though nobody has paused it."""
+    if status != "active" or not runs.count or runs.living or held:
+        return status
+    by_hand = bool(touched) and seconds_of(touched) > seconds_of(runs.last) + BY_HAND_SECONDS
+    return status if by_hand else "paused"
 
 
 def runs_by_session(workspace: Workspace, session: str = "") -> dict[str, RunsOfSession]:
@@ -129,7 +134,7 @@ def _card_with_runs(
 ) -> Card:
     if not runs.count:
         return card
-    status = status_shown(card.status, runs, held=False)
+    status = status_shown(card.status, runs, touched=card.last_active, held=False)
     if status != card.status and card.id in ever_held and workspace.holds.living(card.id):
         status = card.status
     last_active = max(card.last_active, runs.last)
@@ -159,7 +164,7 @@ def status_with_runs(session: SessionHandle) -> SessionStatus:
     it."""
     found = session_status(session)
     runs = runs_by_session(session.workspace, session.id).get(session.id, NO_RUNS)
-    status = status_shown(found.status, runs, held=bool(found.held_by))
+    status = status_shown(found.status, runs, touched=found.last_active, held=bool(found.held_by))
     last_active = max(found.last_active, runs.last)
     return replace(found, status=status, last_active=last_active, runs=runs.runs)
 
@@ -167,7 +172,8 @@ def status_with_runs(session: SessionHandle) -> SessionStatus:
 def state_shown(workspace: Workspace, state: SessionState) -> str:
     """The status that is shown of a session in this state."""
     runs = runs_by_session(workspace, state.id).get(state.id, NO_RUNS)
-    return status_shown(state.status, runs, held=bool(workspace.holds.living(state.id)))
+    held = bool(workspace.holds.living(state.id))
+    return status_shown(state.status, runs, touched=last_active_of(state), held=held)
 
 
 class KnownStatus(Value):
