@@ -36,6 +36,7 @@ from .trail_words import (
 )
 
 NEWEST_BYTES = (330, 230, 180, 150)
+FAILED_BYTES, LAST_LOOKS_BYTES = 260, 420
 OLD_BYTES = 260
 OLD_CALLS = 12  # a plan that was not touched for so long may be behind the work
 LARGE_LINES = 6  # of an edit that may have been made in part
@@ -116,16 +117,7 @@ def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> 
                 lines.append(Line(f"— {mark} —", (last.at,)))
                 room -= size(lines[-1].text) + 1
             continue
-        want = (NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES) * percent // 100
-        want = (
-            3 * percent
-            if last.kind == "say"
-            else max(want, 260)
-            if became_failed(last) and rank < 4
-            else want
-        )
-        want = 420 if rank == 0 and is_look(last) else want
-        want = min(want, room - 3)
+        want = min(_wanted_bytes(last, rank, percent), room - 3)
         if (
             want < (60 if rank < 2 else 85)
             or len(lines) >= STEPS_MAX
@@ -133,9 +125,7 @@ def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> 
         ):
             continue
         if last.kind == "say":
-            whole = group.text == flat(last.text)
-            words = message_words(last.text, want - 8) if whole else cut(group.text, want - 8)
-            text = f"said: {quote(folder.within(words))}"
+            text = _said(group, folder, want)
         else:
             text = step_line(group.steps, folder, want, rich=rank < 2)
             if last.done in below and not last.refused:
@@ -157,6 +147,24 @@ def _trail(facts: BriefFacts, groups: list[_Group], most: int, percent: int) -> 
     if lines:
         lines.append(Line(f"{head}:"))
     return [*reversed(lines), *closing]
+
+
+def _wanted_bytes(last: TrailStep, rank: int, percent: int) -> int:
+    """How long a line may be: the newest steps, messages, failures and the last looks tell most."""
+    if rank == 0 and is_look(last):
+        return LAST_LOOKS_BYTES
+    if last.kind == "say":
+        return 3 * percent
+    want = (NEWEST_BYTES[rank] if rank < len(NEWEST_BYTES) else STEP_BYTES) * percent // 100
+    return max(want, FAILED_BYTES) if became_failed(last) and rank < len(NEWEST_BYTES) else want
+
+
+def _said(group: _Group, folder: Folder, most: int) -> str:
+    """A message on a line: of the whole one its two ends, of others what they found out."""
+    last = group.steps[-1]
+    whole = group.text == flat(last.text)
+    words = message_words(last.text, most - 8) if whole else cut(group.text, most - 8)
+    return f"said: {quote(folder.within(words))}"
 
 
 def became_failed(step: TrailStep) -> bool:
