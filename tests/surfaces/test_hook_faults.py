@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ import pytest
 from tests.support.hooks import Agent, own, stop
 from tests.support.runs import place
 
+from segue.agents.install import InstallTarget, Scope
 from segue.core.journal.event import read_body
 from segue.core.runs.events import RunHooked
 from segue.services.hooks import handler, hook_file
@@ -174,3 +177,29 @@ def test_segue_hook_does_what_the_installed_file_does(home: Path, cli: Any, proj
     said = cli("hook", "claude-code", "SessionStart", stdin=json.dumps(told).encode()).value
     assert "make deploy" in said["hookSpecificOutput"]["additionalContext"]
     assert cli("hook", "claude-code", "Stop", stdin=b"garbage").out == ""
+
+
+@pytest.mark.parametrize("scope", ["project", "shared"])
+@pytest.mark.parametrize("python", [sys.executable, "/nowhere/python"])
+def test_where_segue_is_gone_the_event_is_read_and_the_agent_goes_on(
+    tmp_path: Path, scope: Scope, python: str
+) -> None:
+    gone = tmp_path / "gone" / "hook.py"
+    where = InstallTarget(scope, tmp_path, tmp_path, {}, python, gone)
+    command = ["/bin/sh", "-c", where.command("cline", "TaskStart", "speak")]
+    payload = b"{" + b" " * 4_000_000 + b"}"  # more than a pipe holds
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env={"PATH": "/usr/bin:/bin"}) as agent:
+        assert agent.stdin is not None
+        agent.stdin.write(payload)
+        agent.stdin.close()
+    assert agent.returncode == 0
+
+
+def test_an_event_of_any_size_is_read_to_its_end(home: Path, tmp_path: Path) -> None:
+    hook_file.put(DataFolder(home))
+    command = [sys.executable, "-I", "-S", str(hook_file.file_of(DataFolder(home))), "cline", "TaskComplete"]
+    with subprocess.Popen([*command, "record"], stdin=subprocess.PIPE, cwd=tmp_path) as agent:
+        assert agent.stdin is not None
+        agent.stdin.write(b"{" + b" " * 40_000_000 + b"}")
+        agent.stdin.close()
+    assert agent.returncode == 0

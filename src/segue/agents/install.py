@@ -26,6 +26,9 @@ from .base import loaded
 Scope = Literal["project", "user", "shared"]
 MARK = "segue"
 OWN = "Written by `segue init`"
+OR_EXIT = "|| { [ -t 0 ] || cat >/dev/null 2>&1; exit 0; }"
+"""What ends the command of a hook. The event is read even where Segue is gone: an agent that writes it to a
+closed pipe may die of that (Cline does)."""
 
 
 class CannotEdit(ValueError):
@@ -80,9 +83,9 @@ class InstallTarget(Value):
     def command(self, agent: str, event: str, mode: str) -> str:
         """The shell command of a hook; it always exits with 0, even if Segue has been removed."""
         if self.scope == "shared":
-            return f"command -v segue >/dev/null 2>&1 && segue hook {agent} {event} || exit 0"
+            return f"command -v segue >/dev/null 2>&1 && segue hook {agent} {event} {OR_EXIT}"
         words = [self.python, "-I", "-S", str(self.hook), agent, event, mode]
-        return f"{shlex.join(words)} 2>/dev/null || exit 0"
+        return f"{shlex.join(words)} 2>/dev/null {OR_EXIT}"
 
     def exclude_file(self) -> Path | None:
         """The file with what git ignores in this repository on this machine only; None without a

@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 
 from ... import agents
-from ...agents.install import InstallTarget
+from ...agents.install import OR_EXIT, InstallTarget
 from ...core.base.lazy import regex
 from ...effects.files.atomic import check_writable, write_whole
 from ..workspace.data_folder import DataFolder
@@ -45,4 +45,4 @@ def render_plugin(folder: Path, where: InstallTarget, home: DataFolder, version:
 def _command(where: InstallTarget, event: str, mode: str) -> str:
     program = shlex.join([where.python, "-I", "-S", str(where.hook)])
     which = 'agent=claude-code; [ -n "$PLUGIN_ROOT" ] && agent=codex'
-    return f'{which}; {program} "$agent" {event} {mode} 2>/dev/null || exit 0'
+    return f'{which}; {program} "$agent" {event} {mode} 2>/dev/null {OR_EXIT}'

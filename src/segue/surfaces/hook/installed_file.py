@@ -135,11 +135,12 @@ def speak(home: str, agent: str, event: str, payload: bytes) -> None:
 
 def main(home: str, agent: str, event: str, mode: str) -> None:
     payload = b""
-    while len(payload) < STDIN_BYTES_MAX and not (not payload and posix.isatty(0)):
+    while payload or not posix.isatty(0):
         block = posix.read(0, 1_048_576)
         if not block:
             break
-        payload += block
+        if len(payload) < STDIN_BYTES_MAX:
+            payload += block  # the rest is read too: an agent may die of a pipe that nobody reads
     cwd = text_in(payload, b"cwd") or posix.getcwd()
     if not wanted(home, agent, cwd):
         return
