@@ -25,6 +25,7 @@ error texts, so no hint ever holds a destructive one.
     │  └─ BadImport                    a file that does not hold a session
     ├─ RefusedError          65 / 409   understood, and not allowed now
     │  ├─ SessionOver                  completed or abandoned
+    │  ├─ MisspeltItem                 (item, candidates): not in the plan, but something near to it is
     │  ├─ NothingToUndo
     │  ├─ OtherWorkflow                the interrupted handover has other steps
     │  ├─ StepUncertain                (step): nobody knows whether it happened
@@ -59,6 +60,7 @@ error texts, so no hint ever holds a destructive one.
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -162,6 +164,13 @@ class RefusedError(SegueError, code="refused", exit_code=65, http_status=409):
 
 class SessionOver(RefusedError, code="session_over"):
     """The session is completed or abandoned and takes no more work."""
+
+
+class MisspeltItem(RefusedError, code="misspelt_item", fields=("item", "candidates")):
+    """An item is named that is not in the plan, and something near to it is; nothing was recorded."""
+
+    item = ""
+    candidates: Sequence[dict[str, object]] = ()
 
 
 class NothingToUndo(RefusedError, code="nothing_to_undo"):

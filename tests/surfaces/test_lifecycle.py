@@ -22,6 +22,8 @@ def test_start_gives_saved_with_id_and_status_as_json(cli: Cli) -> None:
         "version": 3,
         "events": 3,
         "warnings": [],
+        "new": [],
+        "replaced_goal": "",
         "id": "leak",
         "status": "active",
         "left_active": "",

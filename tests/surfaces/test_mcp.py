@@ -58,6 +58,7 @@ PARITY: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("plan", {"done": ["#1"], "drop": {"#2": ""}}, "checkpoint --done=#1 --drop=#2"),
     ("plan", {"goal": "tokens"}, "checkpoint --goal tokens"),
+    ("plan", {"done": ["auth midleware", "docs"], "new": True}, "done 'auth midleware' docs --new"),
     (
         "checkpoint",
         {"note": "n", "decide": {"HS256": "one issuer"}, "learn": ["l"], "name": "here"},
@@ -114,6 +115,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("checkpoint", {"note": ""}, "checkpoint --note="),
     ("checkpoint", {"name": "a/b"}, "checkpoint --name=a/b"),
     ("plan", {"goal": " "}, "checkpoint --goal=' '"),
+    ("plan", {"done": ["auth midleware"]}, "done 'auth midleware'"),
+    ("plan", {"drop": {"auth": "no"}}, "drop auth --reason=no"),
+    ("checkpoint", {"begin": ["#2=x"]}, "begin '#2=x'"),
     ("resume", {"budget": "huge"}, "resume --budget=huge"),
     ("since", {"from": "never"}, "since --from=never"),
     ("recall", {"query": " "}, "recall ' '"),
@@ -170,7 +174,7 @@ def _conversations(project: Path) -> None:
 
 def main_with(cli: Cli, *words: str) -> Ran:
     """A command that may be refused."""
-    for code in (0, 64):
+    for code in (0, 64, 65):
         try:
             return cli(*words, code=code)
         except AssertionError:
@@ -228,7 +232,8 @@ def test_a_plan_with_a_goal_begins_a_session_where_there_is_none(cli: Cli) -> No
     assert not made.failed, made.text
     shown = calls.call("plan", {}).value
     assert shown["goal"] == "-- make it work" and shown["next"] == ["one", "--two"]
-    assert not calls.call("plan", {"goal": "make it work well"}).failed
+    replaced = calls.call("plan", {"goal": "make it work well"})
+    assert not replaced.failed and replaced.value["replaced_goal"] == "-- make it work"
     assert calls.call("plan", {}).value["goal"] == "make it work well"
     assert cli("list", "--json").value[0]["id"] == made.value["id"]
 
@@ -236,6 +241,19 @@ def test_a_plan_with_a_goal_begins_a_session_where_there_is_none(cli: Cli) -> No
 def test_a_word_that_is_none_of_the_choices_is_answered_with_them(started: Cli) -> None:
     error = Calls().call("feature", {"action": "attest", "name": "f"}).value["error"]
     assert error["hint"].startswith("it is one of ") and "verify" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"decide": ["HS256"]}, 'it is an object of texts, as in {"HS256": "one issuer only"}'),
+        ({"done": "model"}, 'it is a list of texts, as in ["user model"]'),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_answered_with_an_example(
+    started: Cli, given: dict[str, Any], hint: str
+) -> None:
+    assert Calls().call("checkpoint", given).value["error"]["hint"] == hint
 
 
 def test_what_a_model_declares_is_never_a_persons_word(started: Cli) -> None:

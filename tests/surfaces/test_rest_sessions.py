@@ -37,7 +37,8 @@ def test_what_a_session_is_told_is_what_the_command_prints(server: SegueServer, 
         {"command": "Focus", "file": "a.py", "position": "4"},
         {"command": "NoteAgent", "agent": "planner", "values": {"mode": "review"}},
     )  # fmt: skip
-    assert set(saved) == {"session", "version", "events", "warnings"} and saved["events"] == 11
+    assert set(saved) == {"session", "version", "events", "warnings", "new", "replaced_goal"}
+    assert saved["events"] == 11
     told = done(server.ask("GET", "/v1/sessions/same"))
     assert told == printed(server, tmp_path, "status", "same")
     assert list(told) == list(printed(server, tmp_path, "status", "same"))
@@ -116,6 +117,23 @@ def test_commands_are_all_or_none_and_a_stale_version_is_told(server: SegueServe
     assert (status, body["code"]) == (409, "stale_version")
     merged = {"commands": [{"command": "Done", "item": "a"}], "since": before}
     assert server.ask("POST", "/v1/sessions/atom/commands", merged)[0] == 200
+
+
+def test_a_misspelt_item_is_refused_with_the_candidates_wherever_it_is_named(server: SegueServer) -> None:
+    begun(server, "misspelt", "user model", "grammar")
+    where, command = "/v1/sessions/misspelt", {"command": "Done", "item": "grammer"}
+    event = {"kind": "item.done", "body": {"text": "grammer"}}
+    meant = [{"number": 2, "item": "grammar", "status": "next"}]
+    for path, body in (
+        (f"{where}/commands", {"commands": [command]}), (f"{where}/checkpoints", {"done": ["grammer"]}),
+        (f"{where}/events", {"events": [event], "expect": 4}),
+    ):  # fmt: skip
+        status, refused, _ = server.ask("POST", path, body)
+        assert (status, refused["code"]) == (409, "misspelt_item")
+        assert refused["item"] == "grammer" and refused["candidates"] == meant
+    saved = say(server, "misspelt", {**command, "new": True})
+    assert saved["new"] == ["grammer"] and saved["events"] == 1
+    assert done(server.ask("POST", f"{where}/checkpoints", {"begin": ["gramar"], "new": True}))["new"]
 
 
 def test_a_field_or_a_command_that_is_not_known_is_refused(server: SegueServer) -> None:

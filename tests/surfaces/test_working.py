@@ -141,7 +141,7 @@ def test_a_checkpoint_is_all_or_nothing(started: Cli) -> None:
 def test_a_short_form_says_what_it_did(started: Cli, words: list[str], told: str) -> None:
     assert told in started(*words).out
     again = [words[0], "--json", *words[1:]]
-    assert set(started(*again).value) == {"session", "version", "events", "warnings"}
+    assert set(started(*again).value) == {"session", "version", "events", "warnings", "new", "replaced_goal"}
 
 
 def test_block_with_stay_does_not_begin_the_next_item(started: Cli) -> None:
@@ -194,16 +194,39 @@ def test_undo_of_a_completion_makes_the_session_open_again(started: Cli) -> None
 
 
 @pytest.mark.parametrize("typed", ["auth midleware", "2"])
-def test_an_item_that_is_much_like_one_of_the_plan_is_said_to_be_new(started: Cli, typed: str) -> None:
-    told = started("done", typed).out
-    assert "this is a new item; if you meant #" in told
-    assert "new item" not in started("done", "something else").out + started("done", "#2").out
+@pytest.mark.parametrize("verb", ["done", "begin", "block", "drop"])
+def test_an_item_that_is_much_like_one_of_the_plan_is_refused_with_the_candidates(
+    started: Cli, typed: str, verb: str
+) -> None:
+    before = started("status", "--json").value["version"]
+    refused = started(verb, typed, "--json", code=65).value["error"]
+    assert refused["code"] == "misspelt_item" and refused["item"] == typed and refused["candidates"]
+    assert "--new" in started("checkpoint", f"--{verb}", typed, code=65).err
+    assert started("status", "--json").value["version"] == before
+    assert "was not in the plan: it is a new item" in started(verb, typed, "--new").out
 
 
 def test_a_number_beyond_the_plan_is_said_to_be_a_new_item_unless_it_was_to_be_added(started: Cli) -> None:
     told = started("done", "9").out
-    assert "done: 9" in told and "this is a new item: the plan had 4 items and no #9; `segue undo`" in told
+    assert "done: 9" in told and "'9' was not in the plan: it is a new item" in told
     assert "new item" not in started("add", "8").out + started("drop", "9").out
+
+
+@pytest.mark.parametrize("typed", ["#2=no schema", "auth middleware=no schema"])
+def test_block_takes_an_item_of_the_plan_with_its_reason(started: Cli, typed: str) -> None:
+    started("block", typed)
+    blocked = started("status", "--json").value["blocked"]
+    assert [row["reason"] for row in blocked] == ["no schema"] and len(blocked) == 1
+
+
+def test_block_keeps_an_equals_sign_that_belongs_to_the_item(started: Cli) -> None:
+    started("add", "x=1 is slow")
+    started("block", "x=1 is slow")
+    assert [row["item"] for row in started("status", "--json").value["blocked"]] == ["x=1 is slow"]
+
+
+def test_a_goal_that_is_replaced_is_told(started: Cli) -> None:
+    assert "the goal was: " in started("checkpoint", "--goal", "another").out
 
 
 @pytest.mark.parametrize(

@@ -57,25 +57,26 @@ class Session(SessionHandle):
         """Add items to the end of the plan."""
         return self.commit_trusted(tuple(map(do.Add, items)))
 
-    def begin(self, *items: str) -> Saved:
-        """Mark items as under way; an unknown one is added."""
-        return self.commit_trusted(tuple(map(do.Begin, items)))
+    def begin(self, *items: str, new: bool = False) -> Saved:
+        """Mark items as under way; an unknown one is added. Raises MisspeltItem for a name that is near to a
+        planned one, unless ``new`` says that a new item is meant."""
+        return self.commit_trusted(tuple(do.Begin(item, new=new) for item in items))
 
-    def done(self, *items: str) -> Saved:
-        """Mark items as done; an unknown one is added."""
-        return self.commit_trusted(tuple(map(do.Done, items)))
+    def done(self, *items: str, new: bool = False) -> Saved:
+        """Mark items as done; an unknown one is added, under the same condition as with ``begin``."""
+        return self.commit_trusted(tuple(do.Done(item, new) for item in items))
 
-    def block(self, item: str, reason: str = "", *, stay: bool = False) -> Saved:
+    def block(self, item: str, reason: str = "", *, stay: bool = False, new: bool = False) -> Saved:
         """Mark an item as blocked. If it was under way, the next one begins, unless ``stay`` is set."""
-        return self.commit_trusted((do.Block(item, reason, stay),))
+        return self.commit_trusted((do.Block(item, reason, stay, new),))
 
     def unblock(self, *items: str) -> Saved:
         """Mark items as no longer blocked; they are next, at their place in the plan."""
         return self.commit_trusted(tuple(map(do.Unblock, items)))
 
-    def drop(self, item: str, reason: str = "") -> Saved:
+    def drop(self, item: str, reason: str = "", *, new: bool = False) -> Saved:
         """Drop an item: it will not be done."""
-        return self.commit_trusted((do.Drop(item, reason),))
+        return self.commit_trusted((do.Drop(item, reason, new),))
 
     def note(self, text: str) -> Saved:
         """Note what was just done: the last action."""
@@ -142,14 +143,16 @@ class Session(SessionHandle):
         drop: Pairs = (), add: Texts = (), note: str = "", decide: Pairs = (), ask: Texts = (),
         answer: Pairs = (), thread: Pairs = (), focus: str = "", learn: Texts = (), error: Texts = (),
         solved: Pairs = (), summary: str = "", goal: str = "", stay: bool = False,
+        new: bool = False,
     ) -> Saved:  # fmt: skip
         """Make any mix of changes, all or none; with a name, a state to rewind to.
 
         What has two parts (a blocked item and why, a decision and why, a question and its answer …) is a
-        pair, or one text where the second part may be missing. ``focus`` is ``FILE[:POSITION]``."""
+        pair, or one text where the second part may be missing. ``focus`` is ``FILE[:POSITION]``. Raises
+        MisspeltItem for the name of an item that is near to a planned one, unless ``new`` is set."""
         made = Checkpoint(
             done=texts(done), begin=texts(begin), add=texts(add), block=_pairs(block), unblock=texts(unblock),
-            drop=_pairs(drop), stay=stay, note=note or None, decide=_pairs(decide), ask=texts(ask),
+            drop=_pairs(drop), stay=stay, new=new, note=note or None, decide=_pairs(decide), ask=texts(ask),
             answer=_pairs(answer), thread=_pairs(thread), focus=focus or None, learn=texts(learn),
             error=texts(error), solved=_pairs(solved), summary=summary or None, goal=goal or None,
             name=name or None,

@@ -26,6 +26,7 @@ FIELDS: dict[str, tuple[list[str], Any]] = {
     "unblock": (["--unblock", "routes"], "routes"),
     "drop": (["--drop", "docs", "--reason", "not asked for"], [("docs", "not asked for")]),
     "stay": (["--stay", "--block", "routes"], True),
+    "new": (["--new", "--block", "routes"], True),
     "note": (["--note", "wrote the model"], "wrote the model"),
     "decide": (["--decide", "HS256", "--why", "one issuer"], [("HS256", "one issuer")]),
     "ask": (["--ask", "which port?"], "which port?"),
@@ -70,7 +71,7 @@ def test_a_field_means_the_same_in_the_library_and_on_the_command_line(
     field: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     words, value = FIELDS[field]
-    more = {"block": "routes"} if field == "stay" else {}
+    more = {"block": "routes"} if field in ("stay", "new") else {}
     with Segue(home=tmp_path / "home", folder=tmp_path) as seg:
         assert of_library(monkeypatch, seg, **{field: value}, **more) == of_command_line(words)
 

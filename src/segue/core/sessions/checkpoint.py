@@ -29,6 +29,8 @@ class Checkpoint(Value):
     """Pairs of an item and a reason."""
     stay: bool = False
     """Do not start the next item in place of a blocked one."""
+    new: bool = False
+    """Take names that are near to planned ones as new items."""
     note: str | None = None
     decide: tuple[tuple[str, str], ...] = ()
     """Pairs of a choice and the reason for it."""
@@ -75,14 +77,14 @@ def commands(checkpoint: Checkpoint) -> list[Command]:
 
 
 def _item_commands(checkpoint: Checkpoint) -> list[Command]:
-    is_quiet = bool(checkpoint.done) or bool(checkpoint.note)
+    is_quiet, new = bool(checkpoint.done) or bool(checkpoint.note), checkpoint.new
     return [
-        *(do.Drop(item, reason) for item, reason in checkpoint.drop),
+        *(do.Drop(item, reason, new) for item, reason in checkpoint.drop),
         *(do.Add(item) for item in checkpoint.add),
-        *(do.Done(item) for item in checkpoint.done),
+        *(do.Done(item, new) for item in checkpoint.done),
         *(do.Unblock(item) for item in checkpoint.unblock),
-        *(do.Block(item, reason, checkpoint.stay) for item, reason in checkpoint.block),
-        *(do.Begin(item, is_quiet) for item in checkpoint.begin),
+        *(do.Block(item, reason, checkpoint.stay, new) for item, reason in checkpoint.block),
+        *(do.Begin(item, is_quiet, new) for item in checkpoint.begin),
     ]
 
 

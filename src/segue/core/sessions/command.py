@@ -6,7 +6,7 @@ entry in ``commands._DECIDERS`` or by its own method ``outcome`` (see ``Decides`
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..base.values import Value
 from ..journal.event import Body
@@ -21,6 +21,8 @@ class Refusal(Value):
     code: str
     message: str
     hint: str = ""
+    facts: dict[str, Any] = {}
+    """Values of the error's ``fields``, by name."""
 
 
 class Command(Value, tag=True, tag_field="command", omit_defaults=True):

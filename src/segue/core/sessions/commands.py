@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ..base.values import Value, count, parse_digits
@@ -18,6 +19,7 @@ from ..journal.event import Draft, Event, draft, read_body
 from . import events as ev
 from .command import Bodies as Bodies, Command as Command, Decides, Refusal as Refusal
 from .fold import fold_body
+from .near_miss import candidates
 from .rewind import difference
 from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of
 
@@ -40,16 +42,20 @@ class Add(Command):
 class Begin(Command):
     item: str
     quiet: bool = False
+    new: bool = False
+    """Whether a name that is near to a planned one is meant as a new item."""
 
 
 class Done(Command):
     item: str
+    new: bool = False
 
 
 class Block(Command):
     item: str
     reason: str = ""
     stay: bool = False
+    new: bool = False
 
 
 class Unblock(Command):
@@ -59,6 +65,7 @@ class Unblock(Command):
 class Drop(Command):
     item: str
     reason: str = ""
+    new: bool = False
 
 
 class Note(Command):
@@ -210,6 +217,7 @@ class Hand(Command):
     note: str = ""
 
 
+CANDIDATE_CHARS = 80
 PAUSE_CAUSES = ("user", "budget", "timeout", "error", "system", "unknown")
 
 
@@ -271,12 +279,38 @@ def _status(state: SessionState, text: str) -> str:
     return state.items[index].status if index >= 0 else ""
 
 
-def _move(state: SessionState, name: str, status: str, body: Any, *details: Any) -> Bodies | Refusal:
+def _planned(state: SessionState, command: Begin | Done | Block | Drop) -> str | Refusal:
+    """The text of the item that a command names; one that is not in the plan is new, unless its name is near
+    to a planned one and the command does not say that it is new."""
+    text = resolve_item(state, command.item)
+    if isinstance(text, Refusal) or command.new or not state.items or find_item(state, text) >= 0:
+        return text
+    return misspelt(state, text) or text
+
+
+def misspelt(state: SessionState, name: str) -> Refusal | None:
+    """The refusal of a name that is not in the plan and near to items that are; None if nothing is near."""
+    meant = candidates(state, name)
+    if not meant:
+        return None
+    several = ", ".join(f"#{one.number} {one.item[:CANDIDATE_CHARS]!r}" for one in meant)
+    return Refusal(
+        "misspelt_item",
+        f"there is no item {name[:CANDIDATE_CHARS]!r}; the plan has {several}",
+        f"use the number, as in `#{meant[0].number}`; for a new item say --new (in JSON: new=true)",
+        {"item": name, "candidates": [to_builtins(one) for one in meant]},
+    )
+
+
+def _move(
+    state: SessionState, command: Begin | Done | Drop, status: str, body: Any, *details: Any
+) -> Bodies | Refusal:
+    name = command.item
     index = state.items.find(key(name), key_of) if name[:1] != "#" else -1
     if index >= 0:
         item = state.items[index]
         return [] if item.status == status else [body(item.text, *details)]
-    text = resolve_item(state, name) if name[:1] == "#" else name
+    text = _planned(state, command)
     if isinstance(text, Refusal):
         return text
     return [] if text != name and _status(state, text) == status else [body(text, *details)]
@@ -291,7 +325,7 @@ def _changed(state: SessionState, name: str, body: Any, *statuses: str) -> Bodie
 
 
 def _block(state: SessionState, c: Block) -> Bodies | Refusal:
-    text = resolve_item(state, c.item)
+    text = _planned(state, c)
     if isinstance(text, Refusal):
         return text
     index = find_item(state, text)
@@ -375,11 +409,11 @@ def _unknown_field(values: Mapping[str, Any], part: Any) -> Refusal | None:
 _DECIDERS: dict[type[Command], Any] = {
     Create: _create,
     Add: lambda s, c: _changed(s, c.item, ev.ItemAdded, "", "dropped"),
-    Begin: lambda s, c: _move(s, c.item, "active", ev.ItemBegun, c.quiet),
-    Done: lambda s, c: _move(s, c.item, "done", ev.ItemDone),
+    Begin: lambda s, c: _move(s, c, "active", ev.ItemBegun, c.quiet),
+    Done: lambda s, c: _move(s, c, "done", ev.ItemDone),
     Block: _block,
     Unblock: lambda s, c: _changed(s, c.item, ev.ItemUnblocked, "", "blocked"),
-    Drop: lambda s, c: _move(s, c.item, "dropped", ev.ItemDropped, c.reason),
+    Drop: lambda s, c: _move(s, c, "dropped", ev.ItemDropped, c.reason),
     Note: lambda s, c: [ev.Noted(c.text)],
     Decide: _decide,
     Ask: lambda s, c: [] if find_question(s, c.text) >= 0 else [ev.Asked(c.text)],
@@ -412,6 +446,10 @@ class DecidedBatch(Value):
 
     drafts: list[Draft]
     state: SessionState
+    new: tuple[str, ...] = ()
+    """Items that were not in the plan before and that no command added to it."""
+    replaced_goal: str = ""
+    """The goal as it was before it was replaced."""
 
 
 def decide_all(
@@ -419,11 +457,21 @@ def decide_all(
 ) -> DecidedBatch | Refusal:
     """Decide several commands, each in the state that those before it lead to; one refusal refuses all."""
     drafts: list[Draft] = []
+    new: list[str] = []
+    goal = ""
     for command in commands:
         outcome = decide(state, replace(command, by=actor) if command.SIGNED else command)
         if isinstance(outcome, Refusal):
             return outcome
         for body in outcome:
+            if type(body) in _NAMING and find_item(state, body.text) < 0:  # type: ignore[attr-defined]
+                new.append(body.text)  # type: ignore[attr-defined]
+            elif type(body) is ev.Described and body.goal is not None:
+                goal = goal or state.goal
             drafts.append(draft(body, at=at, actor=actor, run=run))
             state = fold_body(state, body, version=state.version + 1, at=at, actor=actor)
-    return DecidedBatch(drafts, state)
+    return DecidedBatch(drafts, state, tuple(new), goal)
+
+
+_NAMING = (ev.ItemBegun, ev.ItemDone, ev.ItemBlocked, ev.ItemDropped)
+"""Events that add the item which they name, if it is not there."""

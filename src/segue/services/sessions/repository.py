@@ -66,6 +66,10 @@ class Saved(Value):
     events: int
     """How many events it added; 0 if nothing had to change."""
     warnings: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    """Items that were not in the plan before, and were finished, begun, blocked or dropped."""
+    replaced_goal: str = ""
+    """The goal that was replaced, if there was another one before."""
 
 
 @lru_cache(maxsize=256)
@@ -85,7 +89,10 @@ def _can_be(stream: str) -> bool:
 
 def refuse(refusal: Refusal) -> SegueError:
     """The error that a refusal stands for."""
-    return _ERRORS.get(refusal.code, errors.RefusedError)(refusal.message, hint=refusal.hint)
+    fault = _ERRORS.get(refusal.code, errors.RefusedError)(refusal.message, hint=refusal.hint)
+    for name, value in refusal.facts.items():
+        setattr(fault, name, value)
+    return fault
 
 
 Guards = Callable[[], Sequence[Append]]
@@ -299,7 +306,8 @@ class SessionRepository:
             state, count = outcome.state, len(outcome.drafts)
             self._remember(session, state, events[count - 1].hash)
             self._written(session, state, count)
-            return Saved(session, state.version, count), state
+            new, goal = outcome.new, outcome.replaced_goal
+            return Saved(session, state.version, count, new=new, replaced_goal=goal), state
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
 
     def _all_merge(self, commands: Sequence[Command], stream: str, after: int) -> bool:

@@ -23,7 +23,7 @@ from ...core import event_kinds as ev
 from ...core.sessions import commands as do
 from ...core.sessions.cleaning import clean_command
 from ...core.sessions.command import Refusal
-from ...core.sessions.commands import Command, merges
+from ...core.sessions.commands import Command, decide_all, merges
 from ...core.sessions.offline import in_words, may_wait, spelt_out
 from ...effects.clock import now
 from ...effects.files.atomic import file_lock
@@ -79,6 +79,10 @@ class OfflineQueue:
             if isinstance(explicit, Refusal):
                 raise refuse(explicit)
             queued.append(explicit)
+        if state is not None and state.version:
+            outcome = decide_all(state, queued, at=now(), actor=actor, run=repository.run)
+            if isinstance(outcome, Refusal) and outcome.code == errors.MisspeltItem.code:
+                raise refuse(outcome)  # nobody would see it once the server is back
         cached = self._cache.session_seen(session)
         since = cached.version if cached is not None else 0
         record = PendingRecord(

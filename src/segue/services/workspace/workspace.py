@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
+from msgspec.structs import replace
+
 from ...core.base.text import clean_text
 from ...effects.pause_file import PauseFile
 from ...effects.redaction.redact import redact
@@ -130,7 +132,7 @@ class Workspace:
             for hold in self.holds.living(saved.session)
             if hold.run != self.repository.run
         )
-        return Saved(saved.session, saved.version, saved.events, warnings)
+        return replace(saved, warnings=warnings)
 
     def forget(self) -> None:
         """Drop every cached state, after the store was changed by other means than this workspace."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...core.sessions import commands as do
-from ...core.sessions.near_miss import NearMiss, names_rows, near_misses
+from ...core.sessions.near_miss import NearMiss, closest
 from ...core.sessions.state import SessionState
 from ...errors import StoreUnavailable
-from ..render import count, one_line, shown
+from ..render import one_line, shown
 from .context import CommandContext
 
 if TYPE_CHECKING:
@@ -32,18 +32,29 @@ def apply_commands(context: CommandContext, commands: list[do.Command]) -> int:
 
     own = session.log(after=saved.version - saved.events)
     lines = [shown(event_words(event)) for event in own if event.version <= saved.version]
-    lines += [_remark(one) for one in near_misses(before, commands)] if before is not None else []
+    lines += [_remark(one) for one in _near_misses(before, commands)] if before is not None else []
+    lines += [f"  {one_line(name)!r} was not in the plan: it is a new item" for name in saved.new]
+    if saved.replaced_goal:
+        lines.append(f"  the goal was: {one_line(saved.replaced_goal)}")
     return context.saved(saved, *(lines or [AS_BEFORE]), *tally_lines(context, session))
 
 
 def _state_before(session: Session, commands: list[do.Command]) -> SessionState | None:
-    """The state before commands that name items or questions; None where the store cannot be asked."""
-    if not any(map(names_rows, commands)):
+    """The state before commands that may be followed by a remark; None where the store cannot be asked."""
+    if not any(isinstance(command, do.Add | do.Answer) for command in commands):
         return None
     try:
         return session.state
     except StoreUnavailable:
         return None
+
+
+def _near_misses(before: SessionState, commands: list[do.Command]) -> list[NearMiss]:
+    """Added items and answered questions that did not exist before, if they are worth a remark."""
+    found = [closest(one.item, before.items.flat()) for one in commands if isinstance(one, do.Add)]
+    asked = before.questions.flat()
+    found += [closest(one.question, asked, question=True) for one in commands if isinstance(one, do.Answer)]
+    return [miss for miss in found if miss is not None]
 
 
 def _remark(miss: NearMiss) -> str:
@@ -52,11 +63,7 @@ def _remark(miss: NearMiss) -> str:
     if miss.number:
         meant = f"#{miss.number} ({one_line(miss.meant)})"
         return f"  {new}; if you meant {meant}, run `segue undo`"
-    if miss.question:
-        return f"  {new}; it was recorded with its answer"
-    return (
-        f"  {new}: the plan had {count(miss.rows, 'item')} and no #{miss.text[:20]}; `segue undo` removes it"
-    )
+    return f"  {new}; it was recorded with its answer"
 
 
 def tally_lines(context: CommandContext, session: Session) -> list[str]:

@@ -96,7 +96,8 @@ def checkpoint_commands(call: ToolCall) -> list[do.Command]:
     fields["note"] = call.text("note") if "note" in call.given else None
     fields |= {name: tuple(call.texts(name)) for name in TEXTS}
     fields |= {name: tuple((call.given.get(name) or {}).items()) for name in PAIRS}
-    return commands(Checkpoint(**fields, stay=bool(call.given.get("stay"))))
+    fields |= {name: bool(call.given.get(name)) for name in ("stay", "new")}
+    return commands(Checkpoint(**fields))
 
 
 def _feature(call: ToolCall) -> Any:

@@ -34,6 +34,7 @@ class Tool(Value):
 TEXT = {"type": "string"}
 TEXTS = {"type": "array", "items": TEXT}
 PAIRS = {"type": "object", "additionalProperties": TEXT}
+FLAG = {"type": "boolean"}
 
 
 ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
@@ -49,13 +50,14 @@ TOOLS = (
         "Save progress durably after each step. decide: choice to reason; name: a point to rewind to.",
         {"done": TEXTS, "begin": TEXTS, "note": TEXT, "decide": PAIRS, "ask": TEXTS, "answer": PAIRS,
          "learn": TEXTS, "error": TEXTS, "solved": PAIRS, "thread": PAIRS, "focus": TEXT, "summary": TEXT,
-         "name": TEXT},
+         "name": TEXT, "new": FLAG},
     ),
     Tool(
         "plan",
-        "Show (no arguments) or change the plan. goal begins a session if none; block, drop: item to reason.",
+        "Show (no arguments) or change the plan. goal begins a session if none; block, drop: item to reason; "
+        "new: an item's name is meant although it is near to a planned one.",
         {"goal": TEXT, "add": TEXTS, "begin": TEXTS, "done": TEXTS, "block": PAIRS, "unblock": TEXTS,
-         "drop": PAIRS, "stay": {"type": "boolean"}},
+         "drop": PAIRS, "stay": FLAG, "new": FLAG},
     ),
     Tool(
         "feature",
@@ -92,7 +94,7 @@ TOOLS = (
         "agent). bootstrap: start from the newest or a manifest. pressure: how full the window is. check: is "
         "a handover interrupted?",
         {"action": RECOVERY, "reason": TEXT, "transcript": TEXT, "agent": TEXT, "manifest": TEXT,
-         "checks": {"type": "boolean"}, "tokens": {"type": "integer"}},
+         "checks": FLAG, "tokens": {"type": "integer"}},
         ("action",),
     ),
 )  # fmt: skip
@@ -128,9 +130,19 @@ def checked(tool: Tool, given: Arguments) -> Arguments:
             raise UsageError(f"{tool.name} takes no {name}", hint=f"it takes {known}")
         if value is not None and not _fits(value, tool.takes[name]):
             wanted = tool.takes[name]
-            one_of = f"one of {', '.join(wanted['enum'])}" if "enum" in wanted else str(wanted["type"])
-            raise UsageError(f"{name} of {tool.name} has the wrong type", hint=f"it is {one_of}")
+            raise UsageError(f"{name} of {tool.name} has the wrong type", hint=f"it is {_wanted(wanted)}")
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _wanted(schema: Mapping[str, Any]) -> str:
+    """What a value should be, in words, with an example where a shape is meant."""
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    shapes = {
+        "array": 'a list of texts, as in ["user model"]',
+        "object": 'an object of texts, as in {"HS256": "one issuer only"}',
+    }
+    return shapes.get(schema["type"], f"of type {schema['type']}")
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:

@@ -157,7 +157,7 @@ def _commands(
     workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
     checkpoint = _checkpoint(state, update)
-    wanted = commands(checkpoint) if checkpoint != Checkpoint(stay=True) else []
+    wanted = commands(checkpoint) if checkpoint != Checkpoint(stay=True, new=True) else []
     fresh = _relabel(workspace, state, update, more, wanted)
     if update.status is not None:
         wanted += _move(workspace, state, STATUSES[update.status], update.summary or "")
@@ -189,7 +189,7 @@ def _checkpoint(state: SessionState, update: ProgressUpdate) -> Checkpoint:
             if text in gone or _status(state, text) in ("", "dropped")
         ),
         done=tuple(text for text in done if _status(state, text) != "done"),
-        block=tuple(stuck.items()), stay=True, begin=tuple(begins),
+        block=tuple(stuck.items()), stay=True, new=True, begin=tuple(begins),
         summary=summary, note=update.last_action or None,
     )  # fmt: skip
 

@@ -169,7 +169,7 @@ def _wishes(memory: Memory) -> list[Command]:
         return []
     match memory.type:
         case "task-result" if item:
-            return [do.Done(item)]
+            return [do.Done(item, new=True)]
         case "task-failure" if item:
             return [do.Add(item), do.Fail(f"{item}: {text}")]
         case "decision":

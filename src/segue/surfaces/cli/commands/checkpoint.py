@@ -46,6 +46,7 @@ _OPENERS = {"why": "--decide", "reason": "--block or --drop"}
 
 
 _ITEM = "its text, or its number as in `#3`"
+NEW = "take a name that is near to a planned one as a new item"
 
 
 @command(
@@ -58,6 +59,7 @@ _ITEM = "its text, or its number as in `#3`"
     argument("--drop", "ITEM", "an item that will not be done; repeatable", action=_Opens),
     argument("--reason", "TEXT", "the reason, after --block or --drop", action=_Adds),
     flag("--stay", "do not begin the next item when one is blocked"),
+    flag("--new", NEW),
     argument("--note", "TEXT", "what you have just done; `-` reads it from stdin"),
     argument("--decide", "TEXT", "a decision; repeatable", action=_Opens),
     argument("--why", "TEXT", "the reason, after --decide", action=_Adds),
@@ -92,6 +94,7 @@ def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> 
         done=tuple(args.done), begin=tuple(args.begin), add=tuple(args.add),
         block=tuple(_blocked(entry, state) for entry in args.block or ()), unblock=tuple(args.unblock),
         drop=tuple((item, reason or "") for item, reason in args.drop or ()), stay=args.stay,
+        new=args.new,
         note=text_or_stdin(args.note) if args.note is not None else None,
         decide=tuple((text, why or "") for text, why in args.decide or ()), ask=tuple(args.ask),
         answer=tuple(map(tuple, args.answer)), focus=args.focus, learn=tuple(args.learn),
@@ -99,6 +102,16 @@ def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> 
         solved=tuple(map(tuple, args.solved)), summary=args.summary, goal=args.goal, name=args.name,
     )  # fmt: skip
     return commands(made)
+
+
+def planned_before(text: str, state: SessionState) -> tuple[str, str]:
+    """The item and the reason in ``ITEM=REASON``, if that item is in the plan; else the whole text."""
+    item, _, why = text.partition("=")
+    if find_item(state, text) >= 0 or not why:
+        return text, ""
+    resolved = do.resolve_item(state, item.strip())
+    is_planned = isinstance(resolved, str) and find_item(state, resolved) >= 0
+    return (item.strip(), why.strip()) if is_planned else (text, "")
 
 
 def _blocked(entry: Sequence[str | None], state: Callable[[], SessionState]) -> tuple[str, str]:

@@ -8,13 +8,15 @@ from typing import Any
 from ....core.sessions import commands as do
 from ..apply import apply_commands
 from ..command import Argument, argument, command, flag
-from ..context import text_or_stdin
+from ..context import CommandContext, text_or_stdin
+from .checkpoint import NEW, planned_before
 
 Build = Callable[[Any], list[do.Command]]
 _ITEMS = argument("items", "ITEM", "its text, or its number as in `#3`", nargs="+")
 _NEW_ITEMS = argument("items", "ITEM", "its text", nargs="+")
 _ITEM = argument("item", "ITEM", "its text, or its number as in `#3`")
 _REASON = argument("--reason", "TEXT", "why", default="")
+_NEW = flag("--new", NEW)
 _TEXT = argument("text", "TEXT", "the text; `-` reads it from stdin")
 
 
@@ -24,26 +26,41 @@ def _short(name: str, build: Build, arguments: list[Argument], *examples: str) -
     declared(lambda context: apply_commands(context, build(context.args)))
 
 
+def _block(context: CommandContext) -> int:
+    args, reason = context.args, text_or_stdin(context.args.reason)
+    item = args.item
+    if not reason and "=" in item:
+        item, reason = planned_before(item, context.session().state)
+    return apply_commands(context, [do.Block(item, reason, args.stay, args.new)])
+
+
 def _each(kind: Callable[[str], do.Command]) -> Build:
     return lambda args: [kind(item) for item in args.items]
+
+
+def _each_planned(kind: Callable[..., do.Command]) -> Build:
+    return lambda args: [kind(item, new=args.new) for item in args.items]
 
 
 def _of_text(kind: Callable[[str], do.Command]) -> Build:
     return lambda args: [kind(text_or_stdin(args.text))]
 
 
-_short("done", _each(do.Done), [_ITEMS], 'segue done "user model"', 'segue done "#2" "#3"')
-_short("begin", _each(do.Begin), [_ITEMS], 'segue begin "auth middleware"', 'segue begin "#3"')
+_short("done", _each_planned(do.Done), [_ITEMS, _NEW], 'segue done "user model"', 'segue done "#2" "#3"')
+_short("begin", _each_planned(do.Begin), [_ITEMS, _NEW], 'segue begin "auth middleware"', 'segue begin "#3"')
 _short("add", _each(do.Add), [_NEW_ITEMS], 'segue add "token check" docs', "segue add docs -s leak-hunt")
-_short(
-    "block", lambda args: [do.Block(args.item, text_or_stdin(args.reason), args.stay)],
-    [_ITEM, _REASON, flag("--stay", "do not begin the next item")],
-    'segue block "oauth integration" --reason "waiting for API credentials"',
-    'segue block "#4" --reason "CI is down" --stay',
-)  # fmt: skip
+command(
+    "block", argument("item", "ITEM[=REASON]", "its text, or its number as in `#3`"), _REASON,
+    flag("--stay", "do not begin the next item"), _NEW, session="flag", json="Saved",
+    examples=(
+        'segue block "oauth integration" --reason "waiting for API credentials"',
+        'segue block "#4=CI is down" --stay',
+    ),
+)(_block)  # fmt: skip
 _short("unblock", _each(do.Unblock), [_ITEMS], 'segue unblock "oauth integration"', 'segue unblock "#4"')
 _short(
-    "drop", lambda args: [do.Drop(args.item, text_or_stdin(args.reason))], [_ITEM, _REASON],
+    "drop", lambda args: [do.Drop(args.item, text_or_stdin(args.reason), args.new)],
+    [_ITEM, _REASON, _NEW],
     'segue drop "SAML" --reason "nobody asked for it"', 'segue drop "#7"',
 )  # fmt: skip
 _short("note", _of_text(do.Note), [_TEXT], 'segue note "edited a.py 45-89"', "git log -1 | segue note -")

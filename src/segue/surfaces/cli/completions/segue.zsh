@@ -203,6 +203,7 @@ _shtab_segue_backup_options=(
 _shtab_segue_backup_defaults_added=0
 
 _shtab_segue_begin_options=(
+  "--new[take a name that is near to a planned one as a new item]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -220,6 +221,7 @@ _shtab_segue_begin_defaults_added=0
 _shtab_segue_block_options=(
   "--reason[why]:TEXT:"
   "--stay[do not begin the next item]"
+  "--new[take a name that is near to a planned one as a new item]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -297,6 +299,7 @@ _shtab_segue_checkpoint_options=(
   "--drop[an item that will not be done\; repeatable]:ITEM:_segue_items"
   "--reason[the reason, after --block or --drop]:TEXT:"
   "--stay[do not begin the next item when one is blocked]"
+  "--new[take a name that is near to a planned one as a new item]"
   "--note[what you have just done\; \`-\` reads it from stdin]:TEXT:"
   "--decide[a decision\; repeatable]:TEXT:"
   "--why[the reason, after --decide]:TEXT:"
@@ -459,6 +462,7 @@ _shtab_segue_doctor_options=(
 _shtab_segue_doctor_defaults_added=0
 
 _shtab_segue_done_options=(
+  "--new[take a name that is near to a planned one as a new item]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -475,6 +479,7 @@ _shtab_segue_done_defaults_added=0
 
 _shtab_segue_drop_options=(
   "--reason[why]:TEXT:"
+  "--new[take a name that is near to a planned one as a new item]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"

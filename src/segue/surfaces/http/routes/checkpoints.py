@@ -43,6 +43,7 @@ class NewCheckpoint(RequestBody):
     unblock: Texts = []
     drop: Pairs = []
     stay: bool = False
+    new: bool = False
     note: str | None = None
     decide: Pairs = []
     ask: Texts = []
