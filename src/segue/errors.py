@@ -28,6 +28,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ MisspeltItem                 (item, candidates): not in the plan, but something near to it is
     │  ├─ NothingToUndo
     │  ├─ OtherWorkflow                the interrupted handover has other steps
+    │  ├─ NotTrusted                   a file of the project that nobody has accepted as it is now
     │  ├─ StepUncertain                (step): nobody knows whether it happened
     │  ├─ FeatureExists                with other steps, checks or covered paths
     │  ├─ UnverifiedFeatures           (counts, features): not everything is proven
@@ -172,6 +173,9 @@ class MisspeltItem(RefusedError, code="misspelt_item", fields=("item", "candidat
     item = ""
     candidates: Sequence[dict[str, object]] = ()
 
+    def facts(self) -> dict[str, object]:
+        return {"item": self.item, "candidates": list(self.candidates)}
+
 
 class NothingToUndo(RefusedError, code="nothing_to_undo"):
     """There is no command that could be undone."""
@@ -181,8 +185,12 @@ class OtherWorkflow(RefusedError, code="other_workflow"):
     """The interrupted handover has steps that this workflow does not have."""
 
 
+class NotTrusted(RefusedError, code="not_trusted"):
+    """A file of the project says how something is to be done, and nobody has accepted it as it is now."""
+
+
 class StepUncertain(RefusedError, code="step_uncertain", fields=("step",)):
-    """A run died in a step that must not be done twice, and nobody knows whether it happened."""
+    """Nobody knows whether a step happened that must not be done twice."""
 
     step = ""
 
@@ -291,10 +299,10 @@ class HandoverPending(
 ):
     """A step of a handover failed and stays pending; everything before it is done."""
 
-    def __init__(self, step: str, reason: str) -> None:
+    def __init__(self, step: str, reason: str, hint: str = "") -> None:
         super().__init__(
             f"step {step} is pending: {reason}",
-            hint="what came before it is done; `segue handover run` continues with this step",
+            hint=hint or "what came before it is done; `segue handover run` continues with this step",
         )
         self.step, self.reason = step, reason
 

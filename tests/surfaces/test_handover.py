@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -11,9 +12,12 @@ from pathlib import Path
 import pytest
 from tests.surfaces.conftest import Cli
 
+from segue.core.handover.record import fresh
 from segue.core.runs.steps import Call, Prompt, Say, Start, Step
+from segue.handover import cli as agent_handover
 from segue.handover.checkpoint import Checkpoint
 from segue.handover.quick import check as quick_check
+from segue.surfaces.mcp.calls import Calls
 from segue.testing.transcripts import placed
 
 
@@ -54,7 +58,8 @@ def test_check_gives_json_on_both_ways(started: Cli, repository: Path) -> None:
     started("handover", "run", "--note", "n", code=75)
     quick = started("handover", "check", "--json", code=1).value
     slow = started("handover", "check", "--json", "--session", "jwt", code=1).value
-    assert quick["code"] == slow["code"] == 1 and quick["status"] == slow["status"] == "in_progress"
+    assert quick == slow and quick["code"] == 1 and quick["status"] == "in_progress"
+    assert quick["steps"] == started("handover", "status", "--json").value["steps"]
 
 
 def test_check_of_a_damaged_checkpoint_asks_the_journal_and_says_so(
@@ -135,18 +140,24 @@ def test_check_imports_nothing_heavy(project: Path) -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == [
-        "segue", "segue._folders", "segue.handover", "segue.handover.quick", "segue.handover.record",
-        "segue.surfaces", "segue.surfaces.cli", "segue.surfaces.cli.main", "segue.surfaces.cli.table",
+        "segue", "segue._folders", "segue.core", "segue.core.handover", "segue.core.handover.record",
+        "segue.effects", "segue.effects.files", "segue.effects.files.checkpoint_file", "segue.handover",
+        "segue.handover.quick", "segue.surfaces", "segue.surfaces.cli", "segue.surfaces.cli.main",
+        "segue.surfaces.cli.table",
     ]  # fmt: skip
 
 
 def test_the_quick_way_gives_up_when_in_doubt(tmp_path: Path) -> None:
     for words in (["--unknown"], ["-C"], ["-C", str(tmp_path / "gone")], ["--checkpoint", "--json"]):
         assert quick_check(words, {"SEGUE_HOME": str(tmp_path)}) is None
-    assert quick_check(["-C", str(tmp_path)], {"SEGUE_HOME": str(tmp_path)}) == (
-        0,
-        {"status": "none", "steps": {}},
-    )
+    assert quick_check(["-C", str(tmp_path)], {"SEGUE_HOME": str(tmp_path)}) == (0, fresh())
+    theirs = tmp_path / ".agent-handover" / "checkpoint.json"
+    theirs.parent.mkdir()
+    os.mkfifo(theirs)
+    assert quick_check(["-C", str(tmp_path)], {"SEGUE_HOME": str(tmp_path)}) is None
+    theirs.unlink()
+    theirs.write_text('{"status": "in_prog')
+    assert quick_check(["-C", str(tmp_path)], {"SEGUE_HOME": str(tmp_path)}) is None
 
 
 def test_pause_refuses_a_run_and_check_still_answers(started: Cli, repository: Path) -> None:
@@ -156,16 +167,173 @@ def test_pause_refuses_a_run_and_check_still_answers(started: Cli, repository: P
     assert not (repository / "memory").exists()
 
 
-def test_an_uncertain_step_is_asked_about_with_the_words_to_answer(started: Cli, repository: Path) -> None:
-    (repository / "segue.toml").write_text(
-        '[[handover.step]]\nkind = "command"\nname = "deploy"\ncommand = ["sh", "-c", "test -e ok"]\n'
-    )
+def declare(repository: Path, started: Cli, text: str) -> None:
+    (repository / "segue.toml").write_text(text)
     started("trust", "--yes")
-    started("handover", "run", code=75)
+
+
+def command_step(*command: str, more: str = "", name: str = "deploy") -> str:
+    return f'[[handover.step]]\nkind = "command"\nname = "{name}"\ncommand = {json.dumps(command)}\n{more}\n'
+
+
+def test_a_command_that_failed_is_tried_again_as_the_hint_says(started: Cli, repository: Path) -> None:
+    declare(repository, started, command_step("sh", "-c", "test -e ok"))
+    err = started("handover", "run", code=75).err
+    assert "`segue handover run` continues" in err and "--done deploy" in err
+    assert "[!] deploy  sh exited with 1" in started("handover", "status").out
+    again = started("handover", "run", code=75).err
+    assert "sh exited with 1" in again and "died" not in again
+    (repository / "ok").touch()
+    assert "[x] deploy" in started("handover", "run").out
+
+
+def test_a_step_that_did_not_end_in_time_is_asked_about_with_the_words_to_answer(
+    started: Cli, repository: Path
+) -> None:
+    wait = ("sh", "-c", "test -e ok || sleep 60")
+    declare(repository, started, command_step(*wait, more="timeout_seconds = 0.2"))
+    first = started("handover", "run", code=75).err
+    assert "--done deploy" in first and "--again deploy" in first
     err = started("handover", "run", code=65).err
+    assert "sh took longer than 0.2 seconds" in err and "died" not in err
     assert "--done deploy" in err and "--again deploy" in err
+    assert "[?] deploy  sh took longer" in started("handover", "status").out
     (repository / "ok").touch()
     assert "[x] deploy" in started("handover", "run", "--again", "deploy").out
+
+
+def test_a_misspelt_step_is_mended_and_gone_on_with(started: Cli, repository: Path) -> None:
+    after = '[[handover.step]]\nkind = "note"\n'
+    for number, idempotent in enumerate(("idempotent = true", "")):
+        declare(repository, started, command_step("mkae", "docs", more=idempotent) + after)
+        note = f"attempt number {number}"
+        err = started("handover", "run", "--note", note, code=75).err
+        assert "mkae cannot be run" in err and "`segue trust`" in err
+        declare(repository, started, command_step("true", more=idempotent) + after)
+        value = started("handover", "run", "--note", note, "--json").value
+        assert value["executed"] == ["deploy", "note"] and value["resumed"]
+        assert (repository / value["outputs"]["note"]["path"]).read_text().count(note) == 1
+        started("handover", "check", code=2)
+
+
+def test_a_step_that_was_done_by_hand_or_renamed_does_not_block_the_rest(
+    started: Cli, repository: Path
+) -> None:
+    after = '[[handover.step]]\nkind = "note"\n'
+    declare(repository, started, command_step("false") + after)
+    started("handover", "run", "--note", "first", code=75)
+    assert "note" in started("handover", "run", "--done", "note", code=64).err  # it was not tried yet
+    assert started("handover", "run", "--done", "deploy", "--json").value["executed"] == ["note"]
+    declare(repository, started, command_step("false", name="dcos") + after)
+    started("handover", "run", "--note", "second", code=75)
+    declare(repository, started, command_step("true", name="docs") + after)
+    err = started("handover", "run", code=65).err
+    assert "dcos" in err and "`segue handover run --done dcos`" in err and "--anew" in err
+    assert started("handover", "run", "--done", "dcos", "--json").value["executed"] == ["docs", "note"]
+    started("handover", "check", code=2)
+
+
+def test_an_untrusted_file_stops_the_run_and_nothing_else_runs_in_its_place(
+    started: Cli, repository: Path
+) -> None:
+    (repository / "segue.toml").write_text(command_step("touch", "pwned"))
+    err = started("handover", "run", "--note", "n", code=65).err
+    assert "not trusted" in err and "`segue trust`" in err
+    started("trust", "--yes")
+    started("handover", "run", "--note", "n")
+    assert (repository / "pwned").exists() and not (repository / "memory").exists()
+    (repository / "segue.toml").write_text(command_step("touch", "changed"))
+    assert (
+        started("handover", "run", "--note", "n", "--json", code=65).value["error"]["code"] == "not_trusted"
+    )
+    started("handover", "compact", code=65)
+    (repository / "segue.toml").write_text("[handover\n")
+    started("handover", "run", "--note", "n", code=65)
+    (repository / "segue.toml").write_text('project = "shop"\n')
+    assert "[x] note" in started("handover", "run", "--note", "n").out
+    assert not (repository / "changed").exists()
+
+
+def test_a_step_that_ended_while_pause_appeared_is_recorded_and_nothing_after_it(
+    started: Cli, repository: Path
+) -> None:
+    after = command_step("touch", "later", name="later")
+    declare(repository, started, command_step("touch", "PAUSE") + after)
+    assert "PAUSE exists" in started("handover", "run", code=65).err
+    assert "[x] deploy" in started("handover", "status").out and not (repository / "later").exists()
+    (repository / "PAUSE").unlink()
+    assert started("handover", "run", "--json").value["executed"] == ["later"]
+
+
+# -- beside agent-handover -------------------------------------------------------------------------
+
+
+def test_an_interrupted_agent_handover_is_one_truth_for_check_status_and_run(
+    started: Cli, repository: Path
+) -> None:
+    started("handover", "run", "--note", "ours is done")
+    for agent in ("codex", "opencode"):
+        words = ["run", "--agent", agent, "--note", "theirs"]
+        assert agent_handover.main(words) == 69  # there is no remote to push to
+        started("handover", "check", code=1)
+        slow = started("handover", "check", "--json", "--session", "jwt", code=1).value
+        assert slow["steps"] == {"session_note": "done", "current_state": "done", "publish": "failed"}
+        assert Calls().call("recovery", {"action": "check"}).value == slow
+        status = started("handover", "status").out
+        assert "agent-handover" in status and "[!] publish" in status
+        err = started("handover", "run", "--note", "n", code=65).err
+        assert "interrupted before publish" in err and "agent-handover run" in err
+        for told in (started("brief").out, started("status").out, started("bootstrap", code=1).out):
+            assert "interrupted before publish" in told
+        assert agent_handover.main(["run", "--agent", agent, "--no-push"]) == 0
+        started("handover", "check", code=2)
+        assert "interrupted" not in started("status").out
+    started("handover", "run", "--note", "n")
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_damaged_checkpoint_of_agent_handover_is_read_from_its_copy_by_all_and_changed_by_none(
+    started: Cli, repository: Path, paused: bool
+) -> None:
+    theirs = Checkpoint(repository / ".agent-handover" / "checkpoint.json")
+    theirs.start(["a", "b"])
+    theirs.path.write_text('{"status": "in_prog')
+    if paused:
+        (repository / "PAUSE").touch()
+    for options in ((), ("--checkpoint", ".agent-handover/checkpoint.json")):
+        ran = started("handover", "check", *options, code=1)
+        assert "is damaged: its copy was read" in ran.err
+        assert "[ ] a" in started("handover", "status", *options).out
+    assert "interrupted before a, b" in started("brief").out
+    assert theirs.path.read_text() == '{"status": "in_prog'
+
+
+def test_anew_sets_an_interrupted_agent_handover_aside_for_both_programs(
+    started: Cli, repository: Path
+) -> None:
+    theirs = Checkpoint(repository / ".agent-handover" / "checkpoint.json")
+    theirs.start(["a", "b"])
+    assert "is now in" in started("handover", "run", "--anew", "--note", "n").err
+    started("handover", "check", code=2)
+    assert agent_handover.main(["check"]) == 0
+    [aside] = theirs.path.parent.glob("checkpoint.json.left-*")
+    assert Checkpoint(aside).pending_steps() == ["a", "b"]
+
+
+def test_an_interrupted_handover_of_ours_is_not_hidden_by_one_of_agent_handover(
+    started: Cli, repository: Path
+) -> None:
+    theirs = Checkpoint(repository / ".agent-handover" / "checkpoint.json")
+    theirs.start(["a"])
+    theirs.mark_done("a")
+    theirs.complete()
+    merging = interrupt(repository)
+    started("handover", "run", "--note", "n", code=75)
+    started("handover", "check", code=1)
+    assert "[!] git" in started("handover", "status").out
+    merging.unlink()
+    assert started("handover", "run", "--json").value["executed"] == ["git"]
+    started("handover", "check", code=2)
 
 
 def test_a_mistake_in_the_declaration_is_named_with_the_nearest(started: Cli, repository: Path) -> None:

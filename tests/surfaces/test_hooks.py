@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 from tests.support.hooks import Agent, own, stop
 from tests.support.runs import SECRET, place, work
 
+from segue import HandoverPending
 from segue.core.journal.event import read_body
 from segue.core.runs.events import RunHooked, StopRefused
+from segue.handover.flow import Handover
 from segue.services.brief.delivered import delivered_to
 from segue.services.hooks import hook_file
 from segue.services.runs.observed import runs_of
@@ -363,3 +366,40 @@ def test_a_call_that_gemini_wrote_nowhere_is_known_from_the_hook_before_it(
     said = json.loads(agent.raw("SessionStart", json.dumps(told).encode()))
     text = said["hookSpecificOutput"]["additionalContext"]
     assert "make release" in text and "NO RESULT YET" in text and "make lint" not in text
+
+
+# -- an interrupted handover -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["claude-code", "opencode"])
+@pytest.mark.parametrize("before", ["nothing", "a run", "a session", "a session that is over"])
+@pytest.mark.parametrize("source", ["startup", "resume"])
+def test_a_run_that_starts_is_told_of_an_interrupted_handover(
+    home: Path, project: Path, name: str, before: str, source: str
+) -> None:
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    agent = Agent(home, project, name)
+    if before == "a run":
+        place(home, project, "codex", native="run-1", ends=True)
+    with agent.open() as segue:
+        if "session" in before:
+            session = segue.start("Make the login use tokens", id="login", items=["the model"])
+            if "over" in before:
+                session.done("the model")
+                session.complete()
+        merging = project / ".git" / "MERGE_HEAD"
+        merging.write_text("0" * 40)
+        with pytest.raises(HandoverPending):
+            Handover(segue).run(note="n")
+    told = told_at_start(agent, source, "now-1")
+    assert "a handover was interrupted before git" in told and "`segue handover run`" in told
+    merging.unlink()
+    with agent.open() as segue:
+        Handover(segue).run()
+    assert "interrupted" not in told_at_start(agent, source, "now-2")
+
+
+def told_at_start(agent: Agent, source: str, native: str) -> str:
+    if agent.agent == "opencode":
+        return str(agent.call("start", native, source=source).get("context", ""))
+    return agent.start(source, native)

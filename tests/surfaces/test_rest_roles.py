@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
+import apsw
 import pytest
 from tests.support.rest import done
 from tests.support.server import SegueServer
@@ -298,3 +300,30 @@ def test_a_key_of_an_agent_reads_and_writes_as_that_agent_alone(world: World) ->
     assert server.ask("GET", f"/v1/memories/{made['id']}?agent=ana", token=bo)[0] == 403
     assert server.ask("GET", "/v1/sessions", token=bo, Segue_Actor="ana")[0] == 403
     assert done(server.ask("POST", "/v1/memories/query", {"query": "*"}, token=bo))["memories"] == []
+
+
+def stored(world: World) -> dict[str, list[tuple[Any, ...]]]:
+    """What the server's stores say, table by table; not who asked for what, which is recorded always."""
+    found = {}
+    for path in world.server.home.rglob("segue.db"):
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                if not any(word in str(name) for word in ("audit", "fts", "vec")):
+                    found[f"{path} {name}"] = db.execute(f"SELECT * FROM {name}").fetchall()
+    return found
+
+
+def test_no_route_writes_while_the_server_is_paused(world: World) -> None:
+    here = filled(world)
+    pause = min(world.server.home.rglob("segue.db"), key=lambda path: len(path.parts)).parent / "PAUSE"
+    before = stored(here)
+    pause.touch()
+    try:
+        for row in ROWS:
+            status, told = here.ask(row, here.keys["admin own"])
+            assert status < 500 and stored(here) == before, (row, status, told)
+            if row.method in ("PATCH", "DELETE"):
+                assert (status, told["code"]) == (409, "paused"), row
+    finally:
+        pause.unlink()
+    assert here.ask(Row("POST", "/v1/sessions", {"goal": "g"}), here.keys["writer own"])[0] == 201

@@ -1,6 +1,7 @@
 """What the adapters share: the block for agents that read AGENTS.md, and the engine for the end of a session.
 
-The block is, byte for byte, the one that agent-handover writes.
+``render_block`` gives, byte for byte, the block of agent-handover, which names a script of that package's own
+examples. A project that does not have the script gets a block with the command that does the same.
 """
 
 from __future__ import annotations
@@ -38,6 +39,19 @@ At the END of the {unit}, run the end-of-session handover (see `{example_hint}`)
 def install(path: Path | str, block: str) -> bool:
     """Write the block into a file, and return whether the file changed."""
     return put_block(Path(path), block, BEGIN_MARKER, END_MARKER)
+
+
+def fitting_block(block: str, root: Path, example_hint: str, agent: str, checkpoint: str) -> str:
+    """The block for a project: with the command in place of the script if the project has no such script."""
+    if (root / example_hint).is_file():
+        return block
+    more = "" if checkpoint == DEFAULT_CHECKPOINT else f" --checkpoint {checkpoint}"
+    run = f"agent-handover run --agent {agent}{more}"
+    return (
+        block.replace(f"(see `{example_hint}`)", f'(`{run} --note "WHAT HAPPENED"`)')
+        .replace("(re-run the end-of-session handover)", f"(`{run}`)")
+        .replace("current-state.md` to", "current-state.md`, if it is there, to")
+    )
 
 
 class EngineBuilder(Protocol):

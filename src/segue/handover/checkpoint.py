@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from .._failpoints import trip
+from ..core.handover.record import Extra, Record, code_of, fresh, pending_in
 from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
-from .record import Extra, Record, code_of, fresh, is_whole, pending_in
+from ..effects.files.checkpoint_file import copy_of, read_checkpoint
 
 RESUME_NONE = 0
 RESUME_NEEDED = 1
@@ -48,10 +49,7 @@ class Checkpoint:
 
     def load(self) -> Record:
         """The content of the file; a damaged file is restored from its copy first."""
-        record = self._read(self.path)
-        if record is None:
-            return fresh()
-        return record or self._restore()
+        return read_checkpoint(self.path) or self._restore()
 
     def pending_steps(self) -> list[str]:
         """The steps that are not done, in their order."""
@@ -85,7 +83,9 @@ class Checkpoint:
         """Record that a step which must not be repeated blindly has started."""
 
         def note(record: Record) -> Record:
-            record.setdefault("segue", {})["begun"] = step_name
+            extra = record.setdefault("segue", {})
+            extra["begun"] = step_name
+            extra.get("failed", {}).pop(step_name, None)
             return record
 
         self._change(note)
@@ -108,11 +108,15 @@ class Checkpoint:
         self._change(note)
         trip("handover.step.after_done")
 
-    def step_failed(self, step_name: str, reason: str) -> None:
-        """Record that a step failed, and why; it stays pending."""
+    def step_failed(self, step_name: str, reason: str, *, ended: bool = False) -> None:
+        """Record that a step failed, and why; it stays pending. With ``ended``, it is certain that it did not
+        succeed."""
 
         def note(record: Record) -> Record:
-            record.setdefault("segue", {}).setdefault("failed", {})[step_name] = reason
+            extra = record.setdefault("segue", {})
+            extra.setdefault("failed", {})[step_name] = reason
+            if ended:
+                extra.pop("begun", None)
             return record
 
         self._change(note)
@@ -123,6 +127,15 @@ class Checkpoint:
     def complete(self) -> None:
         """Record that the run is completed."""
         self._change(_completed)
+
+    def set_aside(self) -> Path | None:
+        """Put the file out of the way, with whatever it says, and return where it is now; None if there is
+        none. Waits for a run that is under way."""
+        aside = self.path.with_name(f"{self.path.name}.left-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+        with self.running(), suppress(FileNotFoundError):
+            os.replace(self.path, aside)
+            return aside
+        return None
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -137,23 +150,12 @@ class Checkpoint:
 
     @property
     def _copy(self) -> Path:
-        return self.path.with_name(f".{self.path.name}.copy")
-
-    def _read(self, path: Path) -> Record | None:
-        """The record in a file; None if there is no file, an empty dict if it is damaged."""
-        try:
-            record = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (ValueError, RecursionError):
-            return {}
-        return record if is_whole(record) else {}
+        return Path(copy_of(self.path))
 
     def _change(self, change: Callable[[Record], Record]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with folder_lock(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
-            record = self._read(self.path)
-            self._save(change(fresh() if record is None else record or self._restore_from_copy()))
+            self._save(change(read_checkpoint(self.path) or self._restore_from_copy()))
 
     def _save(self, record: Record) -> None:
         body = json.dumps(record, ensure_ascii=False, indent=2).encode("utf-8", "replace")
@@ -163,13 +165,12 @@ class Checkpoint:
 
     def _restore(self) -> Record:
         with folder_lock(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
-            record = self._read(self.path)
-            return fresh() if record is None else record or self._restore_from_copy()
+            return read_checkpoint(self.path) or self._restore_from_copy()
 
     def _restore_from_copy(self) -> Record:
         """Set the damaged file aside and put the content of the copy in its place."""
         aside = self.path.with_name(f"{self.path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-        record = self._read(self._copy) or fresh()
+        record = read_checkpoint(self._copy) or fresh()
         os.replace(self.path, aside)
         self._save(record)
         how = (

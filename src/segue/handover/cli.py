@@ -1,4 +1,5 @@
-"""``python -m segue.handover.cli check | status | run``: agent-handover's command line.
+"""``agent-handover check | status | run``: agent-handover's command line, also as ``python -m
+segue.handover.cli``.
 
 The exit codes of ``check`` are 0 nothing to resume, 1 interrupted and 2 completed, and nothing else exits
 with 1 or 2: a bad command line is 64, a refusal (PAUSE, another workflow, an uncertain step) 65, a missing
@@ -8,18 +9,21 @@ file 66, a failed step 69.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from ..core.handover.record import Record, pending_in
 from ..errors import SegueError
-from .checkpoint import Checkpoint
+from .checkpoint import RESUME_NEEDED, Checkpoint
 from .engine import PauseError, StepError, UncertainStep, WorkflowError
-from .record import Record, pending_in
 
 DEFAULT_CHECKPOINT = Path(".agent-handover/checkpoint.json")
+AGENTS = ("cline", "codex", "opencode")
+"""The agents that have an adapter."""
 USAGE, REFUSED, NO_FILE, FAILED, UNFORESEEN = 64, 65, 66, 69, 70
 
 
@@ -36,11 +40,17 @@ def _parser() -> _Parser:
     status = commands.add_parser("status", help="show the progress of the handover")
     for command in (check, status):
         command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT)
-    run = commands.add_parser("run", help="hand over as described in a TOML file, or resume")
-    run.add_argument("--config", type=Path, required=True)
-    run.add_argument("--note", help="what happened; overrides session in [note]")
+    run = commands.add_parser("run", help="hand over as a TOML file or an agent's adapter says, or resume")
+    described = run.add_mutually_exclusive_group(required=True)
+    described.add_argument("--config", type=Path, help="a TOML file that describes the handover")
+    described.add_argument(
+        "--agent", choices=AGENTS, help="without a file: as the adapter of this agent does"
+    )
+    run.add_argument(
+        "--note", help="what happened; overrides session in [note]; without one --agent only resumes"
+    )
     run.add_argument("--current-state", help="where things stand; overrides current_state in [note]")
-    run.add_argument("--no-push", action="store_true", help="commit without pushing")
+    run.add_argument("--no-push", action="store_true", help="do not push; with --agent, do not commit either")
     run.add_argument("--checkpoint", type=Path, help="overrides checkpoint in [handover]")
     return parser
 
@@ -58,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (PauseError, WorkflowError, UncertainStep) as fault:
             return _fail(REFUSED, str(fault))
         except StepError as fault:
-            return _fail(FAILED, f"{fault}; the step stays pending, and `run` tries it again")
+            left = "the step stays pending, and `run` tries it again, with --no-push without publishing it"
+            return _fail(FAILED, f"{fault}; {left}")
         except SegueError as fault:
             return _fail(fault.exit_code, fault.message)
         except (ValueError, OSError) as fault:
@@ -86,14 +97,39 @@ def status_lines(record: Record) -> list[str]:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from ..services.workspace.working_tree import check_pause
+    from ..settings import data_folder, resolve, user_file
+
+    settings = resolve(environment=os.environ, user_config=user_file(os.environ))
+    check_pause(Path.cwd(), data_folder(os.environ), settings.text("pause_file"))
+    executed = _run_by_adapter(args) if args.agent else _run_by_file(args)
+    print("handover steps executed:", ", ".join(executed) or "(none)")
+    return 0
+
+
+def _run_by_file(args: argparse.Namespace) -> list[str]:
     from .config import build_engine_from_config, load_config
 
     engine = build_engine_from_config(
         load_config(args.config), note=args.note, current_state=args.current_state,
         push=False if args.no_push else None, checkpoint=args.checkpoint,
     )  # fmt: skip
-    print("handover steps executed:", ", ".join(engine.run()) or "(none)")
-    return 0
+    return engine.run()
+
+
+def _run_by_adapter(args: argparse.Namespace) -> list[str]:
+    from .agents_md import engine_builder
+
+    checkpoint = args.checkpoint or DEFAULT_CHECKPOINT
+    if args.note is None and Checkpoint(checkpoint).resume_code() != RESUME_NEEDED:
+        raise ValueError("no session note: pass one with --note; there is nothing to resume")
+    note = args.note or ""
+    state = note if args.current_state is None else args.current_state
+    engine = engine_builder(args.agent)(
+        session_note=note, current_state=state, push=not args.no_push, checkpoint=checkpoint,
+        pause_file="PAUSE",
+    )  # fmt: skip
+    return engine.run(only=args.note is None)
 
 
 _COMMANDS = {"check": _check, "status": _status, "run": _run}

@@ -1,10 +1,11 @@
 """The engine: named steps, each durable before the next, which can be resumed after any crash.
 
 The payloads of the steps are stored before the first one runs, so a resume finishes the interrupted run with
-that run's own notes; the payloads of the new call become a run of their own after it. A step that must not be
-repeated blindly is marked before it starts; if its run died in the middle of it, nobody knows whether it
-happened, and the engine asks instead of guessing. Steps of another workflow are refused. A PAUSE file stops
-the run between any two steps.
+that run's own notes; the payloads of the new call become a run of their own after it. How a step is carried
+out is its definition, and that is always the newest, so that a mistake in it can be mended. A step that must
+not be repeated blindly is marked before it starts; unless it was recorded how it ended, nobody knows whether
+it happened, and the engine asks instead of guessing. Steps of another workflow are refused. A PAUSE file
+stops the run between any two steps; how a step ended that was under way is still recorded.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from .record import Record, pending_in
+from ..core.handover.record import Record, pending_in
 
 BACKOFF_SECONDS_MAX = 60.0
 REASON_CHARS = 500
@@ -55,6 +56,7 @@ class Task(Step):
     def __init__(
         self, name: str, run: Callable[[Work], Any], payload: Any = None, *, idempotent: bool = True,
         timeout_seconds: float = 0.0, retries: int = 0, backoff_seconds: float = 1.0, kind: str = "",
+        definition: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.do = run
@@ -67,6 +69,19 @@ class Task(Step):
         self.backoff_seconds = backoff_seconds
         """The pause before the first retry; it doubles with each further one."""
         self.kind = kind
+        self.definition = dict(definition or {})
+        """The parts of the payload that say how it is carried out. A resume takes these as they are now, and
+        the rest as it was stored."""
+
+    def renewed(self, stored: Any) -> Any:
+        """A stored payload with the definition of now."""
+        return {**stored, **self.definition} if self.definition and isinstance(stored, dict) else stored
+
+    def content(self, payload: Any) -> Any:
+        """A payload without the definition and without dates, because a resume may come after midnight."""
+        if not isinstance(payload, dict):
+            return payload
+        return {k: v for k, v in payload.items() if k not in (*self.definition, "date", "since")} or None
 
     def _refuse(self) -> Any:
         raise TypeError(f"{self.name} is a task, which only an engine can run")
@@ -89,15 +104,23 @@ class StepTimeout(RuntimeError):
     """A step exceeded its time limit."""
 
 
-class UncertainStep(RuntimeError):
-    """A run died in the middle of a step, and nobody knows whether it happened."""
+class NotDone(RuntimeError):
+    """A task raises it to say that it ended without success: even if it must not happen twice, the next run
+    tries it again without asking."""
 
-    def __init__(self, step_name: str) -> None:
+
+class UncertainStep(RuntimeError):
+    """Nobody knows whether a step happened that must not happen twice."""
+
+    def __init__(self, step_name: str, reason: str = "") -> None:
+        how = f"failed ({reason})" if reason else "was under way when its run ended"
         super().__init__(
-            f"step '{step_name}' was under way when its run died, and it must not happen twice: "
+            f"step '{step_name}' {how}, and it must not happen twice: "
             "find out whether it happened, then answer `done` or `again`"
         )
         self.step_name = step_name
+        self.reason = reason
+        """Why it failed; empty if that was not recorded."""
 
 
 class WorkflowError(RuntimeError):
@@ -134,8 +157,9 @@ class Ledger(Protocol):
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
         """Record that a step is done; with ``last``, the run is completed too."""
 
-    def step_failed(self, step_name: str, reason: str) -> None:
-        """Record that a step failed; it stays pending."""
+    def step_failed(self, step_name: str, reason: str, *, ended: bool = False) -> None:
+        """Record that a step failed; it stays pending. With ``ended``, it is certain that it did not
+        succeed."""
 
     def complete(self) -> None:
         """Record that the run is completed."""
@@ -150,7 +174,7 @@ class HandoverEngine:
     def __init__(
         self, steps: Sequence[Step], checkpoint: Ledger, pause_file: Path | str | None = None, *,
         answer: Answer | None = None, about: Mapping[str, Any] | None = None,
-        progress: Callable[[int, int, str], None] | None = None,
+        progress: Callable[[int, int, str], None] | None = None, by_hand: Collection[str] = (),
     ) -> None:  # fmt: skip
         names = [step.name for step in steps]
         duplicates = sorted({name for name in names if names.count(name) > 1})
@@ -163,6 +187,8 @@ class HandoverEngine:
         self.about = dict(about or {})
         """Facts that are stored with the run, such as the session and the agent."""
         self.progress = progress
+        self.by_hand = by_hand
+        """Steps of the interrupted run that somebody has carried out, or that are no longer wanted."""
 
     def run(self, resume: bool = True, *, only: bool = False) -> list[str]:
         """Finish an interrupted run, then start a new one; returns the names of the steps that ran.
@@ -179,18 +205,25 @@ class HandoverEngine:
 
     def finish(self, record: Record) -> list[str]:
         """Continue an interrupted run with its own payloads; WorkflowError if its steps are not ours."""
-        names = {step.name for step in self.steps}
-        foreign = [name for name in record["steps"] if name not in names]
-        payloads = (record.get("segue") or {}).get("payloads") or {}
-        foreign += [step.name for step in self.steps if not _fits(step, payloads)]
+        foreign = [name for name in self.foreign(record) if name not in self.by_hand]
         if foreign:
             raise WorkflowError(foreign)
+        for name in pending_in(record):
+            if name in self.by_hand:
+                self.checkpoint.step_done(name)
         self.checkpoint.start([step.name for step in self.steps])
         record = self.checkpoint.load()
         if not pending_in(record):
             self.checkpoint.complete()
             return []
         return self._run_steps(record)
+
+    def foreign(self, record: Record) -> list[str]:
+        """The steps of an interrupted run that are not done and that this workflow does not have, or has as
+        steps of another kind."""
+        ours = {step.name: step for step in self.steps}
+        payloads = (record.get("segue") or {}).get("payloads") or {}
+        return [name for name in pending_in(record) if name not in ours or not _fits(ours[name], payloads)]
 
     def _begin(self) -> list[str]:
         extra: dict[str, Any] = {"run": os.urandom(8).hex(), **self.about}
@@ -207,13 +240,19 @@ class HandoverEngine:
         return {step.name: step.payload for step in self.steps if isinstance(step, Task)}
 
     def _is_ours(self, record: Record) -> bool:
-        """Whether the interrupted run has the same payloads as this engine, or has none."""
+        """Whether the interrupted run has the same content as this engine, or has none."""
         stored = (record.get("segue") or {}).get("payloads")
-        return not stored or _undated(stored) == _undated(self._payloads())
+        return not stored or self._content(stored) == self._content(self._payloads())
+
+    def _content(self, payloads: Mapping[str, Any]) -> dict[str, Any]:
+        """What payloads are about, however their steps are carried out."""
+        tasks = {step.name: step for step in self.steps if isinstance(step, Task)}
+        found = {name: tasks[name].content(payloads[name]) for name in payloads if name in tasks}
+        return {name: content for name, content in found.items() if content is not None}
 
     def _run_steps(self, record: Record) -> list[str]:
         extra = record.get("segue") or {}
-        payloads, outputs = extra.get("payloads") or self._payloads(), dict(extra.get("outputs") or {})
+        payloads, outputs = self._renewed(extra.get("payloads") or {}), dict(extra.get("outputs") or {})
         pending, executed = pending_in(record), []
         for step in self.steps:
             if step.name not in pending:
@@ -225,7 +264,8 @@ class HandoverEngine:
                 str(extra.get("run", "")), step.name, payloads.get(step.name), dict(outputs), payloads
             )
             last = pending == [step.name]
-            if extra.get("begun") == step.name and self._happened(step):
+            reason = (extra.get("failed") or {}).get(step.name, "")
+            if extra.get("begun") == step.name and self._happened(step, reason):
                 self.checkpoint.step_done(step.name, last=last)
             else:
                 output = self._run_step(step, work)
@@ -235,11 +275,17 @@ class HandoverEngine:
             pending.remove(step.name)
         return executed
 
-    def _happened(self, step: Step) -> bool:
+    def _renewed(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """The payloads of a run, with the definitions of now."""
+        tasks = {step.name: step for step in self.steps if isinstance(step, Task)}
+        payloads = {**self._payloads(), **stored}
+        return {name: tasks[name].renewed(p) if name in tasks else p for name, p in payloads.items()}
+
+    def _happened(self, step: Step, reason: str) -> bool:
         """Whether an uncertain step happened, according to ``answer``; UncertainStep without an answer."""
         answer = self.answer(step.name) if self.answer else ""
         if answer not in ("done", "again"):
-            raise UncertainStep(step.name)
+            raise UncertainStep(step.name, reason)
         return answer == "done"
 
     def _run_step(self, step: Step, work: Work) -> Any:
@@ -252,7 +298,8 @@ class HandoverEngine:
             return storable(_with_retries(step, work))
         except Exception as fault:  # the step stays pending
             if isinstance(step, Task):
-                self.checkpoint.step_failed(step.name, str(fault)[:REASON_CHARS])
+                ended = isinstance(fault, NotDone)
+                self.checkpoint.step_failed(step.name, str(fault)[:REASON_CHARS], ended=ended)
             raise StepError(step.name, fault) from fault
 
     def _check_pause(self) -> None:
@@ -266,16 +313,6 @@ def _fits(step: Step, payloads: Mapping[str, Any]) -> bool:
     stored = payloads.get(step.name)
     kind = stored.get("kind", "") if isinstance(stored, dict) else ""
     return not kind or (isinstance(step, Task) and step.kind == kind)
-
-
-def _undated(payloads: Mapping[str, Any]) -> dict[str, Any]:
-    """The payloads without their dates, because a resume may come after midnight."""
-    return {
-        name: {k: v for k, v in value.items() if k not in ("date", "since")}
-        if isinstance(value, dict)
-        else value
-        for name, value in payloads.items()
-    }
 
 
 def storable(value: Any) -> Any:

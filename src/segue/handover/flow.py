@@ -16,15 +16,25 @@ from ..api.segue import Segue
 from ..core.base.text import clean_text
 from ..core.base.values import Value
 from ..core.handover.events import HandoverBegun, HandoverCompleted, HandoverStepDone
-from ..errors import BadSettings, HandoverPending, OtherWorkflow, SegueError, StepUncertain, UsageError
+from ..core.handover.record import Record, code_of, is_theirs, pending_in, steps_of
+from ..effects.files.checkpoint_file import AGENT_HANDOVER, recall_checkpoint
+from ..errors import (
+    BadSettings,
+    HandoverPending,
+    NotTrusted,
+    OtherWorkflow,
+    SegueError,
+    StepUncertain,
+    UsageError,
+)
 from ..settings import table_of, user_file
+from .checkpoint import Checkpoint
 from .compaction import CompactionReport, Condense, compact
 from .declared import Workflow, workflow
 from .engine import Answer, HandoverEngine, Step, StepError, UncertainStep, WorkflowError
 from .kinds import Steps, session_here
 from .ledger import StoreCheckpoint
 from .memory import MemoryStore
-from .record import Record, code_of
 
 Progress = Callable[[int, int, str], None]
 
@@ -58,6 +68,8 @@ class HandoverStatus(Value):
     """Why steps failed."""
     outputs: dict[str, Any] = {}
     said: list[str] = []
+    theirs: str = ""
+    """The checkpoint of agent-handover that this is about; empty if it is about Segue's own handover."""
 
 
 class Handover:
@@ -76,11 +88,21 @@ class Handover:
         self._session = session
         self._steps = steps
         """Steps in Python that replace the declared ones."""
+        self._declared_in = ""
+        """The file that declares the steps of the run; empty for the default and for steps in Python."""
 
     def workflow(self) -> Workflow:
-        """The workflow that the project declares if it is trusted, else the user's, else the default."""
+        """The workflow that the project declares, else the user's, else the default. Raises NotTrusted if the
+        project declares one and its file is not trusted: no other takes its place."""
         tree, variables = self.segue.workspace.working_tree, self.segue.workspace.environment
-        own = tree.project_file if tree.project_file.is_file() and tree.trusted() else None
+        own = tree.project_file if tree.project_file.is_file() else None
+        if own is not None and not tree.trusted():
+            if _declares_handover(own):
+                raise NotTrusted(
+                    f"{own} declares the handover and is not trusted as it is now, so nothing was run",
+                    hint="review it, then `segue trust`; then run the handover again",
+                )
+            own = None
         table, source = table_of("handover", own, user_file(variables) if variables else None)
         return workflow(table, source)
 
@@ -97,21 +119,21 @@ class Handover:
 
     def check(self) -> int:
         """0 if all is clean, 1 if a resume is needed, 2 if the last run completed."""
-        return self.checkpoint.resume_code()
+        return self.standing().code
+
+    @property
+    def _agent_handover(self) -> Checkpoint:
+        """The checkpoint that programs of agent-handover keep in this working tree."""
+        return Checkpoint(self.segue.workspace.working_tree.root / AGENT_HANDOVER)
 
     def standing(self) -> HandoverStatus:
-        """The progress of the newest run, step by step."""
+        """The progress of the newest run, step by step; of one of agent-handover if that is interrupted and
+        ours is not, or if there is no other."""
         record = self.checkpoint.load()
-        extra: dict[str, Any] = record.get("segue") or {}
-        steps = dict(record["steps"])
-        steps |= {name: "failed" for name in extra.get("failed", {}) if steps.get(name) != "done"}
-        if extra.get("begun"):
-            steps[extra["begun"]] = "uncertain"
-        return HandoverStatus(
-            code_of(record), record["status"], steps, str(extra.get("run", "")),
-            str(extra.get("session", "")), record["started_at"] or "", record["finished_at"] or "",
-            dict(extra.get("failed", {})), dict(extra.get("outputs", {})), list(self.checkpoint.notices),
-        )  # fmt: skip
+        theirs, said = recall_checkpoint(self._agent_handover.path)
+        if is_theirs(record, theirs) and theirs["status"] != "none":
+            return status_of(theirs, said=[said] if said else [], theirs=AGENT_HANDOVER)
+        return status_of(record, said=[*self.checkpoint.notices, *([said] if said else [])])
 
     def run(
         self, *, note: str = "", state: str = "", anew: bool = False,
@@ -119,51 +141,87 @@ class Handover:
     ) -> HandoverRan:  # fmt: skip
         """Finish an interrupted run, then hand over.
 
-        Without a note or a state, only an interrupted run is finished. With ``anew``, it is left unfinished.
-        ``answers`` gives ``done`` or ``again`` for uncertain steps."""
+        Without a note or a state, only an interrupted run is finished. With ``anew``, it is left unfinished;
+        a checkpoint of agent-handover is set aside. ``answers`` gives ``done`` or ``again`` for steps that
+        are uncertain or failed, and ``done`` for steps that the workflow no longer has."""
         self.segue.workspace.pause_file.check()
         mask = self.segue.workspace.repository.mask
         note, state = (clean_text(text, what="note", mask=mask).strip() for text in (note, state))
-        before = self.checkpoint.load()
-        _check_answers(before, answers or {}, anew=anew)
+        before, answers = self.checkpoint.load(), answers or {}
+        if not anew and code_of(before) != 1:
+            self._check_agent_handover()
         session = session_here(self.segue, self._session)
-        engine = self._engine(note, state, session, (answers or {}).get, progress)
+        engine = self._engine(note, state, session, answers, progress)
+        _check_answers(before, answers, engine.foreign(before), anew=anew)
+        if anew:
+            self._set_agent_handover_aside()
         resumed = before["status"] == "in_progress" and not anew
         try:
             executed = engine.run(resume=not anew, only=not (note or state))
         except StepError as fault:
-            raise _pending(fault) from fault
+            raise self._pending(fault) from fault
         except WorkflowError as fault:
-            hint = "finish it with its own workflow, or leave it unfinished with `segue handover run --anew`"
-            raise OtherWorkflow(str(fault).partition(": finish")[0], hint=hint) from fault
+            raise _other_workflow(fault) from fault
         except UncertainStep as fault:
-            name = fault.step_name
-            uncertain = StepUncertain(
-                f"nobody knows whether step {name} happened: its run died in the middle of it",
-                hint=f"check, then `segue handover run --done {name}` or `segue handover run --again {name}`",
-            )
-            uncertain.step = name
-            raise uncertain from fault
+            raise _uncertain(fault) from fault
         return self._ran(self.checkpoint.load(), executed, resumed)
+
+    def _check_agent_handover(self) -> None:
+        """Raise OtherWorkflow if a handover of agent-handover is interrupted here."""
+        theirs, _ = recall_checkpoint(self._agent_handover.path)
+        if code_of(theirs) != 1:
+            return
+        raise OtherWorkflow(
+            f"a handover of agent-handover was interrupted before {', '.join(pending_in(theirs))}"
+            f" ({AGENT_HANDOVER})",
+            hint="finish it with the program that began it, for example `agent-handover run --config FILE`; "
+            "`segue handover run --anew` leaves it unfinished",
+        )
+
+    def _set_agent_handover_aside(self) -> None:
+        checkpoint = self._agent_handover
+        theirs, _ = recall_checkpoint(checkpoint.path)
+        aside = checkpoint.set_aside() if code_of(theirs) == 1 else None
+        if aside is not None:
+            self.checkpoint.notices.append(f"the interrupted handover of agent-handover is now in {aside}")
+
+    def _pending(self, fault: StepError) -> SegueError:
+        """The error for a step that failed, with what to do about it."""
+        cause, name = fault.cause, fault.step_name
+        if isinstance(cause, SegueError) and not isinstance(cause, HandoverPending) and not cause.retryable:
+            return cause
+        reason = cause.message if isinstance(cause, SegueError) else str(cause)
+        if self.standing().steps.get(name) == "uncertain":
+            return HandoverPending(name, reason, f"it may have happened nevertheless: {_answers_for(name)}")
+        hints = ["what came before it is done; `segue handover run` continues with this step"]
+        if self._declared_in:
+            hints.append("if its declaration is wrong, mend that and `segue trust` first")
+        hints.append(f"if you did it by hand: `segue handover run --done {name}`")
+        return HandoverPending(name, reason, "; ".join(hints))
 
     def _engine(
         self,
         note: str,
         state: str,
         session: str,
-        answer: Callable[[str], str | None],
+        answers: Mapping[str, str],
         progress: Progress | None,
     ) -> HandoverEngine:
         if self._steps is not None:
             tasks: Sequence[Step] = self._steps
         else:
             self.memory()  # raises before anything is started
-            steps = Steps(self.segue, self.workflow(), session)
+            flow = self.workflow()
+            self._declared_in = flow.source
+            steps = Steps(self.segue, flow, session)
             steps.since = self._since(session)
             tasks = steps.tasks(note, state)
-        answer_for: Answer = lambda step: answer(step) or ""  # noqa: E731
+        answer: Answer = lambda step: answers.get(step, "")  # noqa: E731
+        by_hand = [step for step, said in answers.items() if said == "done"]
         about = {"session": session} if session else {}
-        return HandoverEngine(tasks, self.checkpoint, answer=answer_for, about=about, progress=progress)
+        return HandoverEngine(
+            tasks, self.checkpoint, answer=answer, about=about, progress=progress, by_hand=by_hand
+        )
 
     def _since(self, session: str) -> int:
         """The session's version at its last completed handover in this working tree."""
@@ -194,23 +252,66 @@ class Handover:
         return compact(self.memory(), months=months, keep=keep, dry_run=dry_run, condense=condense)
 
 
-def _check_answers(before: Record, answers: Mapping[str, str], *, anew: bool) -> None:
-    """Raise UsageError for an answer about a step that is not uncertain; it would start an unwanted
-    handover."""
-    begun = (before.get("segue") or {}).get("begun", "")
-    uncertain = begun if before["status"] == "in_progress" and not anew else ""
-    wrong = next((name for name in answers if name != uncertain), None)
+def status_of(record: Record, *, said: Sequence[str] = (), theirs: str = "") -> HandoverStatus:
+    """The progress that a checkpoint records, step by step."""
+    extra: dict[str, Any] = record.get("segue") or {}
+    return HandoverStatus(
+        code_of(record), record["status"], steps_of(record), str(extra.get("run", "")),
+        str(extra.get("session", "")), record.get("started_at") or "", record.get("finished_at") or "",
+        dict(extra.get("failed", {})), dict(extra.get("outputs", {})), list(said), theirs,
+    )  # fmt: skip
+
+
+def status_of_file(path: Path) -> HandoverStatus:
+    """The progress that a checkpoint file records; the file is not changed. Raises UsageError for something
+    that is no file."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a file", hint="name the checkpoint file of a handover")
+    record, said = recall_checkpoint(path)
+    return status_of(record, said=[said] if said else [], theirs=str(path))
+
+
+def _declares_handover(file: Path) -> bool:
+    """Whether a project file declares a handover; also if it cannot be read, because nobody knows then."""
+    try:
+        return bool(table_of("handover", file)[0])
+    except BadSettings:
+        return True
+
+
+def _check_answers(before: Record, answers: Mapping[str, str], foreign: Sequence[str], *, anew: bool) -> None:
+    """Raise UsageError for an answer about a step that needs none; it would start an unwanted handover."""
+    extra = before.get("segue") or {}
+    pending = pending_in(before) if before["status"] == "in_progress" and not anew else []
+    open_steps = [name for name in pending if name == extra.get("begun") or name in extra.get("failed", {})]
+    open_steps += [name for name in foreign if name in pending and name not in open_steps]
+    wrong = next((name for name in answers if name not in open_steps), None)
     if wrong is not None:
         steps = f"; the steps are {', '.join(before['steps'])}" if before["steps"] else ""
-        what = f"only {uncertain} is uncertain" if uncertain else "no step is uncertain"
+        what = (
+            f"only {', '.join(open_steps)} failed or is uncertain" if open_steps else "no step is uncertain"
+        )
         raise UsageError(
             f"step {wrong!r} needs no answer: {what}{steps}",
             hint="`segue handover status` shows every step; `segue handover run` alone continues",
         )
 
 
-def _pending(fault: StepError) -> SegueError:
-    cause = fault.cause
-    if isinstance(cause, SegueError) and not isinstance(cause, HandoverPending) and not cause.retryable:
-        return cause
-    return HandoverPending(fault.step_name, cause.message if isinstance(cause, SegueError) else str(cause))
+def _answers_for(step: str) -> str:
+    return f"check, then `segue handover run --done {step}` or `segue handover run --again {step}`"
+
+
+def _other_workflow(fault: WorkflowError) -> OtherWorkflow:
+    done = " ".join(f"--done {name}" for name in fault.foreign)
+    return OtherWorkflow(
+        str(fault).partition(": finish")[0],
+        hint=f"`segue handover run {done}` goes on without; `segue handover run --anew` leaves it unfinished",
+    )
+
+
+def _uncertain(fault: UncertainStep) -> StepUncertain:
+    name = fault.step_name
+    how = f"it failed ({fault.reason})" if fault.reason else "its run ended before that was recorded"
+    error = StepUncertain(f"nobody knows whether step {name} happened: {how}", hint=_answers_for(name))
+    error.step = name
+    return error

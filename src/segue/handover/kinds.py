@@ -8,7 +8,8 @@ again before it is written to a file.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,14 @@ from ..core.sessions.state import SessionState
 from ..effects.clock import now
 from ..effects.git.probe import probe
 from ..effects.git.publish import Publisher
-from ..effects.processes.webhooks import post, run_command
+from ..effects.processes.webhooks import CommandFailed, post, run_command
 from ..errors import SegueError, UnknownSession
 from ..services.brief.brief import render_brief
 from ..services.brief.gather import gather, summary_of_session
 from ..services.sessions.repository import stream_of
 from .compaction import compact
 from .declared import DeclaredStep, Workflow, filled
-from .engine import Task, Work
+from .engine import NotDone, Task, Work
 from .memory import HEADER, MemoryStore
 
 STATE_LIMIT_BYTES = 1_000_000
@@ -58,15 +59,14 @@ class Steps:
             "collect": self.collect, "note": self.note, "state": self.state, "compact": self.compact,
             "command": self.command, "git": self.git, "webhook": self.webhook, "score": self.score,
         }  # fmt: skip
-        payload = {"kind": step.kind, **step.options, **texts}
+        definition = {"kind": step.kind, **step.options, "timeout_seconds": step.timeout_seconds}
+        payload = {**definition, **texts}
         if step.kind == "collect":
             payload |= {"session": self.session, "since": self.since}
-        if step.timeout_seconds:
-            payload["timeout_seconds"] = step.timeout_seconds
         own = step.kind in ("command", "git", "webhook")  # these enforce their timeouts themselves
         return Task(
             step.name, kinds[step.kind], payload, idempotent=step.idempotent, retries=step.retries,
-            backoff_seconds=step.backoff_seconds, kind=step.kind,
+            backoff_seconds=step.backoff_seconds, kind=step.kind, definition=definition,
             timeout_seconds=0.0 if own else step.timeout_seconds,
         )  # fmt: skip
 
@@ -135,11 +135,12 @@ class Steps:
     def command(self, work: Work) -> dict[str, Any]:
         """Run a command in the project."""
         payload, root = work.payload, self.segue.workspace.working_tree.root
-        output = run_command(
-            payload["command"], root / payload["folder"],
-            timeout_seconds=payload.get("timeout_seconds", 0.0),
-            environment={"SEGUE_SESSION": _facts(work).get("session", ""), "SEGUE_HANDOVER": work.run},
-        )  # fmt: skip
+        with _certain_failures():
+            output = run_command(
+                payload["command"], root / payload["folder"],
+                timeout_seconds=payload.get("timeout_seconds", 0.0),
+                environment={"SEGUE_SESSION": _facts(work).get("session", ""), "SEGUE_HANDOVER": work.run},
+            )  # fmt: skip
         return {"said": output}
 
     def git(self, work: Work) -> dict[str, Any]:
@@ -150,7 +151,7 @@ class Steps:
         publisher = Publisher(
             root, payload["paths"] or [self.flow.memory_dir], push=payload["push"], remote=payload["remote"],
             branch=payload["branch"], hooks=payload["hooks"], sign=payload["sign"],
-            timeout_seconds=payload.get("timeout_seconds", 60.0),
+            timeout_seconds=payload.get("timeout_seconds") or 60.0,
         )  # fmt: skip
         done = publisher.publish(_commit_message(filled(payload["message"], self._words(work))))
         if not done.ok:
@@ -165,9 +166,9 @@ class Steps:
         text = self._clean(filled(work.payload["text"] or "{note}", self._words(work)))
         body = json.dumps({"handover": work.run, "text": text, **facts}).encode()
         key = f"{work.run}-{work.step}"
-        return {"status": post(
-            work.payload["url"], body, key=key, timeout_seconds=work.payload.get("timeout_seconds", 15.0)
-        )}  # fmt: skip
+        seconds = work.payload.get("timeout_seconds") or 15.0
+        with _certain_failures():
+            return {"status": post(work.payload["url"], body, key=key, timeout_seconds=seconds)}
 
     def score(self, work: Work) -> dict[str, Any]:
         """Score earlier handovers by the runs that came after them."""
@@ -199,6 +200,17 @@ class Steps:
 
     def _relative(self, path: Path) -> str:
         return path.relative_to(self.segue.workspace.working_tree.root).as_posix()
+
+
+@contextmanager
+def _certain_failures() -> Iterator[None]:
+    """Tells the engine of a command or a webhook that certainly did not succeed."""
+    try:
+        yield
+    except CommandFailed as fault:
+        if fault.ended:
+            raise NotDone(str(fault)) from fault
+        raise
 
 
 def _facts(work: Work) -> dict[str, Any]:

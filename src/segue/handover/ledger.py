@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,13 @@ from .._failpoints import trip
 from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.handover.events import checkpoint_of
+from ..core.handover.record import Extra, Record, code_of
 from ..effects.clock import now
 from ..effects.files.atomic import file_lock, private_folder, replace_quickly, tidy_leftovers, write_whole
+from ..effects.files.checkpoint_file import read_checkpoint
 from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .checkpoint import RUN_WAIT_SECONDS
-from .record import Extra, Record, code_of, fresh, is_whole
 
 _ABOUT = ("run", "payloads", "session")
 
@@ -69,15 +70,12 @@ class StoreCheckpoint:
             self._bodies.append((body, at))
 
     def _repair_file(self, record: Record) -> None:
-        try:
-            in_file = json.loads(self.path.read_bytes())
-        except FileNotFoundError:
-            in_file = fresh()
-        except (OSError, ValueError, RecursionError):
-            in_file = None
+        in_file = None
+        with suppress(OSError):
+            in_file = read_checkpoint(self.path)
         if in_file == record or self._segue.workspace.pause_file.in_force():
             return
-        was = "outdated" if is_whole(in_file) else "damaged"
+        was = "outdated" if in_file is not None else "damaged"
         if was == "damaged" and self.path.exists():
             os.replace(self.path, self.path.with_name(f"{self.path.name}.damaged"))
         self.notices.append(f"the checkpoint {self.path.name} was {was}; rebuilt from the journal")
@@ -106,11 +104,11 @@ class StoreCheckpoint:
         if last:
             bodies.append(ev.HandoverCompleted(self._run()))
         trip("handover.ledger.before_done")
-        self._append(*bodies, durably=last)
+        self._append(*bodies, durably=last, of_step=True)
         trip("handover.ledger.after_done")
 
-    def step_failed(self, step_name: str, reason: str) -> None:
-        self._append(ev.HandoverStepFailed(self._run(), step_name, reason))
+    def step_failed(self, step_name: str, reason: str, *, ended: bool = False) -> None:
+        self._append(ev.HandoverStepFailed(self._run(), step_name, reason, ended), of_step=True)
 
     def complete(self) -> None:
         self._append(ev.HandoverCompleted(self._run()), durably=True)
@@ -130,9 +128,12 @@ class StoreCheckpoint:
     def _run(self) -> str:
         return str(checkpoint_of(self._bodies).get("segue", {}).get("run", ""))
 
-    def _append(self, *bodies: ev.Body, durably: bool = False) -> None:
+    def _append(self, *bodies: ev.Body, durably: bool = False, of_step: bool = False) -> None:
+        """Append to the journal and write the file. How a step ended that was begun is recorded even if a
+        PAUSE file appeared meanwhile, because nobody could tell it later."""
         segue = self._segue
-        segue.workspace.pause_file.check()
+        if not of_step:
+            segue.workspace.pause_file.check()
         at = now()
         drafts = [
             ev.draft(body, at=at, actor=segue.workspace.repository.actor, run=segue.workspace.repository.run)

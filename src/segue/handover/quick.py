@@ -11,9 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from .._folders import data_path
-from .record import Record, code_of, is_whole
+from ..core.handover.record import Record, code_of, is_theirs, steps_of
+from ..effects.files.checkpoint_file import AGENT_HANDOVER, read_checkpoint
 
-THEIRS = os.path.join(".agent-handover", "checkpoint.json")
 _VALUED = {
     "-C": "folder",
     "--folder": "folder",
@@ -36,23 +36,35 @@ def check(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Re
         return None
     folder = os.path.realpath(os.path.expanduser(options.get("folder", ".")))
     home = data_path({**environment, "SEGUE_HOME": options["home"]} if "home" in options else environment)
+    if not os.path.isdir(folder):
+        return None
     if "checkpoint" in options:
-        return _read(os.path.join(folder, options["checkpoint"])) if os.path.isdir(folder) else None
-    return _read(_checkpoint_path(folder, home)) if os.path.isdir(folder) else None
+        paths = [os.path.join(folder, options["checkpoint"])]
+    else:
+        paths = _checkpoint_paths(folder, home)
+    try:
+        records = [record for record in map(read_checkpoint, paths) if record is not None]
+    except OSError:
+        return None
+    if len(records) < len(paths):
+        return None
+    record = records[-1] if is_theirs(records[0], records[-1]) else records[0]
+    return code_of(record), record
 
 
-def _checkpoint_path(folder: str, home: str) -> str:
-    """The checkpoint of the working tree that contains a folder; agent-handover's if there is no other."""
+def _checkpoint_paths(folder: str, home: str) -> list[str]:
+    """The checkpoints of the working tree that contains a folder: Segue's and agent-handover's."""
     tops = [folder]
     while os.path.dirname(tops[-1]) != tops[-1]:
         tops.append(os.path.dirname(tops[-1]))
     marks = (".git", "segue.toml")
     root = next((top for mark in marks for top in tops if os.path.exists(os.path.join(top, mark))), "")
+    own = ""
     for top in [root] if root else tops:
         own = os.path.join(home, "handover", f"{_hash(top)}.json")
         if os.path.exists(own):
-            return own
-    return os.path.join(root or folder, THEIRS)
+            return [own, os.path.join(top, AGENT_HANDOVER)]
+    return [own, os.path.join(root or folder, AGENT_HANDOVER)]
 
 
 def _hash(path: str) -> str:
@@ -68,27 +80,10 @@ def _hash(path: str) -> str:
     return str(sha256(path.encode(errors="surrogateescape")).hexdigest())[:24]
 
 
-def _read(path: str) -> tuple[int, Record] | None:
-    try:
-        with open(path, "rb") as file:
-            body = file.read()
-    except FileNotFoundError:
-        return 0, {"status": "none", "steps": {}}
-    except OSError:
-        return None
-    import json
-
-    try:
-        record = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return (code_of(record), record) if is_whole(record) else None
-
-
 def as_json(code: int, record: Record) -> str:
     """The output for `--json`."""
     import json
 
-    fields = {"code": code, "status": record["status"], "steps": record["steps"]}
+    fields = {"code": code, "status": record["status"], "steps": steps_of(record)}
     encoding = getattr(sys.stdout, "encoding", None) or ""
     return json.dumps(fields, ensure_ascii=encoding.lower().replace("-", "") != "utf8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -13,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from segue import BadSettings, HandoverPending, OtherWorkflow, Paused, Segue, StepUncertain
+from segue import BadSettings, HandoverPending, NotTrusted, OtherWorkflow, Paused, Segue, StepUncertain
 from segue.core.handover.markdown_layers import FrontMatter, front_matter, read_front_matter
 from segue.handover import MemoryStore, Task, Work
 from segue.handover.compaction import compact
 from segue.handover.declared import workflow
+from segue.handover.engine import NotDone
 from segue.handover.flow import Handover
 from segue.services.workspace.working_tree import tree_stream
 
@@ -228,7 +230,7 @@ def test_steps_of_another_workflow_are_refused_by_name_and_by_kind(segue: Segue,
     assert Handover(segue).run(note="B", anew=True).executed == ["collect", "git"]
 
 
-def test_a_step_in_python_that_died_in_the_middle_is_asked_about(segue: Segue) -> None:
+def test_a_step_in_python_that_failed_and_must_not_happen_twice_is_asked_about(segue: Segue) -> None:
     sent: list[str] = []
 
     def send(work: Work) -> None:
@@ -238,11 +240,36 @@ def test_a_step_in_python_that_died_in_the_middle_is_asked_about(segue: Segue) -
     steps = [Task("send", send, "hello", idempotent=False), Task("log", lambda work: "logged")]
     with pytest.raises(HandoverPending):
         Handover(segue, steps=steps).run()
-    with pytest.raises(StepUncertain, match="send") as asked:
+    with pytest.raises(StepUncertain, match=r"send happened: it failed \(no line\)") as asked:
         Handover(segue, steps=steps).run()
     assert asked.value.step == "send" and Handover(segue).standing().steps["send"] == "uncertain"
     assert Handover(segue, steps=steps).run(answers={"send": "done"}).executed == ["log"]
     assert sent == ["hello"]
+
+
+def test_a_step_in_python_that_says_it_is_not_done_is_tried_again(segue: Segue) -> None:
+    tries: list[str] = []
+
+    def send(work: Work) -> str:
+        tries.append(work.run)
+        if len(tries) == 1:
+            raise NotDone("the server said no")
+        return "sent"
+
+    steps = [Task("send", send, idempotent=False)]
+    with pytest.raises(HandoverPending, match="the server said no"):
+        Handover(segue, steps=steps).run()
+    assert Handover(segue).standing().steps["send"] == "failed"
+    assert Handover(segue, steps=steps).run().executed == ["send"] and tries[0] == tries[1]
+
+
+def test_a_run_that_died_in_a_step_says_no_reason_of_an_attempt_before(segue: Segue) -> None:
+    own = Handover(segue, steps=[Task("send", lambda work: 1 / 0, idempotent=False)])
+    with pytest.raises(HandoverPending):
+        own.run()
+    own.checkpoint.step_begun("send")  # as at a second attempt, in the middle of which the process is killed
+    with pytest.raises(StepUncertain, match="its run ended before that was recorded"):
+        own.run()
 
 
 # -- declared steps --------------------------------------------------------------------------------
@@ -281,12 +308,14 @@ message = "{tag}: {done}"
     assert git(project, "log", "-1", "--format=%s") == "auth: user model"
 
 
-def test_a_file_that_is_not_trusted_declares_nothing(segue: Segue, project: Path) -> None:
+def test_a_file_that_is_not_trusted_stops_the_handover(segue: Segue, project: Path) -> None:
     segue.workspace.working_tree.project_file.write_text(
         '[[handover.step]]\nkind = "command"\ncommand = ["touch", "pwned"]\n'
     )
-    assert Handover(segue).run(note="n").executed == ["collect", "note", "state", "git"]
-    assert not (project / "pwned").exists()
+    with pytest.raises(NotTrusted, match="declares the handover"):
+        Handover(segue).run(note="n")
+    assert not (project / "pwned").exists() and not (project / "memory").exists()
+    assert Handover(segue).check() == 0
 
 
 @pytest.mark.parametrize(
@@ -378,6 +407,31 @@ def test_a_webhook_on_loopback_is_told_and_a_redirect_is_no_success(segue: Segue
     with pytest.raises(HandoverPending, match="answered 302"):
         Handover(segue).run(note="again")
     assert len(Hook.received) == 2
+    Hook.status = 204
+    assert Handover(segue).run().executed == ["webhook"]  # an answer that says no is not uncertain
+    keys = [headers["Idempotency-Key"] for headers, _ in Hook.received[1:]]
+    assert len(keys) == 2 and keys[0] == keys[1]
+
+
+def test_a_webhook_that_gave_no_answer_is_asked_about_and_one_that_cannot_be_reached_is_not(
+    segue: Segue,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        declare(
+            segue,
+            f'[[handover.step]]\nkind = "webhook"\nurl = "http://127.0.0.1:{port}/x"\n'
+            "timeout_seconds = 0.2\n",
+        )
+        with pytest.raises(HandoverPending, match="gave no answer") as pending:
+            Handover(segue).run(note="n")
+        assert "--again webhook" in pending.value.hint
+        with pytest.raises(StepUncertain):
+            Handover(segue).run()
+    with pytest.raises(HandoverPending, match="cannot be reached") as pending:
+        Handover(segue).run(answers={"webhook": "again"})
+    assert Handover(segue).standing().steps["webhook"] == "failed"
+    assert "`segue handover run` continues" in pending.value.hint
 
 
 # -- front matter ----------------------------------------------------------------------------------

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import stat
+import subprocess
+import sys
 import time
+import tomllib
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +28,11 @@ from segue.handover import (
     Work,
     cli as handover_cli,
 )
+from segue.handover.adapters import (
+    cline as cline_adapter,
+    codex as codex_adapter,
+    opencode as opencode_adapter,
+)
 from segue.handover.adapters.cline import install_clinerules
 from segue.handover.adapters.codex import (
     BEGIN_MARKER,
@@ -33,6 +44,8 @@ from segue.handover.checkpoint import HandoverWarning
 from segue.handover.config import build_engine_from_config, load_config
 from segue.handover.engine import PauseError, StepError, StepTimeout, UncertainStep, WorkflowError
 from segue.handover.memory import safe_tag
+
+PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
 def checkpoint(tmp_path: Path) -> Checkpoint:
@@ -325,6 +338,72 @@ def test_markers_in_the_wrong_order_are_left_alone_and_one_block_is_kept(tmp_pat
     assert text.startswith(mine.rstrip()) and text.count("agent-handover check") == 1
     assert install_agents_md(path, "other/cp.json") and path.read_text().startswith(mine.rstrip())
     assert path.read_text().count("agent-handover check") == 1
+
+
+INSTALLERS: dict[str, tuple[Callable[..., bool], str, str]] = {
+    "codex": (codex_adapter.install_agents_md, "AGENTS.md", "AGENTS.md"),
+    "opencode": (opencode_adapter.install_agents_md, "AGENTS.md", "AGENTS.md"),
+    "cline": (cline_adapter.install_clinerules, ".clinerules", ".clinerules/00-agent-handover.md"),
+}
+
+
+@pytest.mark.parametrize("agent", INSTALLERS)
+@pytest.mark.parametrize("where", [".agent-handover/checkpoint.json", "other/cp.json"])
+def test_everything_that_an_installed_block_names_exists_and_does_what_the_block_says(
+    agent: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    install, target, written = INSTALLERS[agent]
+    assert install(target, where) and not install(target, where)
+    block = Path(written).read_text()
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"```bash\n(.*?)\n```", r"`\1`", block, flags=re.DOTALL))
+    named = [words for words in spans if not words.isdigit()]
+    commands = [shlex.split(words)[1:] for words in named if words.startswith("agent-handover ")]
+    check, finish, end = commands
+    assert handover_cli.main(check) == 0
+    assert handover_cli.main(end) == 69  # there is nowhere to push to
+    assert handover_cli.main(check) == 1
+    subprocess.run(["git", "init", "-q", "-b", "main", "."], check=True)
+    subprocess.run(["git", "init", "-q", "--bare", "remote.git"], check=True)
+    subprocess.run(["git", "remote", "add", "origin", "remote.git"], check=True)
+    assert handover_cli.main(finish) == 0 and handover_cli.main(check) == 2
+    paths = [words for words in named if not words.startswith("agent-handover ")]
+    assert paths and all(Path(path).exists() for path in paths)
+    assert "WHAT HAPPENED" in layer1(tmp_path)
+
+
+def test_the_script_of_a_project_is_named_where_the_project_has_it(tmp_path: Path) -> None:
+    script = tmp_path / codex_adapter.EXAMPLE_HINT
+    script.parent.mkdir(parents=True)
+    script.touch()
+    install_agents_md(tmp_path / "AGENTS.md")
+    assert codex_adapter.agents_md_block() in (tmp_path / "AGENTS.md").read_text()
+
+
+def test_agent_handover_is_a_command_that_is_installed_with_segue(tmp_path: Path) -> None:
+    scripts = tomllib.loads(PROJECT.read_text())["project"]["scripts"]
+    module, _, name = scripts["agent-handover"].partition(":")
+    command = tmp_path / "agent-handover"  # what pip writes for an entry point
+    command.write_text(f"#!{sys.executable}\nimport sys\nfrom {module} import {name}\nsys.exit({name}())\n")
+    command.chmod(0o755)
+
+    def code(*words: str) -> int:
+        return subprocess.run([command, *words], cwd=tmp_path, capture_output=True, check=False).returncode
+
+    assert code("check") == 0
+    Checkpoint(tmp_path / ".agent-handover" / "checkpoint.json").start(["a"])
+    assert code("check") == 1 and code("chekc") == 64 and code("run") == 64
+    assert code("run", "--agent", "codex") == 65  # the interrupted one has other steps
+
+
+def test_without_a_note_an_adapter_resumes_and_begins_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert handover_cli.main(["run", "--agent", "opencode"]) == 64 and not Path("memory").exists()
+    assert handover_cli.main(["run", "--agent", "opencode", "--note", "first", "--no-push"]) == 0
+    assert handover_cli.main(["run", "--agent", "opencode"]) == 64
+    assert layer1(tmp_path).count("first") == 1
 
 
 def test_a_block_in_a_linked_file_keeps_the_link_and_the_files_mode(tmp_path: Path) -> None:

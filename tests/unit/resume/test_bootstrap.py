@@ -333,7 +333,7 @@ def test_an_interrupted_handover_differs_and_says_how_it_goes_on(seg: Segue, rep
     assert found(boot, "handover") == (
         False,
         "interrupted before publish",
-        "`segue handover run` continues it",
+        "finish it with the program that began it",
     )
     assert not boot.ready
     assert "a handover was interrupted before publish" in brief_of_session(seg.workspace, seg.start("Go").id)

@@ -27,7 +27,8 @@ def state(seg: Segue) -> SessionState:
     ("name", "numbers"),
     [
         ("usr model", [1]), ("User Modle", [1]), ("auth midleware", [2]), ("middleware", [2]),
-        ("the user model", [1]), ("billing module", [3]), ("port part b of billing modul", [3]), ("aouth", [4]),
+        ("the user model", [1]), ("billing module", [3]), ("port part b of billing modul", [3]),
+        ("aouth", [4]),
         ("3", [3]), (" 2 ", [2]), ("#1=no key", [1]), ("# 2", [2]), ("#4 OAuth", [4]), ("#2.", []),
         ("port part C of the billing module", []), ("user model 2", [1]), ("write the docs", []), ("9", []),
         ("#9 is another issue", []), ("x", []), ("…", []),
@@ -43,7 +44,8 @@ def test_a_name_is_near_to_an_item_by_its_letters_its_words_or_its_number(
     ("name", "other", "near"),
     [
         ("step 1", "step 2", False), ("part A", "part B", False), ("step", "step 2", True),
-        ("fix #12", "fix #13", False), ("fix issue #12", "fix isue #12", True), ("v1.2 release", "v1.3 release", False),
+        ("fix #12", "fix #13", False), ("fix issue #12", "fix isue #12", True),
+        ("v1.2 release", "v1.3 release", False),
     ],
 )  # fmt: skip
 def test_numbers_and_single_letters_tell_items_apart(seg: Segue, name: str, other: str, near: bool) -> None:

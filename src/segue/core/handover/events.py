@@ -52,6 +52,8 @@ class HandoverStepFailed(Body):
     run: str
     step: str
     reason: str
+    ended: bool = False
+    """Whether it is certain that the step did not succeed, so that it can be tried again without asking."""
 
 
 class HandoverCompleted(Body):
@@ -124,6 +126,7 @@ def checkpoint_of(bodies: Sequence[tuple[Body | None, str]]) -> dict[str, Any]:
                     found["steps"].setdefault(name, "pending")
             case HandoverStepBegun():
                 extra["begun"] = body.step
+                extra.get("failed", {}).pop(body.step, None)
             case HandoverStepDone():
                 found["steps"][body.step] = "done"
                 extra.pop("begun", None)
@@ -132,6 +135,8 @@ def checkpoint_of(bodies: Sequence[tuple[Body | None, str]]) -> dict[str, Any]:
                     extra.setdefault("outputs", {})[body.step] = body.output
             case HandoverStepFailed():
                 extra.setdefault("failed", {})[body.step] = body.reason
+                if body.ended:
+                    extra.pop("begun", None)
             case HandoverCompleted():
                 found["status"], found["finished_at"] = "completed", at
     return found

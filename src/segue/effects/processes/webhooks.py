@@ -24,6 +24,11 @@ _READ_BYTES = 1_000_000
 class CommandFailed(RuntimeError):
     """A command or a webhook failed or took too long."""
 
+    def __init__(self, reason: str, *, ended: bool = True) -> None:
+        super().__init__(reason)
+        self.ended = ended
+        """Whether it is certain that it did not succeed; it is not if there was no answer in time."""
+
 
 def run_command(
     command: Sequence[str], folder: Path, *, timeout_seconds: float, environment: Mapping[str, str]
@@ -39,7 +44,8 @@ def run_command(
     try:
         output, _ = process.communicate(timeout=timeout_seconds or None)
     except subprocess.TimeoutExpired:
-        raise CommandFailed(f"{command[0]} took longer than {timeout_seconds:g} seconds") from None
+        reason = f"{command[0]} took longer than {timeout_seconds:g} seconds"
+        raise CommandFailed(reason, ended=False) from None
     finally:
         _end(process)
     text = redact(output[-_READ_BYTES:].decode("utf-8", "replace"))[-OUTPUT_CHARS:].strip()
@@ -62,11 +68,15 @@ def post(url: str, body: bytes, *, key: str, timeout_seconds: float) -> int:
     connection = kind(parts.hostname or "", parts.port, timeout=timeout_seconds or None)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "segue"}
+    sent = False
     try:
+        connection.connect()
+        sent = True
         connection.request("POST", target, body, headers)
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as fault:
-        raise CommandFailed(f"{parts.hostname} cannot be reached: {fault}") from fault
+        what = "gave no answer" if sent else "cannot be reached"
+        raise CommandFailed(f"{parts.hostname} {what}: {fault}", ended=not sent) from fault
     finally:
         connection.close()
     if not 200 <= status < 300:

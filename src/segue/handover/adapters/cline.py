@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..agents_md import BEGIN_MARKER, END_MARKER, engine_builder, install, render_block
+from ..agents_md import BEGIN_MARKER, END_MARKER, engine_builder, fitting_block, install, render_block
 from ..steps import DEFAULT_CHECKPOINT
 
 __all__ = [
@@ -34,4 +34,5 @@ def install_clinerules(
     filename: str = RULE_FILENAME,
 ) -> bool:  # fmt: skip
     """Write the rule file, and return whether it changed. Other rule files are not touched."""
-    return install(Path(rules_dir) / filename, clinerules_block(checkpoint))
+    root, block = Path(rules_dir).parent, clinerules_block(checkpoint)
+    return install(Path(rules_dir) / filename, fitting_block(block, root, EXAMPLE_HINT, "cline", checkpoint))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..agents_md import BEGIN_MARKER, END_MARKER, engine_builder, install, render_block
+from ..agents_md import BEGIN_MARKER, END_MARKER, engine_builder, fitting_block, install, render_block
 from ..steps import DEFAULT_CHECKPOINT
 
 __all__ = [
@@ -28,4 +28,5 @@ def agents_md_block(checkpoint: str = DEFAULT_CHECKPOINT) -> str:
 
 def install_agents_md(path: Path | str = "AGENTS.md", checkpoint: str = DEFAULT_CHECKPOINT) -> bool:
     """Write the block into AGENTS.md, and return whether the file changed."""
-    return install(path, agents_md_block(checkpoint))
+    root, block = Path(path).parent, agents_md_block(checkpoint)
+    return install(path, fitting_block(block, root, EXAMPLE_HINT, "opencode", checkpoint))

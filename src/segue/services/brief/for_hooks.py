@@ -36,6 +36,7 @@ from .gather import (
     summary_of_run,
     world_now,
 )
+from .notices import notice_of_handover
 from .predecessor import Predecessor, predecessor_of
 from .project_brief import as_last_seen
 from .runs_summary import RunsSummary
@@ -64,15 +65,25 @@ class HookBrief(Value):
 
 
 def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
-    """The brief for the run of a hook event; empty if there is nothing worth saying."""
+    """The brief for the run of a hook event; empty if there is nothing worth saying. An interrupted handover
+    is told in any case, also after work that is finished."""
     finder = runs_of(workspace).finder()
     finder.remember()
-    is_compacted = event.kind == "compact" or event.source == "compact"
-    if event.source in FRESH_STARTS and not is_compacted:
-        return _brief_at_start(workspace, finder, predecessor_of(workspace, finder, event), budget)
-    own = own_run(finder, event)
-    if is_compacted:
+    if event.kind == "compact" or event.source == "compact":
+        own = own_run(finder, event)
         return _brief_of_run(workspace, finder, own, budget, is_own=True) if own else HookBrief()
+    if event.source in FRESH_STARTS:
+        brief = _brief_at_start(workspace, finder, predecessor_of(workspace, finder, event), budget)
+    else:
+        brief = _brief_at_resume(workspace, finder, event, budget)
+    if brief.text or not notice_of_handover(workspace):
+        return brief
+    return _rendered(workspace, RunsSummary(), None, budget)
+
+
+def _brief_at_resume(workspace: Workspace, finder: RunFinder, event: HookEvent, budget: int) -> HookBrief:
+    """What the history of a run lacks: that it was cut off, or what other runs did in the meantime."""
+    own = own_run(finder, event)
     other = newest_run(
         finder,
         but=lambda run: (

@@ -6,12 +6,12 @@ Each is one sentence, and only said while it holds. Of a handover the file besid
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-
+from ...core.base.values import Value
+from ...core.handover.record import code_of, is_theirs, pending_in
 from ...core.sessions.state import SessionState
+from ...effects.files.checkpoint_file import AGENT_HANDOVER, recall_checkpoint
 from ..workspace.working_tree import tree_stream
 from ..workspace.workspace import Workspace
 
@@ -20,47 +20,50 @@ if TYPE_CHECKING:
 
 NEARLY_SPENT = 0.8
 STEPS_SHOWN = 3
-AGENT_HANDOVER = Path(".agent-handover") / "checkpoint.json"
 
 
 def notices_of(workspace: Workspace, state: SessionState | None, *, handover: bool = True) -> list[str]:
     """The notices that hold now, the most urgent first. ``handover`` is whether to look for an interrupted
     one, which a handover under way does not."""
-    found = [_handover(workspace)] if handover and workspace.sees_tree else []
+    found = [notice_of_handover(workspace)] if handover else []
     if state is not None:
         found += [_budget(workspace, state), _pause(state), _handed(state)]
     return [text for text in found if text]
 
 
-def _handover(workspace: Workspace) -> str:
-    left = steps_left(workspace)
-    if not left:
+class Interrupted(Value):
+    """A handover of this working tree that was interrupted."""
+
+    steps: list[str]
+    """What is not done of it."""
+    resume: str
+    """How it goes on."""
+
+
+def notice_of_handover(workspace: Workspace) -> str:
+    """The notice of an interrupted handover; empty if there is none."""
+    found = interrupted_handover(workspace)
+    if found is None:
         return ""
+    left = found.steps
     more = f" and {len(left) - STEPS_SHOWN} more" if len(left) > STEPS_SHOWN else ""
-    steps = ", ".join(left[:STEPS_SHOWN])
-    return f"a handover was interrupted before {steps}{more}: `segue handover run` continues it"
+    return f"a handover was interrupted before {', '.join(left[:STEPS_SHOWN])}{more}: {found.resume}"
 
 
-def steps_left(workspace: Workspace) -> list[str]:
-    """The steps of an interrupted handover of this working tree that are not done; empty if there is none."""
+def interrupted_handover(workspace: Workspace) -> Interrupted | None:
+    """The interrupted handover of this working tree, Segue's own or one of agent-handover."""
     if not workspace.sees_tree:
-        return []
+        return None
     root = workspace.working_tree.root
-    own = workspace.home.handover / f"{tree_stream(str(root)).removeprefix('tree/')}.json"
-    record = _record(own) if own.exists() else _record(root / AGENT_HANDOVER)
-    steps = record.get("steps")
-    if record.get("status") != "in_progress" or not isinstance(steps, dict):
-        return []
-    return [str(name) for name, state in steps.items() if state != "done"]
-
-
-def _record(path: Path) -> dict[str, Any]:
-    """The file of a handover; empty if it is damaged, which is for `segue handover check` to report."""
-    try:
-        record = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return {}
-    return record if isinstance(record, dict) else {}
+    name = tree_stream(str(root)).removeprefix("tree/")
+    own, _ = recall_checkpoint(workspace.home.handover / f"{name}.json")
+    theirs, _ = recall_checkpoint(root / AGENT_HANDOVER)
+    is_other = is_theirs(own, theirs)
+    record = theirs if is_other else own
+    if code_of(record) != 1:
+        return None
+    resume = "finish it with the program that began it" if is_other else "`segue handover run` continues it"
+    return Interrupted(pending_in(record), resume)
 
 
 def _budget(workspace: Workspace, state: SessionState) -> str:

@@ -31,6 +31,7 @@ from .gather import (
     summary_of_session,
     world_now,
 )
+from .notices import notice_of_handover
 from .runs_summary import RunsSummary
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def brief_here(
         state, as_of = _session(workspace, what, required=True)
         if not what and not as_of:
             found = _shared_run(workspace, finder, agent, state)
-        if state is None and found is None:
+        if state is None and found is None and (what or not notice_of_handover(workspace)):
             raise
     if found is None:
         runs = RunsSummary()

@@ -32,7 +32,7 @@ from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError, UsageError
 from ..brief.gather import summary_of_session
-from ..brief.notices import steps_left
+from ..brief.notices import interrupted_handover
 from ..features.features import Features
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
@@ -337,10 +337,10 @@ class _Inspection:
         return (False, f"{then} does not exist", "see what happened: `segue since`")
 
     def _handover(self) -> _Finding:
-        left = steps_left(self.workspace)
-        if not left:
+        found = interrupted_handover(self.workspace)
+        if found is None:
             return None
-        return (False, f"interrupted before {', '.join(left)}", "`segue handover run` continues it")
+        return (False, f"interrupted before {', '.join(found.steps)}", found.resume)
 
     def _tools(self) -> _Finding:
         names = self.about.tools

@@ -17,6 +17,7 @@ from typing import Any
 
 from ...core.base.text import clean_name, clean_text
 from ...core.server.access import DEFAULT_PROJECT, Access, clean_project
+from ...effects.pause_file import PauseFile
 from ...effects.vectors.embedder import Embedder, choose
 from ...errors import BadSettings, DamagedError
 from ...settings import resolve
@@ -136,9 +137,19 @@ class Projects:
             store, home=home, folder=self.folder, project=key, whole=project, settings=settings, run=run,
             embedder=self.embedder,
         )  # fmt: skip
+        made.pause_file.paths = self._pause_paths(project)
         made.repository.sessions_max = SESSIONS_MAX
         keep_what_is_learnt(made)
         return made
+
+    def _pause_paths(self, project: str) -> list[str]:
+        """The paths where a PAUSE file stops a project: in its own data folder and in the server's."""
+        homes = dict.fromkeys((self.home.path, self._home_of(project).path))
+        return [str(home / "PAUSE") for home in homes]
+
+    def check_pause(self, project: str) -> None:
+        """Raise Paused if there is a PAUSE file that stops a project; for writes past its workspace."""
+        PauseFile([Path(path) for path in self._pause_paths(project)]).check()
 
     @cached_property
     def embedder(self) -> Embedder:

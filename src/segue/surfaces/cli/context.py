@@ -169,6 +169,18 @@ class CommandContext:
 
         check_pause(self.folder, self.data_folder().path, self.own_settings().text("pause_file"))
 
+    def write_file(self, name: str, body: bytes) -> None:
+        """Write a file that the user named; a new one is readable by its owner only. Raises Paused."""
+        import os
+
+        self.segue.workspace.pause_file.check()
+        try:
+            descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(body)
+        except OSError as fault:
+            raise of_os(fault, name) from fault
+
     # -- saying --------------------------------------------------------------------------------
 
     def say(self, *lines: str) -> None:
@@ -272,18 +284,6 @@ def read_file(name: str) -> bytes:
         return _input()
     try:
         return Path(name).read_bytes()
-    except OSError as fault:
-        raise of_os(fault, name) from fault
-
-
-def write_file(name: str, body: bytes) -> None:
-    """Write a file; a new one is readable by its owner only."""
-    import os
-
-    try:
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(body)
     except OSError as fault:
         raise of_os(fault, name) from fault
 

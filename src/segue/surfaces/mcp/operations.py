@@ -177,6 +177,7 @@ def _path(call: ToolCall, name: str) -> Path | None:
 
 
 def _handover_check(segue: Segue, session: str) -> Any:
+    from ...core.handover.record import steps_of
     from ...handover import quick
     from ...handover.flow import Handover
 
@@ -185,7 +186,7 @@ def _handover_check(segue: Segue, session: str) -> Any:
     if found is None:
         return render.handover_check_object(Handover(segue, session).standing())
     code, record = found
-    return {"code": code, "status": record["status"], "steps": record["steps"]}
+    return {"code": code, "status": record["status"], "steps": steps_of(record)}
 
 
 _OPERATIONS: dict[str, Callable[[ToolCall], Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....services.handoff.export import export_session
 from ...render import count, one_line
 from ..command import argument, command
-from ..context import CommandContext, write_bytes, write_file
+from ..context import CommandContext, write_bytes
 
 
 @command(
@@ -27,7 +27,7 @@ def export(context: CommandContext) -> int:
     if name == "-":
         write_bytes(context.out, body)
         return 0
-    write_file(name, body)
+    context.write_file(name, body)
     return context.report(
         {"session": session.id, "file": name, "format": format, "bytes": len(body)},
         f"exported {session.id} to {one_line(name)}: {count(len(body), 'byte')}",

@@ -13,7 +13,7 @@ from ....errors import UsageError
 from ....services.features.features import Features, as_check, parsed
 from ...render import count, feature_object, one_line, safe
 from ..command import argument, command, flag, many, optional
-from ..context import CommandContext, read_file, text_or_stdin, write_bytes, write_file
+from ..context import CommandContext, read_file, text_or_stdin, write_bytes
 from ..views.features import feature_lines, verdict_lines
 
 FORMATS = ("feature_list", "progress", "pytest", "junit")
@@ -152,7 +152,7 @@ def _export(context: CommandContext) -> int:
 
     body = export_features(context.session(), context.args.format or "feature_list")
     if context.args.name and context.args.name != "-":
-        write_file(context.args.name, body)
+        context.write_file(context.args.name, body)
         return context.report(
             {"file": context.args.name, "bytes": len(body)}, f"written: {one_line(context.args.name)}"
         )

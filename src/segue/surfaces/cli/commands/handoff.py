@@ -6,7 +6,7 @@ from ....errors import UsageError
 from ....services.handoff.offers import ANYONE, HandoffOffer
 from ...render import ago, count, handed_object, one_line
 from ..command import argument, command, flag
-from ..context import CommandContext, text_or_stdin, write_file
+from ..context import CommandContext, text_or_stdin
 
 _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn": "dim", "expired": "dim"}
 
@@ -81,7 +81,7 @@ def _bundle(context: CommandContext) -> int:
         note=text_or_stdin(args.note),
         hours=args.hours,
     )
-    write_file(args.to_file, packed.body)
+    context.write_file(args.to_file, packed.body)
     fields = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
     return context.report(
         {**fields, "sha256": packed.sha256, "offer": packed.offer},

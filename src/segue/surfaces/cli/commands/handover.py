@@ -8,7 +8,7 @@ from typing import Any
 
 from ....errors import StepUncertain, UsageError
 from ....handover.compaction import Condense
-from ....handover.flow import Handover, HandoverRan, HandoverStatus
+from ....handover.flow import Handover, HandoverRan, HandoverStatus, status_of_file
 from ...render import ago, bytes_words, count, handover_check_object, one_line
 from ..command import argument, command, flag, many
 from ..context import CommandContext, can_ask, text_or_stdin
@@ -95,13 +95,16 @@ def _status(context: CommandContext) -> int:
     context.warn_all(standing.said)
     context.emit(standing)
     words = {CLEAN: "no handover yet", RESUME: "interrupted: `segue handover run` continues it"}
+    if standing.theirs:
+        context.say(f"the handover of agent-handover in {one_line(standing.theirs)}:")
+        words[RESUME] = "interrupted: the program that began it finishes it, as `agent-handover run` does"
     when = f" {ago(standing.finished)}" if standing.finished else ""
     context.say(words.get(standing.code, f"completed{when}"))
     if standing.session:
         context.say(f"session {one_line(standing.session)}")
     for name, state in standing.steps.items():
         mark, colour = _MARKS.get(state, (" ", ""))
-        why = standing.reasons.get(name, "") if state == "failed" else _output(standing.outputs.get(name))
+        why = standing.reasons.get(name, "") if state != "done" else _output(standing.outputs.get(name))
         box = context.style.paint(f"[{mark}]", colour) if colour else f"[{mark}]"
         context.say(f"  {box} {one_line(name)}{f'  {one_line(why)}' if why else ''}")
     return 0
@@ -111,18 +114,7 @@ def _standing(context: CommandContext) -> HandoverStatus:
     if not context.args.checkpoint:
         context.look()
         return _handover(context).standing()
-    import warnings
-
-    from ....handover.checkpoint import Checkpoint
-    from ....handover.record import code_of
-
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        found = Checkpoint(context.folder / Path(context.args.checkpoint)).load()
-    return HandoverStatus(
-        code_of(found), found["status"], found["steps"], started=found["started_at"] or "",
-        finished=found["finished_at"] or "", said=[str(one.message) for one in said],
-    )  # fmt: skip
+    return status_of_file(context.folder / Path(context.args.checkpoint))
 
 
 def _condenser(context: CommandContext) -> Condense:
@@ -180,7 +172,7 @@ command(
     argument("--note", "TEXT", "run: what happened; `-` reads it from stdin"),
     argument("--state", "TEXT", "run: where things stand, beyond what Segue knows itself"),
     flag("--anew", "run: start over, and leave an interrupted handover as it is"),
-    many("--done", "STEP", "run: this uncertain step was carried out"),
+    many("--done", "STEP", "run: this uncertain or failed step was carried out, or is not wanted"),
     many("--again", "STEP", "run: this uncertain step was not carried out; do it again"),
     flag("--again-all", "score: score again what has been scored already"),
     argument("--checkpoint", "FILE", "check, status: a checkpoint file; one of agent-handover works, too"),

@@ -9,7 +9,7 @@ from ....errors import UnknownSession
 from ....services.memories.curation import Pruned, audit, consolidate, decay, export, import_, prune, reembed
 from ...render import ago, count, one_line, plain, recalled_object
 from ..command import argument, command, flag, many, optional
-from ..context import CommandContext, read_file, write_bytes, write_file
+from ..context import CommandContext, read_file, write_bytes
 from ..progress import ProgressBar
 from ..views.memories import memory_text, pair_lines
 
@@ -120,7 +120,7 @@ def _reembed(context: CommandContext) -> int:
 def _export(context: CommandContext) -> int:
     body = export(context.segue.memories)
     if context.args.id and context.args.id != "-":
-        write_file(context.args.id, body)
+        context.write_file(context.args.id, body)
         total = len(body.splitlines()) - 1
         context.say(f"exported {count(total, 'memory', 'memories')} to {context.args.id}")
         context.emit({"memories": total, "file": context.args.id})

@@ -14,7 +14,7 @@ from ....services.models import plan as planning
 from ....services.models.plan import Accepted
 from ...render import count, is_terminal, one_line
 from ..command import argument, command, flag, optional
-from ..context import CommandContext, read_file, text_or_stdin, write, write_file
+from ..context import CommandContext, read_file, text_or_stdin, write
 from ..progress import model_progress
 from ..views.models import dollars, show_sent
 
@@ -61,7 +61,7 @@ def plan(context: CommandContext) -> int:
         write(sys.stderr, f"{summary}, {dollars(asked.cost)}" + (f"; removed: {out}" if out else ""))
     text = planning.written(found)
     if args.out:
-        write_file(args.out, text.encode())
+        context.write_file(args.out, text.encode())
     context.emit({"plan": found.plan, "strategies": found.strategies, "dropped": found.dropped,
                   "asked": found.asked, "fell_back": found.fell_back, "file": args.out or ""})  # fmt: skip
     if not args.out:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from ...render import ago, count, status_object
+from ...render import ago, count, one_line, status_object
 from ..command import command
 from ..context import CommandContext
 
 
 @command(
-    "status", session="id", json="a SessionStatus",
+    "status", session="id", json="a SessionStatus; with `notices` if a handover was interrupted",
     examples=("segue status", "segue status 2026-11-15-coding-shop-001", "segue status --json"),
 )  # fmt: skip
 def status(context: CommandContext) -> int:
     """What is done, under way, next and blocked."""
+    from ....services.brief.notices import notice_of_handover
     from ....services.runs.sessions_shown import known_status
 
     found = known_status(context.session())
+    notice = notice_of_handover(context.segue.workspace)
     if found.as_of:
         waits = f", with {count(found.pending, 'pending change')}" if found.pending else ""
         context.warn(f"the server cannot be reached; it was last seen {ago(found.as_of)}{waits}")
     if context.json:
-        return context.report(status_object(found))
+        return context.report(status_object(found) | ({"notices": [notice]} if notice else {}))
     from ..views.session import status_lines
 
-    return context.report(None, *status_lines(found.status, context.style, found.state))
+    lines = status_lines(found.status, context.style, found.state)
+    if notice:
+        lines += ["", context.style.paint(one_line(notice), "yellow")]
+    return context.report(None, *lines)

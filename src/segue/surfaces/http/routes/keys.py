@@ -75,6 +75,7 @@ def _manageable(caller: Caller, id: str) -> KeyRecord:
 )  # fmt: skip
 def create_key(caller: Caller, body: KeyRequest) -> NewKey:
     """Make a key; its token is in this response and is never shown again."""
+    caller.server.projects.check_pause(caller.access.project)
     reach = reach_of(caller)
     project = body.project or caller.access.project
     if reach not in (ALL_PROJECTS, project):
@@ -100,12 +101,14 @@ def list_keys(caller: Caller) -> KeyList:
 @route("DELETE", "/v1/keys/{id}", role="admin", status=200)
 def revoke_key(caller: Caller, id: str) -> ShownKey:
     """Revoke a key; it is refused from the next request on."""
+    caller.server.projects.check_pause(caller.access.project)
     return _shown(caller.server.keys.revoke(_manageable(caller, id).id, by=caller.access.key))
 
 
 @route("POST", "/v1/keys/{id}/rotate", role="admin", status=201, body={"grace": "1h"})
 def rotate_key(caller: Caller, id: str, body: KeyRotation) -> NewKey:
     """Replace a key by a new one with the same role, project and agent."""
+    caller.server.projects.check_pause(caller.access.project)
     return caller.server.keys.rotate(
         _manageable(caller, id).id, grace=body.grace, expires=body.expires, by=caller.access.key
     )

@@ -143,6 +143,7 @@ def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
 def drop_run(caller: Caller, key: Name) -> DroppedRun:
     """Delete what was sent of a run, and a shared copy of its transcript; the transcript itself stays where
     it is."""
+    caller.segue.workspace.pause_file.check()
     runs = runs_of(caller.segue.workspace).runs
     there = runs.get(key) is not None
     if there:

@@ -29,5 +29,7 @@ async def store(request: Request, caller: Caller, port: str, method: str) -> Res
 
 
 def _call(caller: Caller, port: str, method: str, body: bytes) -> bytes:
+    if store_over_http.need(port, method) != "reader":
+        caller.server.projects.check_pause(caller.access.project)
     journal = caller.server.projects.store(caller.access.project)
     return store_over_http.call(journal, caller.access, port, method, body)

@@ -1,6 +1,6 @@
 """The content of a checkpoint: agent-handover's four keys, and ours under ``segue``.
 
-Pure and cheap to import, because ``segue handover check`` uses it before anything else is imported.
+Cheap to import, because ``segue handover check`` uses it before anything else is imported.
 """
 
 from __future__ import annotations
@@ -38,3 +38,22 @@ def code_of(record: Record) -> int:
     if record["status"] == "in_progress":
         return 1 if pending_in(record) else 2
     return 2 if record["status"] == "completed" else 0
+
+
+def steps_of(record: Record) -> dict[str, str]:
+    """The steps by name: pending, done, failed, or uncertain if nobody knows whether it happened."""
+    extra: Extra = record.get("segue") or {}
+    steps = dict(record["steps"])
+    steps |= {name: "failed" for name in extra.get("failed") or {} if steps.get(name) != "done"}
+    if extra.get("begun"):
+        steps[extra["begun"]] = "uncertain"
+    return steps
+
+
+def is_theirs(own: Record, agent_handover: Record) -> bool:
+    """Whether agent-handover's checkpoint decides how a working tree stands, and not Segue's own: only if it
+    is interrupted and ours is not, or if we have none. An interrupted handover is never hidden by the
+    other."""
+    if code_of(own) == 1:
+        return False
+    return code_of(agent_handover) == 1 or own["status"] == "none"
