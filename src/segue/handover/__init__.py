@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .backends import GitBackend, NullBackend
     from .checkpoint import Checkpoint
-    from .engine import HandoverEngine, Step, Task, Work
+    from .engine import HandoverEngine, NotDone, Step, Task, Work
     from .memory import MemoryStore
 
 __version__ = "0.5.1"
@@ -23,6 +23,7 @@ _HOMES = {
     "Checkpoint": "checkpoint",
     "MemoryStore": "memory",
     "HandoverEngine": "engine",
+    "NotDone": "engine",
     "Step": "engine",
     "Task": "engine",
     "Work": "engine",
@@ -34,6 +35,7 @@ __all__ = [
     "GitBackend",
     "HandoverEngine",
     "MemoryStore",
+    "NotDone",
     "NullBackend",
     "Step",
     "Task",

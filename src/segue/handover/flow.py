@@ -302,10 +302,10 @@ def _answers_for(step: str) -> str:
 
 
 def _other_workflow(fault: WorkflowError) -> OtherWorkflow:
-    done = " ".join(f"--done {name}" for name in fault.foreign)
+    steps = " --done ".join(fault.foreign)
     return OtherWorkflow(
         str(fault).partition(": finish")[0],
-        hint=f"`segue handover run {done}` goes on without; `segue handover run --anew` leaves it unfinished",
+        hint=f"`segue handover run --done {steps}` goes on without; with `--anew` all of it is left",
     )
 
 

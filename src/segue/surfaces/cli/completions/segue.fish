@@ -144,7 +144,7 @@ complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a 
 complete -c segue -n '_shtab_segue_using handover' -l note -x -d 'run: what happened; `-` reads it from stdin'
 complete -c segue -n '_shtab_segue_using handover' -l state -x -d 'run: where things stand, beyond what Segue knows itself'
 complete -c segue -n '_shtab_segue_using handover' -l anew -d 'run: start over, and leave an interrupted handover as it is'
-complete -c segue -n '_shtab_segue_using handover' -l done -x -d 'run: this uncertain step was carried out; repeatable'
+complete -c segue -n '_shtab_segue_using handover' -l done -x -d 'run: this uncertain or failed step was carried out, or is not wanted; repeatable'
 complete -c segue -n '_shtab_segue_using handover' -l again -x -d 'run: this uncertain step was not carried out; do it again; repeatable'
 complete -c segue -n '_shtab_segue_using handover' -l again-all -d 'score: score again what has been scored already'
 complete -c segue -n '_shtab_segue_using handover' -l checkpoint -xka "(__fish_complete_path (commandline -ct))" -d 'check, status: a checkpoint file; one of agent-handover works, too'

@@ -593,7 +593,7 @@ _shtab_segue_handover_options=(
   "--note[run\: what happened\; \`-\` reads it from stdin]:TEXT:"
   "--state[run\: where things stand, beyond what Segue knows itself]:TEXT:"
   "--anew[run\: start over, and leave an interrupted handover as it is]"
-  "*--done[run\: this uncertain step was carried out\; repeatable]:STEP:"
+  "*--done[run\: this uncertain or failed step was carried out, or is not wanted\; repeatable]:STEP:"
   "*--again[run\: this uncertain step was not carried out\; do it again\; repeatable]:STEP:"
   "--again-all[score\: score again what has been scored already]"
   "--checkpoint[check, status\: a checkpoint file\; one of agent-handover works, too]:FILE:_files"
