@@ -265,6 +265,12 @@ def test_a_step_that_ended_while_pause_appeared_is_recorded_and_nothing_after_it
     assert started("handover", "run", "--json").value["executed"] == ["later"]
 
 
+def test_a_step_that_had_nothing_to_do_is_not_shown_as_done(started: Cli, project: Path) -> None:
+    out = started("handover", "run", "--note", "n").out
+    assert "[-] git  this is not a git repository" in out and "[x] note" in out
+    assert "[-] git  this is not a git repository" in started("handover", "status").out
+
+
 # -- beside agent-handover -------------------------------------------------------------------------
 
 

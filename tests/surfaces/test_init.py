@@ -194,6 +194,12 @@ def test_an_entry_of_the_same_name_that_is_not_ours_is_left_alone(cli: Cli, home
     cli("init", "--user", "--agent", "gemini-cli", "--no-mcp")
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "gemini-cli", "cline"])
+def test_without_the_server_none_is_said_to_be_written(cli: Cli, agent: str) -> None:
+    said = cli("init", "--user", "--agent", agent, "--no-mcp")
+    assert "MCP" not in said.out and "segue mcp" not in said.out
+
+
 def test_two_projects_share_what_acts_everywhere_and_the_last_one_takes_it_out(
     cli: Cli, project: Path, home: Path
 ) -> None:

@@ -26,7 +26,8 @@ class GeminiInstaller(Installer):
         entries = self.hook_entries(where, name="segue")
         if where.mcp:
             entries.append(JsonEntry(("mcpServers", "segue"), where.server_entry()))
-        return [Edit(at / "settings.json", "hooks and MCP server", tuple(entries))]
+        what = "hooks and MCP server" if where.mcp else "hooks"
+        return [Edit(at / "settings.json", what, tuple(entries))]
 
     def after(self, where: InstallTarget) -> list[str]:
         if where.live:

@@ -38,7 +38,7 @@ class OpenCodeInstaller(Installer):
         entries.append(JsonEntry(("plugin",), own.as_uri(), True))
         return [
             Edit(own, "plugin", own=rendered(where), mode=0o600),
-            Edit(file, "plugin and MCP server", tuple(entries)),
+            Edit(file, "plugin and MCP server" if where.mcp else "plugin", tuple(entries)),
         ]
 
 

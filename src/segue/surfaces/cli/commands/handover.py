@@ -14,7 +14,13 @@ from ..command import argument, command, flag, many
 from ..context import CommandContext, can_ask, text_or_stdin
 from ..progress import ProgressBar
 
-_MARKS = {"done": ("x", "green"), "pending": (" ", ""), "failed": ("!", "red"), "uncertain": ("?", "yellow")}
+_MARKS = {
+    "done": ("x", "green"),
+    "skipped": ("-", "dim"),
+    "pending": (" ", ""),
+    "failed": ("!", "red"),
+    "uncertain": ("?", "yellow"),
+}
 CLEAN, RESUME, COMPLETED = 0, 1, 2
 
 
@@ -61,10 +67,18 @@ def _ran_lines(context: CommandContext, ran: HandoverRan) -> list[str]:
     if not ran.executed:
         return ["there was nothing left to do"]
     lines = ["resumed and finished" if ran.resumed else "handed over"]
-    for name in dict.fromkeys(ran.executed):
-        tail = _output(ran.outputs.get(name))
-        lines.append(f"  {context.style.paint('[x]', 'green')} {one_line(name)}{f'  {tail}' if tail else ''}")
-    return lines
+    steps = dict.fromkeys(ran.executed)
+    return lines + [_step_line(context, name, "done", ran.outputs.get(name)) for name in steps]
+
+
+def _step_line(context: CommandContext, name: str, state: str, output: Any, reason: str = "") -> str:
+    """A step with its mark, and what came of it."""
+    if state == "done" and isinstance(output, dict) and "skipped" in output:
+        state = "skipped"
+    mark, colour = _MARKS.get(state, (" ", ""))
+    box = context.style.paint(f"[{mark}]", colour) if colour else f"[{mark}]"
+    tail = _output(output) if state in ("done", "skipped") else one_line(reason)
+    return f"  {box} {one_line(name)}{f'  {tail}' if tail else ''}"
 
 
 def _output(given: Any) -> str:
@@ -103,10 +117,8 @@ def _status(context: CommandContext) -> int:
     if standing.session:
         context.say(f"session {one_line(standing.session)}")
     for name, state in standing.steps.items():
-        mark, colour = _MARKS.get(state, (" ", ""))
-        why = standing.reasons.get(name, "") if state != "done" else _output(standing.outputs.get(name))
-        box = context.style.paint(f"[{mark}]", colour) if colour else f"[{mark}]"
-        context.say(f"  {box} {one_line(name)}{f'  {one_line(why)}' if why else ''}")
+        reason = standing.reasons.get(name, "")
+        context.say(_step_line(context, name, state, standing.outputs.get(name), reason))
     return 0
 
 
