@@ -282,7 +282,7 @@ class SentRunFinder(RunFinder):
 def found_of(row: RunRow) -> Found:
     """A run in the store, in the form in which discovery returns transcripts."""
     run = run_in(row)
-    parent = run.parent if run is not None and run.side else ""
+    parent = run.lead if run is not None else ""
     return Found(row.agent, row.path, row.native, row.last, 0, row.cwd, parent)
 
 

@@ -12,7 +12,7 @@ import hashlib
 
 import msgspec
 
-from ...agents.base import Found, Sign
+from ...agents.base import UNKNOWN_LEAD, Found, Sign
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.digest import FORMAT
@@ -88,6 +88,12 @@ class Run(Value):
     """Whether the transcript is still where the agent keeps it."""
 
     @property
+    def lead(self) -> str:
+        """The id of the run whose sub-agent it is, ``UNKNOWN_LEAD`` where that is not known; empty for one
+        that is no sub-agent's."""
+        return (self.parent or UNKNOWN_LEAD) if self.side else ""
+
+    @property
     def used(self) -> str:
         """How full the window is: a percentage, or thousands of tokens if its size is unknown."""
         if self.window and self.context:
@@ -109,7 +115,7 @@ def run_of(
     it was stored when less of it was known."""
     last, left = digest.last or found.changed, left_of(digest)
     sign, pid, pid_start = _process(found, before, host)
-    parent = (found.parent if found.parent != "?" else "") or digest.parent
+    parent = (found.parent if found.parent != UNKNOWN_LEAD else "") or digest.parent
     run = Run(
         id=found.native or digest.native,
         agent=found.agent,

@@ -66,7 +66,7 @@ def _shared(journal: Store) -> list[Copy]:
     for row in sorted(journal.runs.rows(), key=lambda row: row.last) if there else ():
         if stream_of(row.key) in there:
             run = run_in(row)
-            parent = run.parent if run is not None and run.side else ""
+            parent = run.lead if run is not None else ""
             about = CopyOwner(row.key, row.agent, row.native, row.path, row.cwd, row.project, parent=parent)
             found.append(Copy(about, row.session, row.last, (), b"", b""))
     return found
