@@ -88,12 +88,6 @@ class Run(Value):
     """Whether the transcript is still where the agent keeps it."""
 
     @property
-    def lead(self) -> str:
-        """The id of the run whose sub-agent it is, ``UNKNOWN_LEAD`` where that is not known; empty for one
-        that is no sub-agent's."""
-        return (self.parent or UNKNOWN_LEAD) if self.side else ""
-
-    @property
     def used(self) -> str:
         """How full the window is: a percentage, or thousands of tokens if its size is unknown."""
         if self.window and self.context:
@@ -106,6 +100,12 @@ def key_of(agent: str, native: str, path: str) -> str:
     every start, but finds the same transcripts."""
     name = "\0".join((agent, native, path))
     return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:20]
+
+
+def lead_of(run: Run) -> str:
+    """The id of the run whose sub-agent this is, ``UNKNOWN_LEAD`` where that is not known; empty for one that
+    is no sub-agent's."""
+    return (run.parent or UNKNOWN_LEAD) if run.side else ""
 
 
 def run_of(

@@ -32,7 +32,7 @@ from .assign_session import SessionAssigner, close_empty_session
 from .duplicates import RunsSeen
 from .observed import runs_of
 from .read_transcript import recognised
-from .run import Run, RunFacts, facts_of, refreshed, row_of
+from .run import Run, RunFacts, facts_of, lead_of, refreshed, row_of
 from .shared_copies import Unreadable, forget, share_runs
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
@@ -208,7 +208,7 @@ class _Sync:
         return msgspec.structs.replace(
             copied, cwd=run.cwd, project=self.project, store=str(self.workspace.home.database),
             project_name=self.workspace.working_tree.project_name(self.project),
-            parent=run.lead,
+            parent=lead_of(run),
         )  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------------
