@@ -147,10 +147,17 @@ class SessionAssigner:
         for trail in reversed(self._trails):
             if told and trail.key not in told:
                 continue
-            if not goes_on and _overlap(trail, run):
+            if not goes_on and (_overlap(trail, run) or self._took_up_others(trail, run)):
                 continue
             if self._continues(trail, run, root) and self._takes(trail.session, run, told if goes_on else ()):
                 yield trail.session
+
+    def _took_up_others(self, trail: Trail, run: Run) -> bool:
+        """Whether a later run was told what it goes on with, and it was not this run."""
+        if trail.began <= seconds_of(run.began):
+            return False
+        given = brief_given(self._workspace.store, trail.agent, trail.id)
+        return given is not None and bool(given.runs) and run.key not in given.runs
 
     def _continues(self, trail: Trail, run: Run, root: str) -> bool:
         same_branch = not run.branch or not trail.branch or run.branch == trail.branch
