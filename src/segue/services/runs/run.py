@@ -203,8 +203,8 @@ def refreshed(run: Run, found: Found, *, now: float, present: bool = True) -> Ru
 
 
 def ended_now(run: RunEnd, *, changed: float, now: float, host: str) -> str:
-    """The status of a stored run as of now, if its transcript has not changed since and its agent says nothing
-    of its process: the same as that of the ``refreshed`` run."""
+    """The status of a stored run as of now, if its transcript has not changed since and its agent says
+    nothing of its process: the same as that of the ``refreshed`` run."""
     if run.ended in OVER and not run.pid_start:
         return run.ended
     sign, pid, _ = _process_seen(run, host)
