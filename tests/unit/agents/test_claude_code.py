@@ -518,8 +518,28 @@ def test_tasks_are_known_by_the_number_that_their_result_says():
 def test_a_compaction_is_its_mark_and_the_summary_behind_it():
     mark = line("system", subtype="compact_boundary", compactMetadata={"trigger": "manual", "preTokens": 9})
     summary = "This session is being continued from a previous conversation that ran out.\nSo far: x"
-    assert told(mark, user(summary, isCompactSummary=True)) == [Compact(AT, summary, "manual", 9)]
-    assert told(user(summary)) == [Compact(AT, summary)]
+    assert told(mark, user(summary, isCompactSummary=True)) == [Compact(AT, "So far: x", "manual", 9)]
+    assert told(user(summary)) == [Compact(AT, "So far: x")]
+
+
+@pytest.mark.parametrize(
+    "foot",
+    [
+        "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, "
+        "or content you generated), read the full transcript at: /home/u/x.jsonl",
+        "\nPlease continue the conversation from where we left it off without asking the user any further "
+        "questions. Continue with the last task that you were asked to work on.",
+        "\n\nIf you need specific details from before compaction, read the full transcript at: /x.jsonl\n\n"
+        "Recent messages are preserved verbatim.\nContinue the conversation from where it left off.",
+    ],
+)
+def test_what_the_agent_writes_around_a_summary_is_no_part_of_it(foot):
+    head = (
+        "This session is being continued from a previous conversation that ran out of context. "
+        "The summary below covers the earlier portion of the conversation.\n\nSummary:\n"
+    )
+    body = "1. Primary Request:\n   The parser.\n\n2. Summary:\n   If you need it, ask."
+    assert told(user(f"{head}{body}{foot}", isCompactSummary=True)) == [Compact(AT, body)]
 
 
 @pytest.mark.parametrize(
