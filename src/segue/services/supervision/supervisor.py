@@ -42,7 +42,7 @@ from ..workspace.workspace import Workspace
 from . import record
 from .follow import Following, Look, known_runs
 from .launchers import launcher_of
-from .own_lists import left_open, mark_ticked
+from .own_lists import left_open, mark_ticked, open_items_refusal
 from .prompts import first_prompt, next_prompt, resume_prompt
 from .record import Launched, Options, Supervision, new_mark
 
@@ -351,8 +351,7 @@ class Supervisor:
         self._open_work, self._files = self._unproven_now(), self._files_now()
         moved = before != (self._open_work, self._files)
         self._count(fruitless=0 if moved else self.kept.tally.fruitless + 1)
-        whose = "the plan" if left else f"the own list of {gone.agent}"
-        why = gate.text if not gate.ok else f"left of {whose}: " + ", ".join((left or own)[:8])
+        why = gate.text if not gate.ok else open_items_refusal(left, own, gone.agent)
         return replace(gone, proven=False, why_not=why)
 
     def _unproven_now(self) -> int:
