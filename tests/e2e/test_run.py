@@ -232,6 +232,7 @@ def test_items_that_an_agent_ticks_off_in_its_own_list_are_done_after_one_run(
 LEFT_OPEN = Script(
     "left-open",
     [
+        [Todos((("Look around", "pending"), ("Sweep the cellar", "pending")))],
         [Todos((("Look around", "completed"), ("Sweep the cellar", "pending")))],
         [Say("All of it is done.")],
     ],
@@ -242,7 +243,7 @@ LEFT_OPEN = Script(
 def test_an_agent_that_leaves_its_own_list_open_is_given_up_and_the_list_is_said(
     rig: MakeRig, agent: str
 ) -> None:
-    made = rig(agent, scripts=[LEFT_OPEN], queue=["left-open"] * 3)
+    made = rig(agent, scripts=[LEFT_OPEN], queue=["left-open"] * 5)
     words = ("run", "Clean the house", "--full-access", "--json", "--agent", COMMANDS[agent])
     done = made.segue(*words, seconds=150)
     notices = told(done)

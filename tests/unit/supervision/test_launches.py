@@ -280,6 +280,22 @@ def test_features_and_items_that_are_left_are_counted_together(
 ) -> None:
     prove(world)
     session = world.seg.session("work")
+    session.add(*(f"item {number}" for number in range(6)))
+    spawn = world.spawn
+
+    def working(*words: Any, **more: Any) -> Any:
+        session.done(f"item {len(world.launched)}")
+        return spawn(*words, **more)
+
+    monkeypatch.setattr(processes, "spawn", working)
+    finished = world.run(FALSE, policy=Policy(("claude-code",), runs_max=6, fruitless_max=1))
+    assert finished.outcome == "budget", "something was done each time"
+
+
+def test_an_agent_that_only_makes_its_list_longer_does_not_progress(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = world.seg.session("work")
     spawn = world.spawn
 
     def working(*words: Any, **more: Any) -> Any:
@@ -287,8 +303,17 @@ def test_features_and_items_that_are_left_are_counted_together(
         return spawn(*words, **more)
 
     monkeypatch.setattr(processes, "spawn", working)
-    finished = world.run(FALSE, policy=Policy(("claude-code",), runs_max=6, fruitless_max=1))
-    assert finished.outcome == "budget", "something moved each time"
+    finished = world.run(Scripted(), policy=Policy(("claude-code",), runs_max=9, fruitless_max=3))
+    assert (finished.outcome, finished.runs) == ("gave up", 3)
+
+
+def test_a_fresh_window_has_the_list_that_the_old_one_left_open(world: World) -> None:
+    left = Scripted(plan=(("look", "done"), ("write it", "active")), exit=1)
+    fresh = Scripted(exit=0)
+    finished = world.run(left, left, fresh, policy=Policy(("claude-code",), runs_max=4))
+    assert finished.outcome == "budget", "nobody has done it"
+    assert any("Plan:\n- write it" in world.prompt(number) for number in range(1, len(world.launched)))
+    assert world.seg.session("work").status().active == ["write it"]
 
 
 # -- how it stops -----------------------------------------------------------------------------------

@@ -43,6 +43,8 @@ def open_items_refusal(plan: Sequence[str], own: Sequence[str], agent: str) -> s
 
 
 def left_open(session: SessionHandle, own: Sequence[str]) -> list[str]:
-    """What is open in an agent's own list and is no item of the session."""
+    """What is open in an agent's own list and is no item of the session, each item once: an agent may list
+    what it is told again."""
     known = {item_key(item.text) for item in session.state.items}
-    return [text for text in own if item_key(text) not in known]
+    texts = {item_key(text): text for text in reversed(own)}
+    return [text for key, text in reversed(texts.items()) if key not in known]
