@@ -523,26 +523,6 @@ def test_a_compaction_is_its_mark_and_the_summary_behind_it():
 
 
 @pytest.mark.parametrize(
-    "foot",
-    [
-        "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, "
-        "or content you generated), read the full transcript at: /home/u/x.jsonl",
-        "\nPlease continue the conversation from where we left it off without asking the user any further "
-        "questions. Continue with the last task that you were asked to work on.",
-        "\n\nIf you need specific details from before compaction, read the full transcript at: /x.jsonl\n\n"
-        "Recent messages are preserved verbatim.\nContinue the conversation from where it left off.",
-    ],
-)
-def test_what_the_agent_writes_around_a_summary_is_no_part_of_it(foot):
-    head = (
-        "This session is being continued from a previous conversation that ran out of context. "
-        "The summary below covers the earlier portion of the conversation.\n\nSummary:\n"
-    )
-    body = "1. Primary Request:\n   The parser.\n\n2. Summary:\n   If you need it, ask."
-    assert told(user(f"{head}{body}{foot}", isCompactSummary=True)) == [Compact(AT, body)]
-
-
-@pytest.mark.parametrize(
     ("record", "step"),
     [
         (line("system", subtype="away_summary", content="Half is done."), Recap(AT, "Half is done.")),

@@ -31,7 +31,7 @@ from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
 from ...errors import NotWritable, UsageError
 from ..workspace.data_folder import DataFolder
-from ..workspace.installed import NAME, Installed, InstalledFile, read as read
+from ..workspace.own_files import NAME, Installed, InstalledFile, read as read
 from . import hook_file
 
 KEPT = "before-init"
