@@ -17,7 +17,8 @@ import pytest
 from tests.support.chains import HOOKS, Chain, ChainRun, mode_of
 from tests.support.runs import SECRET
 
-from segue.core.runs.steps import Compact, Plan, PlanItem, Say
+from segue.agents import agent as agent_of, traits_of
+from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Say
 from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import hook_file
 from segue.services.workspace.data_folder import DataFolder
@@ -239,6 +240,38 @@ def test_the_installed_file_hands_the_work_on_as_well(chain: Chain) -> None:
         run = chain.begin(agent)
         assert_knows(run.brief, 1, agent)
         run.prompt("go on").edits(f"src/{agent}.py").stop()
+
+
+@pytest.mark.parametrize("agent", ["codex", "claude-code", "opencode", "gemini-cli"])
+def test_what_a_model_saves_through_the_tools_is_in_the_next_brief(chain: Chain, agent: str) -> None:
+    run = chain.begin(agent).prompt(TASK).edits("src/billing.py")
+    variable = traits_of(agent_of(agent)).conversation_variables[0]
+    calls = Calls(chain.project, {**chain.env, variable: run.native})
+    assert not calls.call("plan", {"add": list(ITEMS[:2])}).failed
+    assert not calls.call("checkpoint", {"done": [ITEMS[0]], "note": "the callers are in billing.py"}).failed
+    run.edits("src/store.py").stop()
+    brief = chain.begin(agent).brief
+    assert "1 of 2 done" in brief and ITEMS[1] in brief and TASK in brief, brief
+    with chain.open() as segue:
+        segue.sync()
+        assert [card.goal for card in segue.list()] == [TASK]
+        assert [one.id for one in segue.runs() if one.goal == TASK] == [run.native], (
+            "and no second view of it"
+        )
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_a_run_that_was_killed_before_it_did_anything_does_not_hide_the_pending_call(
+    chain: Chain, agent: str
+) -> None:
+    run = chain.begin(agent).prompt(TASK).edits("src/billing.py")
+    command, called = "cd src && make import; sleep 20 && echo ok", "Import all invoices"
+    run.add(Call(0, "p1", "Bash", "run", called, command, note=called))
+    last = "edited src/billing.py" if agent == "gemini-cli" else "$ make import"
+    second = chain.begin(agent).prompt("continue")
+    for one in (second, chain.begin(agent)):  # the second was killed before it did anything
+        assert last in one.brief and called not in one.brief, "the command, not what the model called it"
+        assert TASK in one.brief and ("NO RESULT YET" in one.brief or agent == "gemini-cli"), one.brief
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])

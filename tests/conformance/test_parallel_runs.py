@@ -213,14 +213,14 @@ for line in sys.stdin:
 class LivingAgent:
     """A process with the name of an agent's program, which calls the installed hooks."""
 
-    def __init__(self, chain: Chain, agent: str) -> None:
+    def __init__(self, chain: Chain, agent: str, *options: str) -> None:
         home = DataFolder(chain.data)
         hook_file.put(home)
         self.command = [sys.executable, "-I", "-S", str(hook_file.file_of(home))]
         program = chain.home / "bin" / traits_of(agent_of(agent)).start.partition(" ")[0]
         program.parent.mkdir(exist_ok=True)
         program.write_text(AGENT)
-        words = [sys.executable, str(program)]
+        words = [sys.executable, str(program), *options]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env=chain.env)
 
@@ -295,3 +295,118 @@ def test_a_sub_agent_belongs_to_its_lead(chain: Chain, agent: str) -> None:
         assert len(segue.runs()) == 2 and "Redesign" not in brief_here(segue.workspace).partition("TRAIL")[0]
     brief = chain.begin(agent).brief
     assert f'"{FEED}"' in brief and lead.native in brief and not mentions(brief, MENU)
+
+
+def as_member(path: Path, team: str, name: str) -> None:
+    """Mark a transcript of Claude Code as that of a member of a team."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    marked = [{"teamName": team, "agentName": name, **line} for line in lines]
+    path.write_text("".join(json.dumps(line) + "\n" for line in marked))
+
+
+def as_orphan(path: Path, about: dict[str, object]) -> None:
+    """Let a rollout of Codex say that it is a sub-agent's, but not whose."""
+    first, _, rest = path.read_text().partition("\n")
+    head = json.loads(first)
+    head["payload"].update(about)
+    path.write_text(json.dumps(head) + "\n" + rest)
+
+
+def beside(chain: Chain, lead: ChainRun, agent: str, how: str) -> ChainRun:
+    """A run with a transcript of its own that works for another one, whose name it does not say."""
+    child = ChainRun(chain, agent, "900child-run", chain.project, lead.at + 30)
+    child.add(Start(0, "start", child.native, str(chain.project)), Prompt(0, MENU)).edits("src/menu.py")
+    assert child.path is not None
+    if agent == "claude-code":
+        as_member(child.path, "shop-team", "tester")
+    else:
+        as_orphan(
+            child.path,
+            {"source": {"subagent": "review"}} if how == "source" else {"thread_source": "subagent"},
+        )
+    os.utime(child.path, (child.at, child.at))
+    return child
+
+
+@pytest.mark.parametrize(("agent", "how"), [("claude-code", ""), ("codex", "source"), ("codex", "thread")])
+@pytest.mark.parametrize("is_lead_named", [True, False])
+@pytest.mark.parametrize("first", ["sync", "list"])
+def test_a_run_that_works_for_another_belongs_to_it_though_its_transcript_stands_on_its_own(
+    chain: Chain, agent: str, how: str, is_lead_named: bool, first: str
+) -> None:
+    chain.begin("opencode").prompt("Sort the imports of the shop").edits("src/all.py").stop()
+    lead = chain.begin(agent).prompt(FEED).edits("src/feed.py").stop()
+    if is_lead_named and agent == "claude-code":
+        team = chain.home / ".claude" / "teams" / "shop-team"
+        team.mkdir(parents=True)
+        (team / "config.json").write_text(json.dumps({"leadSessionId": lead.native}))
+    child = beside(chain, lead, agent, how)
+    with chain.open() as segue:
+        before = sorted(card.goal for card in segue.list())
+        for way in (first, "sync", "list"):
+            if way == "sync":
+                segue.sync()
+            assert sorted(card.goal for card in segue.list()) == before
+            assert child.native not in [run.id for run in segue.runs() if not run.side]
+        [run] = [run for run in segue.runs() if run.side]
+        [led] = [run for run in segue.runs() if run.id == lead.native]
+        assert (run.id, run.parent, run.session) == (child.native, lead.native, led.session)
+        assert not mentions(brief_here(segue.workspace), MENU)
+    brief = chain.begin(agent).brief
+    assert f'"{FEED}"' in brief and not mentions(brief, MENU) and "menu.py" not in brief
+
+
+@pytest.mark.parametrize(("agent", "how"), [("claude-code", ""), ("codex", "source"), ("codex", "thread")])
+def test_a_run_that_works_for_nobody_who_was_there_is_no_main_run_either(
+    chain: Chain, agent: str, how: str
+) -> None:
+    earlier = chain.begin(agent).prompt(FEED).edits("src/feed.py").stop()
+    earlier.at += 9_000
+    child = beside(chain, earlier, agent, how)
+    with chain.open() as segue:
+        segue.sync()
+        [run] = [run for run in segue.runs() if run.id == child.native]
+        assert (run.side, run.parent, run.session) == (True, "", "")
+        segue.sync()
+        assert [run.side for run in segue.runs() if run.id == child.native] == [True]
+        assert [card.goal for card in segue.list()] == [FEED]
+    brief = chain.begin("opencode").brief
+    assert f'"{FEED}"' in brief and not mentions(brief, MENU)
+
+
+def test_a_member_that_was_read_as_a_run_of_its_own_is_given_to_its_lead(chain: Chain) -> None:
+    lead = chain.begin("claude-code").prompt(FEED).edits("src/feed.py").stop()
+    child = ChainRun(chain, "claude-code", "900child-run", chain.project, lead.at + 30)
+    child.add(Start(0, "start", child.native, str(chain.project)), Prompt(0, MENU)).edits("src/menu.py")
+    lead.at = child.at + 60
+    lead.edits("src/feed.py").stop()
+    with chain.open() as segue:
+        segue.sync()
+        assert len(segue.list()) == 2
+        assert child.path is not None
+        as_member(child.path, "shop-team", "tester")
+        os.utime(child.path, (child.at, child.at))
+        segue.sync()
+        cards = {card.goal: card for card in segue.list()}
+        assert cards[MENU].status == "abandoned" and not cards[MENU].runs
+        [run] = [run for run in segue.runs() if run.side]
+        assert (run.parent, run.session) == (lead.native, cards[FEED].id)
+
+
+def test_a_member_of_a_team_is_told_nothing_and_counted_as_nothing(chain: Chain) -> None:
+    lead = chain.begin("claude-code").prompt(FEED).edits("src/feed.py").stop()
+    alone, process = chain.answered, LivingAgent(chain, "claude-code", "--agent-id", "tester@shop")
+    try:
+        chain.answered = process.answered
+        member = ChainRun(chain, "claude-code", "900child-run", chain.project, lead.at + 30)
+        assert member.start() == "", "its transcript is not there yet: the process says whose it is"
+        member.prompt(MENU).edits("src/menu.py").stop()
+    finally:
+        process.kill()
+    chain.answered = alone
+    assert member.path is not None
+    as_member(member.path, "shop-team", "tester")
+    for source in ("resume", "compact"):
+        assert member.start(source) == "", "its transcript says so"
+    with chain.open() as segue:
+        assert [card.goal for card in segue.list()] == [FEED]

@@ -61,6 +61,8 @@ def test_a_model_plans_saves_and_resumes_through_the_tools(rig: MakeRig, agent: 
     assert "add()" in state["done"] and "a test" in [*state["next"], *state["active"]]
     assert made.model.sent("no state is needed"), "what resume gave was not sent to the model"
     runs = json.loads(made.segue("runs", "--json").out)
-    assert runs[0]["agent"] == agent
+    assert [one["agent"] for one in runs if not one["side"]] == [agent], "one conversation is one run"
+    brief = made.segue("brief").out
+    assert "a test" in brief and "Build a calculator" in brief, brief
     shown = json.loads(made.segue("feature", "show", "sums", "--json").out)
     assert shown["by"] == agent, "a model's word must not pass for a person's"

@@ -229,6 +229,30 @@ def test_items_that_an_agent_ticks_off_in_its_own_list_are_done_after_one_run(
     assert made.model.sent('segue done "<item>"')
 
 
+LEFT_OPEN = Script(
+    "left-open",
+    [
+        [Todos((("Look around", "pending"), ("Sweep the cellar", "pending")))],
+        [Todos((("Look around", "completed"), ("Sweep the cellar", "pending")))],
+        [Say("All of it is done.")],
+    ],
+)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_an_agent_that_leaves_its_own_list_open_is_given_up_and_the_list_is_said(
+    rig: MakeRig, agent: str
+) -> None:
+    again = Script("again", [[Say("All of it is done.")]])
+    made = rig(agent, scripts=[LEFT_OPEN, again], queue=["left-open", *["again"] * 3])
+    words = ("run", "Clean the house", "--full-access", "--json", "--agent", COMMANDS[agent])
+    done = made.segue(*words, seconds=150)
+    notices = told(done)
+    assert (done.code, notices[-1]["outcome"], notices[-1]["runs"]) == (69, "gave up", 3), notices
+    assert notices[-1]["why"].endswith(" not done\n- Sweep the cellar")
+    assert made.model.sent(f"1 item of the own list of {agent} not done")
+
+
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_hooks_and_a_supervisor_do_not_ask_for_the_same_proof_twice(rig: MakeRig, agent: str) -> None:
     made = rig(agent, scripts=SCRIPTS, queue=["good"])

@@ -1,7 +1,7 @@
 """A stand-in for Claude Code, for tests without npm: its command line, its transcript, and a scripted life.
 What each launch does is in ``$STANDIN/lives.json``, a list of objects: ``write`` a file, use up ``tokens``,
-``call`` without a result, print a ``fault`` with a ``status``, be ``silent``, then end by ``exit`` or
-``signal``. Prompts are kept in ``$STANDIN/prompts.jsonl``.
+have a ``plan``, ``call`` without a result, print a ``fault`` with a ``status``, be ``silent``, then end by
+``exit`` or ``signal``. Prompts are kept in ``$STANDIN/prompts.jsonl``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,20 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from segue.core.runs.steps import Call, End, Fault as Refused, Model, Prompt, Result, Say, Start, Step, Usage
+from segue.core.runs.steps import (
+    Call,
+    End,
+    Fault as Refused,
+    Model,
+    Plan,
+    PlanItem,
+    Prompt,
+    Result,
+    Say,
+    Start,
+    Step,
+    Usage,
+)
 from segue.testing.transcripts import placed
 
 
@@ -52,6 +65,8 @@ def live(life: dict[str, Any], native: str, prompt: str, number: int) -> None:
             Say(now, f"Life {number}."),
             Usage(now, f"u{number}", context=life.get("tokens", 1000), output=5),
         ]
+    if "plan" in life:
+        steps.append(Plan(now, tuple(PlanItem(text, state) for text, state in life["plan"])))
     if life.get("call"):
         steps.append(Call(now, "cx", "Bash", "run", text=life["call"], command=life["call"]))
     if "fault" in life:

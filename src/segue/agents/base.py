@@ -26,6 +26,7 @@ Sign = Literal["alive", "crashed", "ended", ""]
 
 HEAD_BYTES = 65_536  # how much of a file `recognises` gets
 HEADS_MAX = 256  # the newest run is among so many files of unknown projects
+UNKNOWN_LEAD = "?"  # the parent of a sub-agent whose transcript does not say whose it is
 
 
 class SearchScope(Value):
@@ -60,7 +61,7 @@ class Found(Value):
     changed: float  # when it was last written, seconds since the epoch
     size: int = 0  # bytes; 0 where it has none of its own
     cwd: str = ""  # "" unknown
-    parent: str = ""  # native id of the run whose sub-agent this is
+    parent: str = ""  # native id of the run whose sub-agent this is, or UNKNOWN_LEAD
     sign: Sign = ""  # what the agent's own registries and locks say about its process
     pid: int = 0  # of the process that writes it, where known
 
@@ -96,6 +97,8 @@ class Traits(Value):
     """Other environment variables that it sets for the commands it runs."""
     pid_variable: str = ""
     """The environment variable that holds its pid, for hooks."""
+    member_options: tuple[str, ...] = ()
+    """Options that are only in the command line of a process which works for another one, its lead."""
     start: str = ""
     """The command that starts it, to which a first prompt is appended."""
     rules_file: str = ""

@@ -28,6 +28,7 @@ from ..errors import SegueError, UnknownSession
 from ..services.brief.brief import render_brief
 from ..services.brief.gather import gather, summary_of_session
 from ..services.sessions.repository import stream_of
+from ..services.workspace.own_files import own_files
 from .compaction import compact
 from .declared import DeclaredStep, Workflow, filled
 from .engine import NotDone, Task, Work
@@ -74,7 +75,9 @@ class Steps:
         """Collect the facts of now: the session, the branch, what happened since the last handover, a
         brief."""
         segue, id = self.segue, work.payload["session"]
-        tree, world = segue.workspace.working_tree, probe(segue.workspace.folder, seconds=2.0)
+        tree = segue.workspace.working_tree
+        own = own_files(segue.workspace.home, tree.root)
+        world = probe(segue.workspace.folder, seconds=2.0, own=own)
         facts: dict[str, Any] = {
             "at": now(), "session": id, "branch": world.branch, "commit": world.head[:12],
             "project": tree.project_name(tree.project_key(segue.workspace.settings)[0]),

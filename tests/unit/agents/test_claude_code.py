@@ -518,8 +518,8 @@ def test_tasks_are_known_by_the_number_that_their_result_says():
 def test_a_compaction_is_its_mark_and_the_summary_behind_it():
     mark = line("system", subtype="compact_boundary", compactMetadata={"trigger": "manual", "preTokens": 9})
     summary = "This session is being continued from a previous conversation that ran out.\nSo far: x"
-    assert told(mark, user(summary, isCompactSummary=True)) == [Compact(AT, summary, "manual", 9)]
-    assert told(user(summary)) == [Compact(AT, summary)]
+    assert told(mark, user(summary, isCompactSummary=True)) == [Compact(AT, "So far: x", "manual", 9)]
+    assert told(user(summary)) == [Compact(AT, "So far: x")]
 
 
 @pytest.mark.parametrize(

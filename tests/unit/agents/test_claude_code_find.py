@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents.base import SearchScope
+from segue.agents.base import UNKNOWN_LEAD, SearchScope
 from segue.agents.claude_code import AGENT, discover
 from segue.core.runs.steps import Prompt, Start
 from segue.testing.transcripts import placed
@@ -21,13 +21,13 @@ AT = 1_700_000_000.0
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The transcripts that were opened."""
     seen: list[str] = []
-    before = discover._cwd
+    before = discover.beginning_of
 
-    def counted(path: Path) -> str:
+    def counted(path: Path) -> bytes:
         seen.append(path.name)
         return before(path)
 
-    monkeypatch.setattr(discover, "_cwd", counted)
+    monkeypatch.setattr(discover, "beginning_of", counted)
     return seen
 
 
@@ -47,13 +47,15 @@ def found(at: SearchScope) -> list[str]:
     return [one.native for one in AGENT.find(at)]
 
 
-def test_the_projects_own_folder_is_found_newest_first_and_nothing_is_opened(tmp_path, opened):
+def test_the_projects_own_folder_is_found_newest_first_and_only_what_is_asked_for_is_opened(tmp_path, opened):
     put(tmp_path, "old", "/src/shop", 60)
     put(tmp_path, "new", "/src/shop")
     for number in range(50):
         put(tmp_path, f"other-{number}", f"/src/elsewhere-{number}")
+    assert next(AGENT.find(where(tmp_path, "/src/shop"))).native == "new"
+    assert opened == ["new.jsonl"]
     assert found(where(tmp_path, "/src/shop")) == ["new", "old"]
-    assert opened == []
+    assert opened == ["new.jsonl", "new.jsonl", "old.jsonl"]
 
 
 def test_work_in_a_folder_of_the_project_is_its_work_and_a_neighbours_is_not(tmp_path, opened):
@@ -63,11 +65,11 @@ def test_work_in_a_folder_of_the_project_is_its_work_and_a_neighbours_is_not(tmp
     assert sorted(opened) == ["inside.jsonl", "neighbour.jsonl"]
 
 
-def test_what_was_looked_at_before_is_not_opened_again(tmp_path, opened):
+def test_what_is_known_to_be_another_projects_is_not_opened_again(tmp_path, opened):
     inside, neighbour = put(tmp_path, "inside", "/src/shop/web"), put(tmp_path, "neighbour", "/src/shop-two")
     known = {str(inside): "/src/shop/web", str(neighbour): "/src/shop-two"}
     assert found(where(tmp_path, "/src/shop", known=known)) == ["inside"]
-    assert opened == []
+    assert opened == ["inside.jsonl"]
 
 
 def test_no_more_files_are_opened_than_allowed(tmp_path, opened):
@@ -75,7 +77,7 @@ def test_no_more_files_are_opened_than_allowed(tmp_path, opened):
         put(tmp_path, f"n{number}", "/src/shop-two", number)
     put(tmp_path, "own", "/src/shop", 100)
     assert found(where(tmp_path, "/src/shop", heads_max=10)) == ["own"]
-    assert len(opened) == 10
+    assert len(opened) == 10 + 1, "and the one that is found"
 
 
 def test_every_working_tree_of_the_project_counts_and_no_roots_mean_all(tmp_path):
@@ -97,10 +99,49 @@ def test_the_agents_own_variable_moves_its_folder(tmp_path):
 def test_sub_agents_are_found_under_the_run_that_sent_them(tmp_path):
     put(tmp_path, "s1", "/src/shop")
     put(tmp_path, "a7", "/src/shop", 5, parent="s1")
-    old = put(tmp_path, "beside", "/src/shop", 9)
-    old.rename(old.with_name("agent-old.jsonl"))
+    beside = put(tmp_path, "s1", "/src/shop", 9)
+    beside.rename(beside.with_name("agent-old.jsonl"))
+    put(tmp_path, "s1", "/src/shop")
+    (beside.with_name("agent-empty.jsonl")).touch()
     parents = {one.native: one.parent for one in AGENT.find(where(tmp_path, "/src/shop"))}
-    assert parents == {"s1": "", "agent-a7": "s1", "agent-old": "?"}
+    assert parents == {"s1": "", "agent-a7": "s1", "agent-old": "s1", "agent-empty": UNKNOWN_LEAD}
+
+
+def member_line(**fields: Any) -> str:
+    about = {"parentUuid": None, "isSidechain": False, **fields, "type": "user", "cwd": "/src/shop"}
+    return json.dumps({**about, "message": {"role": "user", "content": "Write the tests"}}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "config", "lead"),
+    [
+        (member_line(teamName="Shop.Team", agentName="tester"), "lead-1", "lead-1"),
+        (member_line(teamName="Shop.Team", agentName="tester"), "", UNKNOWN_LEAD),
+        (member_line(teamName="Shop.Team", agentName="tester")[:90], "lead-1", "lead-1"),
+        (
+            '{"type":"permission-mode"}\n' + member_line(teamName="other", agentName="x"),
+            "lead-1",
+            UNKNOWN_LEAD,
+        ),
+        (member_line(teamName="Shop.Team", agentName="team-lead"), "lead-1", ""),
+        (member_line(teamName="Shop.Team"), "lead-1", ""),
+        ('{"type":"agent-name","agentName":"renamed by the user"}\n' + member_line(), "lead-1", ""),
+        (member_line(toolUseResult={"teamName": "Shop.Team", "agentName": "tester"}), "lead-1", ""),
+        (member_line(teamName=7, agentName=["x"]), "lead-1", ""),
+    ],
+    ids=["named", "team is gone", "cut off", "another team", "lead", "no member", "renamed", "nested", "odd"],
+)
+def test_a_member_of_a_team_belongs_to_its_lead(tmp_path, lines, config, lead):
+    path = put(tmp_path, "member", "/src/shop")
+    path.write_text(lines)
+    if config:
+        team = tmp_path / ".claude" / "teams" / "shop-team"
+        team.mkdir(parents=True)
+        (team / "config.json").write_text(json.dumps({"name": "Shop.Team", "leadSessionId": config}))
+    [one] = AGENT.find(where(tmp_path, "/src/shop"))
+    assert one.parent == lead
+    [same] = AGENT.transcripts_at(path, where(tmp_path, "/src/shop"))
+    assert same.parent == lead
 
 
 def test_a_registry_entry_tells_a_living_run_from_a_killed_one(tmp_path):

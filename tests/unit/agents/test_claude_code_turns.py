@@ -1,4 +1,5 @@
-"""Where a turn of Claude Code ends: several records say so, and none of them is always there."""
+"""Where a turn of Claude Code ends: several records say so, and none of them is always there; and what stands
+before the next one after a compaction."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from segue.agents.claude_code import AGENT
-from segue.core.runs.steps import End, Prompt, Say, Start, Step, Thought
+from segue.core.runs.steps import Compact, End, Prompt, Say, Start, Step, Thought
 
 AT = 1_700_000_000.0
 STAMP = "2023-11-14T22:13:20.000Z"
@@ -50,3 +51,24 @@ def test_a_thought_before_the_last_words_and_a_hook_of_a_call_end_no_turn() -> N
     thought = said("end_turn", type="thinking", thinking="x")
     large = line("progress", data={"type": "agent_progress", "hookEvent": "Stop", "prompt": "x" * 4_000})
     assert told(thought, hook("PostToolUse"), large, said("tool_use")) == [Thought(AT, "x"), *DONE[:1]]
+
+
+@pytest.mark.parametrize(
+    "foot",
+    [
+        "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, "
+        "or content you generated), read the full transcript at: /home/u/x.jsonl",
+        "\nPlease continue the conversation from where we left it off without asking the user any further "
+        "questions. Continue with the last task that you were asked to work on.",
+        "\n\nIf you need specific details from before compaction, read the full transcript at: /x.jsonl\n\n"
+        "Recent messages are preserved verbatim.\nContinue the conversation from where it left off.",
+    ],
+)
+def test_what_the_agent_writes_around_a_summary_is_no_part_of_it(foot: str) -> None:
+    head = (
+        "This session is being continued from a previous conversation that ran out of context. "
+        "The summary below covers the earlier portion of the conversation.\n\nSummary:\n"
+    )
+    body = "1. Primary Request:\n   The parser.\n\n2. Summary:\n   If you need it, ask."
+    message = {"role": "user", "content": f"{head}{body}{foot}"}
+    assert told(line("user", message=message, isCompactSummary=True)) == [Compact(AT, body)]

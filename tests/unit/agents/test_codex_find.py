@@ -11,7 +11,7 @@ import apsw
 import pytest
 from tests.unit.agents.codex_records import CODEX, NATIVE, STORY, assistant, event, line
 
-from segue.agents.base import SearchScope
+from segue.agents.base import UNKNOWN_LEAD, SearchScope
 from segue.testing.transcripts import placed
 
 
@@ -92,6 +92,28 @@ def test_a_sub_agents_rollout_names_the_run_that_sent_it(tmp_path):
         "r-1": "p-1",
         "r-0": "p-0",
     }
+
+
+@pytest.mark.parametrize(
+    ("fields", "parent"),
+    [
+        ({"source": {"subagent": "review"}}, UNKNOWN_LEAD),
+        ({"source": {"subagent": {"other": "guardian"}}, "thread_source": "subagent"}, UNKNOWN_LEAD),
+        ({"source": "vscode", "thread_source": "subagent"}, UNKNOWN_LEAD),
+        ({"source": "cli", "thread_source": "user"}, ""),
+        ({"source": "exec"}, ""),
+        ({}, ""),
+    ],
+)
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_a_sub_agent_that_does_not_name_its_lead_is_a_sub_agent_all_the_same(
+    tmp_path, fields, parent, is_cut_off
+):
+    path = rollout(tmp_path, "2026/01/02", "r-1", "/src/shop", **fields, instructions="x" * 100)
+    if is_cut_off:
+        path.write_bytes(path.read_bytes()[:-50])
+    [found] = CODEX.find(looked(tmp_path))
+    assert (found.native, found.parent) == ("r-1", parent)
 
 
 def test_among_many_foreign_rollouts_few_are_opened(tmp_path, opened):

@@ -17,7 +17,7 @@ from tests.support.runs import SECRET, opened, place
 from segue import Boot, Segue, UsageError
 from segue.core.base.values import seconds_of
 from segue.services.brief.project_brief import brief_of_session
-from segue.services.resume.prepare import HERE
+from segue.services.workspace.own_files import MANIFEST_HERE
 
 AGENTFLOW: dict[str, Any] = {
     "session_metadata": {
@@ -66,13 +66,13 @@ def test_it_says_project_phase_environment_counts_and_the_next_action(seg: Segue
 
 
 def test_a_file_of_agentflow_is_read_with_all_that_it_says(seg: Segue, repo: Repository) -> None:
-    (repo.folder / HERE).write_text(json.dumps(AGENTFLOW))
+    (repo.folder / MANIFEST_HERE).write_text(json.dumps(AGENTFLOW))
     boot = seg.bootstrap()
     assert (boot.project, boot.phase) == ("checkout", "implementation")
     assert (boot.done, boot.pending) == (2, 3)
     assert boot.next_action == "Continue: Write the routes"
     assert boot.instructions == ("1. Read PROJECT_STATE.md",)
-    assert boot.source == str(repo.folder / HERE)
+    assert boot.source == str(repo.folder / MANIFEST_HERE)
     assert found(boot, "branch")[0] is True
 
 
@@ -80,11 +80,11 @@ def test_a_file_of_agentflow_is_read_with_all_that_it_says(seg: Segue, repo: Rep
 def test_a_file_that_is_no_manifest_is_passed_over_and_refused_if_it_was_named(
     body: str, seg: Segue, repo: Repository
 ) -> None:
-    (repo.folder / HERE).write_text(body)
+    (repo.folder / MANIFEST_HERE).write_text(body)
     boot = seg.bootstrap()
     assert boot.source == "" and boot.project == "shop"
     with pytest.raises(UsageError):
-        seg.bootstrap(path=repo.folder / HERE)
+        seg.bootstrap(path=repo.folder / MANIFEST_HERE)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_a_file_that_is_no_manifest_is_passed_over_and_refused_if_it_was_named(
 def test_parts_of_the_wrong_kind_count_as_not_said(
     broken: dict[str, Any], seg: Segue, repo: Repository
 ) -> None:
-    (repo.folder / HERE).write_text(json.dumps({**AGENTFLOW, **broken}))
-    assert seg.bootstrap().source == str(repo.folder / HERE)
+    (repo.folder / MANIFEST_HERE).write_text(json.dumps({**AGENTFLOW, **broken}))
+    assert seg.bootstrap().source == str(repo.folder / MANIFEST_HERE)
 
 
 def test_without_a_manifest_it_is_put_together_from_the_run(home: Path, repo: Repository) -> None:
@@ -133,7 +133,7 @@ def test_another_branch_is_told_with_the_command_that_goes_back(seg: Segue, repo
 def test_a_branch_whose_name_is_no_plain_word_never_becomes_a_command(seg: Segue, repo: Repository) -> None:
     repo.git("branch", "x;touch${IFS}owned")
     manifest = {**AGENTFLOW, "memory_pointers": {"git_branch": "x;touch${IFS}owned"}}
-    (repo.folder / HERE).write_text(json.dumps(manifest))
+    (repo.folder / MANIFEST_HERE).write_text(json.dumps(manifest))
     assert found(seg.bootstrap(), "branch")[2] == "switch back to it"
 
 
@@ -279,7 +279,7 @@ def test_a_time_out_of_bounds_is_refused(seconds: float, seg: Segue) -> None:
 
 def test_secrets_and_control_sequences_of_a_file_are_not_shown(seg: Segue, repo: Repository) -> None:
     manifest = {**AGENTFLOW, "bootstrap_instructions": [f"use \x1b[31m{SECRET}"], "active_state": {}}
-    (repo.folder / HERE).write_text(json.dumps(manifest))
+    (repo.folder / MANIFEST_HERE).write_text(json.dumps(manifest))
     boot = seg.bootstrap()
     assert SECRET not in boot.instructions[0]
     assert "use" in boot.instructions[0] and "\x1b" not in boot.instructions[0]

@@ -15,8 +15,9 @@ from tests.support.runs import SECRET, opened, place
 from segue import Paused, Segue, SegueError, TranscriptUnreadable, UnknownSession
 from segue.core.brief.manifest import Manifest, Preparation, read
 from segue.core.resume.scene import decode
-from segue.services.resume.prepare import HERE, prepare
+from segue.services.resume.prepare import prepare
 from segue.services.resume.scenes import stored_scene
+from segue.services.workspace.own_files import MANIFEST_HERE
 
 
 @pytest.fixture
@@ -104,8 +105,8 @@ def test_here_writes_the_file_that_others_know_into_the_project(home: Path, proj
     with opened(home, project) as seg:
         seg.start("Use tokens")
         done = seg.prepare(here=True)
-    assert Path(done.path) == project / HERE
-    assert json.loads((project / HERE).read_text())["session_metadata"]["goal"] == "Use tokens"
+    assert Path(done.path) == project / MANIFEST_HERE
+    assert json.loads((project / MANIFEST_HERE).read_text())["session_metadata"]["goal"] == "Use tokens"
 
 
 def test_two_projects_of_one_name_do_not_share_a_manifest(home: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.support.scripted_agents import BOTH, CLAUDE, FALSE, GOOD, Scripted, World, prove
 
+from segue.core.features.verdict import GATE_BYTES_MAX
 from segue.core.supervision.decide import Policy, Waiting
 from segue.core.supervision.spending import span
 from segue.effects.processes import launch as processes
@@ -245,11 +246,12 @@ def test_where_checks_prove_it_the_plan_may_have_items_left(world: World) -> Non
     assert world.run(GOOD).outcome == "done"
 
 
-def test_at_most_eight_items_that_are_left_are_named(world: World) -> None:
-    world.seg.session("work").add(*(f"item {number}" for number in range(1, 10)))
-    world.run(Scripted(), policy=Policy(("claude-code",), runs_max=2))
-    why = world.prompt(1).partition("\n")[0]
-    assert "item 8" in why and "item 9" not in why
+def test_of_many_items_that_are_left_the_first_are_named_and_how_many_more(world: World) -> None:
+    world.seg.session("work").add(*(f"item {number} {'x' * 150}" for number in range(1, 30)))
+    finished = world.run(Scripted(), policy=Policy(("claude-code",), runs_max=9, fruitless_max=2))
+    head, *lines, more = finished.why.split("\n")
+    assert head.endswith("29 items of the plan not done") and len(finished.why) < GATE_BYTES_MAX + 60
+    assert lines[0].startswith("- item 1 ") and more == f"… and {29 - len(lines)} more"
 
 
 def test_a_done_with_fewer_items_left_is_progress(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,13 +272,29 @@ def test_the_same_items_left_again_are_no_progress(world: World) -> None:
     world.seg.session("work").add("one", "two")
     finished = world.run(Scripted(), policy=Policy(("claude-code",), runs_max=9, fruitless_max=2))
     assert (finished.outcome, finished.runs) == ("gave up", 2)
-    assert finished.why.endswith("left of the plan: one, two")
+    assert finished.why.endswith("2 items of the plan not done\n- one\n- two")
 
 
 def test_features_and_items_that_are_left_are_counted_together(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prove(world)
+    session = world.seg.session("work")
+    session.add(*(f"item {number}" for number in range(6)))
+    spawn = world.spawn
+
+    def working(*words: Any, **more: Any) -> Any:
+        session.done(f"item {len(world.launched)}")
+        return spawn(*words, **more)
+
+    monkeypatch.setattr(processes, "spawn", working)
+    finished = world.run(FALSE, policy=Policy(("claude-code",), runs_max=6, fruitless_max=1))
+    assert finished.outcome == "budget", "something was done each time"
+
+
+def test_an_agent_that_only_makes_its_list_longer_does_not_progress(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = world.seg.session("work")
     spawn = world.spawn
 
@@ -285,8 +303,17 @@ def test_features_and_items_that_are_left_are_counted_together(
         return spawn(*words, **more)
 
     monkeypatch.setattr(processes, "spawn", working)
-    finished = world.run(FALSE, policy=Policy(("claude-code",), runs_max=6, fruitless_max=1))
-    assert finished.outcome == "budget", "something moved each time"
+    finished = world.run(Scripted(), policy=Policy(("claude-code",), runs_max=9, fruitless_max=3))
+    assert (finished.outcome, finished.runs) == ("gave up", 3)
+
+
+def test_a_fresh_window_has_the_list_that_the_old_one_left_open(world: World) -> None:
+    left = Scripted(plan=(("look", "done"), ("write it", "active")), exit=1)
+    fresh = Scripted(exit=0)
+    finished = world.run(left, left, fresh, policy=Policy(("claude-code",), runs_max=4))
+    assert finished.outcome == "budget", "nobody has done it"
+    assert any("Plan:\n- write it" in world.prompt(number) for number in range(1, len(world.launched)))
+    assert world.seg.session("work").status().active == ["write it"]
 
 
 # -- how it stops -----------------------------------------------------------------------------------

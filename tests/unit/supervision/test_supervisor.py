@@ -41,7 +41,7 @@ def test_what_is_left_of_the_plan_is_not_done(world: World) -> None:
     policy = Policy(("claude-code",), runs_max=2)
     finished = world.run(Scripted(), policy=policy)
     assert finished.outcome == "budget" and len(world.launched) == 2
-    assert "left of the plan: first, second" in world.prompt(1)
+    assert "2 items of the plan not done\n- first\n- second" in world.prompt(1)
 
 
 NAMES = ("First item", "Second item")
@@ -72,7 +72,7 @@ def test_work_with_an_open_list_of_the_agent_is_not_done(world: World) -> None:
     open_ = Scripted(plan=(("look", "done"), ("write it", "active")))
     finished = world.run(open_, Scripted(plan=(("look", "done"), ("write it", "done"))))
     assert (finished.outcome, finished.runs) == ("done", 2)
-    assert "left of the own list of claude-code: write it" in world.prompt(1)
+    assert "1 item of the own list of claude-code not done\n- write it" in world.prompt(1)
 
 
 def test_the_prompt_says_how_an_item_is_marked(world: World) -> None:

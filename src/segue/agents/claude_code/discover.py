@@ -2,7 +2,8 @@
 
 A folder under ``projects`` is named after the working folder, with a dash for every character that is not a
 letter or a digit. ``sessions/<pid>.json`` exists while a process runs and stays when it is killed, which is
-the sign of a crash.
+the sign of a crash. A member of a team writes a transcript like any other, but its records name the team; the
+team's file names the lead.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
-from ..base import Found, SearchScope, Sign, Traits
+from ..base import DECODE_ERRORS, UNKNOWN_LEAD, Found, SearchScope, Sign, Traits
 from ..transcript_files import FileAgent, bytes_of, json_object, json_text, listed, stated
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-
 _LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
 _CWD = regex(rb'"cwd":("(?:[^"\\]|\\.)*")')
 _SESSION = regex(rb'"sessionId":\s?("(?:[^"\\]|\\.)*")')
+_TEAM = regex(rb'"teamName":\s?("(?:[^"\\]|\\.)*")')
+_MEMBER = regex(rb'"agentName":\s?("(?:[^"\\]|\\.)*")')
+_LEAD = "team-lead"
 _UUID = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEAD_BYTES = 16_384
 _CLEANUP_DAYS = 30  # the agent's default
@@ -39,6 +43,13 @@ class _Live(Value, rename="camel"):
     session_id: str = ""
     cwd: str = ""
     proc_start: str | int | None = None
+
+
+class _Member(Value, rename="camel"):
+    """What a record says of the team and of its member that wrote it."""
+
+    team_name: str = ""
+    agent_name: str = ""
 
 
 class _Registry(Value):
@@ -58,6 +69,7 @@ class ClaudeCode(FileAgent):
         conversation_variables=("CLAUDE_CODE_SESSION_ID",),
         variables=("CLAUDECODE",),
         pid_variable="CLAUDE_PID",
+        member_options=("--agent-id", "--parent-session-id"),
         start="claude",
         rules_file="CLAUDE.md",
         hooks="segue.agents.claude_code.hooks:HOOKS",
@@ -95,32 +107,78 @@ class ClaudeCode(FileAgent):
         heads = 0
         for path, stat, project in files:
             cwd = where.known.get(str(path), "") or project
+            head = b""
             if not cwd:
                 heads += 1
                 if where.heads_max and heads > where.heads_max:
                     continue
-                cwd = _cwd(path)
+                head = beginning_of(path)
+                cwd = json_text(head, _CWD)
             if where.holds(cwd):
-                yield _found(path, stat, path.stem, cwd, live)
+                parent = _lead(root, path, path.stem, head)
+                yield _found(path, stat, path.stem, cwd, parent, live)
 
     def transcripts_at(self, path: Path, where: SearchScope) -> Iterator[Found]:
         root = _folder(where)
         for _, stat in stated((path,)):
             is_named = root in path.parents or path.parent.name == "subagents" or _UUID.fullmatch(path.stem)
-            native = "" if is_named else json_text(bytes_of(path, _HEAD_BYTES), _SESSION)
-            yield _found(path, stat, native or path.stem, _cwd(path), _registry(root, where))
+            head = beginning_of(path)
+            native = ("" if is_named else json_text(head, _SESSION)) or path.stem
+            parent = _lead(root, path, native, head)
+            yield _found(path, stat, native, json_text(head, _CWD), parent, _registry(root, where))
 
 
-def _found(path: Path, stat: os.stat_result, native: str, cwd: str, live: _Registry | None) -> Found:
+def _found(
+    path: Path, stat: os.stat_result, native: str, cwd: str, parent: str, live: _Registry | None
+) -> Found:
     """A transcript. Claude Code names a file by the id of its conversation: the ids inside may be those of
     conversations that it goes on from. Where processes register, a conversation that none has is over."""
-    parent = path.parents[1].name if path.parent.name == "subagents" else ""
-    if not parent and native.startswith("agent-"):
-        parent = "?"
     pid, sign = live.conversations.get(native, (0, "")) if live is not None else (0, "")
     if live is not None and not sign and not parent and cwd not in live.folders:
         sign = "ended"
     return Found("claude-code", str(path), native, stat.st_mtime, stat.st_size, cwd, parent, sign, pid)
+
+
+def _lead(root: Path, path: Path, native: str, head: bytes) -> str:
+    """The conversation that a sub-agent or a member of a team works for; empty for any other transcript. In
+    the transcript of a sub-agent that lies beside its lead's, records have the id of the lead."""
+    if path.parent.name == "subagents":
+        return path.parents[1].name
+    head = head or beginning_of(path)
+    if native.startswith("agent-"):
+        return json_text(head, _SESSION) or UNKNOWN_LEAD
+    team = team_of(head)
+    return (_team_lead(root / "teams", team) or UNKNOWN_LEAD) if team else ""
+
+
+def team_of(head: bytes) -> str:
+    """The team of whose members this is the beginning of a transcript; empty for that of a lead, and of one
+    who is in no team."""
+    if b'"teamName"' not in head:
+        return ""
+    for line in head.split(b"\n"):
+        if b'"teamName"' in line:
+            member = _member(line)
+            if member.team_name and member.agent_name:
+                return "" if member.agent_name == _LEAD else member.team_name
+    return ""
+
+
+def _member(line: bytes) -> _Member:
+    """The team and the member of a record; one that is cut off or damaged is searched."""
+    try:
+        return msgspec.json.decode(line, type=_Member)
+    except DECODE_ERRORS:
+        return _Member(json_text(line, _TEAM), json_text(line, _MEMBER))
+
+
+def _team_lead(teams: Path, team: str) -> str:
+    """The conversation of a team's lead; empty if the team is no more, as when its lead has left."""
+    for name in listed(teams):
+        if _slug(name).lower() == _slug(team).lower():
+            lead = json_object(teams / name / "config.json").get("leadSessionId")
+            return lead if isinstance(lead, str) else ""
+    return ""
 
 
 def _folder(where: SearchScope) -> Path:
@@ -129,7 +187,7 @@ def _folder(where: SearchScope) -> Path:
 
 def _files(projects: Path, where: SearchScope) -> Iterator[tuple[Path, os.stat_result, str]]:
     """Each file with its stat, and the project's folder if the name of the file's folder alone tells it."""
-    slugs = {re.sub(r"[^A-Za-z0-9]", "-", str(root)): str(root) for root in reversed(where.roots)}
+    slugs = {_slug(str(root)): str(root) for root in reversed(where.roots)}
     for name in listed(projects):
         project = slugs.get(name, "")
         if slugs and not project and not name.startswith(tuple(f"{slug}-" for slug in slugs)):
@@ -147,8 +205,15 @@ def _transcripts(folder: Path) -> Iterator[Path]:
             yield from (sides / name for name in listed(sides) if name.endswith(".jsonl"))
 
 
-def _cwd(path: Path) -> str:
-    return json_text(bytes_of(path, _HEAD_BYTES), _CWD)
+def _slug(name: str) -> str:
+    """A name or path as Claude Code writes it in names of folders."""
+    return re.sub(r"[^A-Za-z0-9]", "-", name)
+
+
+def beginning_of(path: str | Path) -> bytes:
+    """The first records of a transcript, which say where and for whom it was written; empty if it cannot be
+    read."""
+    return bytes_of(path, _HEAD_BYTES)
 
 
 def _registry(root: Path, where: SearchScope) -> _Registry | None:

@@ -53,6 +53,8 @@ from .wire import (
     REJECTED_NOTE,
     REJECTED_QUESTION,
     REJECTED_REASONS,
+    SUMMARY_FOOT,
+    SUMMARY_HEAD,
     TAG,
     UNKNOWN_OUTCOME,
     UNSAID,
@@ -294,7 +296,8 @@ class Reader:
     def _compact(self, at: float, summary: str) -> Compact:
         trigger, tokens = self._trigger
         self._trigger = ["", 0]
-        return Compact(at, summary, trigger, tokens)
+        own_words = SUMMARY_FOOT.sub("", SUMMARY_HEAD.sub("", summary, count=1))
+        return Compact(at, own_words.strip(), trigger, tokens)
 
     def _assistant(self, record: Record, at: float) -> list[Step]:
         message = self._message(record)

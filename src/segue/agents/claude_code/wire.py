@@ -126,6 +126,12 @@ NOT_TYPED = (
 INTERRUPTED = "[Request interrupted by user"
 ABORTED = "<error>Command was aborted before completion</error>"
 CONTINUED = "This session is being continued from a previous conversation"
+SUMMARY_HEAD = regex(rf"{CONTINUED}[^\n]*\n+(?:Summary:\n)?")
+SUMMARY_FOOT = regex(
+    r"\n+(?:If you need specific details from before compaction|Please continue the conversation from where "
+    r"|Continue the conversation from where |Recent messages are preserved verbatim)[^\n]*"
+)
+"""What Claude Code itself writes around the summary of a conversation, for the model that goes on."""
 REJECTED = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
+from ..base import HEAD_BYTES, UNKNOWN_LEAD, Form, Found, SearchScope, Sign, Traits
 from ..transcript_files import FileAgent, json_text, listed
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _TURN = regex(rb'"type":\s?"(task_started|task_complete|turn_aborted)"')
 _CWD = regex(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
 _ID = regex(rb'"id":\s?("(?:[^"\\]|\\.)*")')
 _PARENT = regex(rb'"parent_thread_id":\s?("(?:[^"\\]|\\.)*")')
+_SIDE = regex(rb'"thread_source":\s?"subagent"|"source":\s?\{\s?"subagent":')
 _STATE = regex(r"state_(\d+)\.sqlite")
 
 # Quotes without escapes, so it is not inside a text that somebody wrote.
@@ -138,8 +139,8 @@ def _found(home: Path, path: str) -> Found | None:
 
 
 def _identity(start: bytes) -> tuple[str, str, str]:
-    """The id, the working folder and the parent in a rollout's first line. One that is cut off or damaged is
-    searched: the wanted fields are at its beginning."""
+    """The id, the working folder and the lead in a rollout's first line; the lead of a sub-agent that names
+    none is unknown. A line that is cut off or damaged is searched: the wanted fields are at its beginning."""
     from . import wire  # not imported where there are no rollouts
     from .wire import table, text
 
@@ -149,9 +150,13 @@ def _identity(start: bytes) -> tuple[str, str, str]:
         meta = wire.META.decode(outer.payload if outer.payload else line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         is_meta = b'"session_meta"' in line
-        return json_text(line, _ID) if is_meta else "", json_text(start, _CWD), json_text(line, _PARENT)
-    spawned = table(table(table(meta.source).get("subagent")).get("thread_spawn"))
+        parent = json_text(line, _PARENT) or (UNKNOWN_LEAD if is_meta and _SIDE.search(line) else "")
+        return json_text(line, _ID) if is_meta else "", json_text(start, _CWD), parent
+    about = table(meta.source)
+    spawned = table(table(about.get("subagent")).get("thread_spawn"))
     parent = text(meta.parent_thread_id) or text(spawned.get("parent_thread_id"))
+    if not parent and ("subagent" in about or text(meta.thread_source) == "subagent"):
+        parent = UNKNOWN_LEAD
     return text(meta.id), text(meta.cwd) or json_text(start, _CWD), parent
 
 

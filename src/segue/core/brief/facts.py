@@ -38,6 +38,7 @@ SINCE_CHARS = 300
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
 UNTICKED = "written down, not ticked off"
 FINISHED = "its turn was over"
+AWAITED = "its turn was over, but a sub-agent was still at work"
 TICKED_OFF = "ticked off by the agent, not reported as done"
 CLOSED = ("done", "closed", "completed", "resolved", "abandoned")
 """The statuses of threads that are over."""
@@ -345,8 +346,15 @@ def _ending(digest: RunDigest) -> str:
     if digest.interrupted and digest.interrupted.at > max(after, newest, digest.steps - 4):
         return STOPPED_BY_USER
     if digest.ended and digest.ended.at > max(after, newest) and not _announces(digest):
-        return FINISHED
+        return AWAITED if _has_sub_agent_at_work(digest, after) else FINISHED
     return ""
+
+
+def _has_sub_agent_at_work(digest: RunDigest, after: int) -> bool:
+    """Whether a sub-agent that was sent after this step has not reported."""
+    sent = [step.at for step in digest.trail if step.kind == "agent" and step.id and not step.done]
+    sent += [one.at for one in digest.tree.running.values() if one.kind == "agent"]
+    return any(at > after for at in sent)
 
 
 _ANNOUNCES = regex(
@@ -427,16 +435,19 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
         elif digest.numbered and not digest.sketch_done:
             facts.plan_total, facts.plan_note = 0, UNTICKED
         settled = [*(line.text for line in facts.plan), *facts.plan_done]
-    if _asked_since(digest) < STALE_MESSAGES:
-        _inherit_plan(facts, inherited.without([*settled, *digest.settled, *inherited.done]))
+    asked = _asked_since(digest)
+    if asked < STALE_MESSAGES:
+        still_open = inherited.without([*settled, *digest.settled, *inherited.done])
+        _inherit_plan(facts, still_open, is_of_the_task=not asked)
     facts.plan.sort(key=lambda task: task.state != "active")
 
 
-def _inherit_plan(facts: BriefFacts, inherited: Inherited) -> None:
-    """Add the items from before that this run did not have in its own plan."""
+def _inherit_plan(facts: BriefFacts, inherited: Inherited, *, is_of_the_task: bool) -> None:
+    """Add the items from before that this run did not have in its own plan. They are of what the user wants
+    now unless he asked for something else since."""
     known = [*(line.text for line in facts.plan), *facts.plan_done]
     done = [text for text in inherited.done if not any(is_same_item(text, one) for one in known)]
-    by = "before" if facts.plan else ""
+    by = "before" if facts.plan or not is_of_the_task else ""
     facts.plan += [PlanLine(one, "next", by=by) for one in inherited.plan]
     facts.plan += [PlanLine(one, "blocked") for one in inherited.blocked]
     facts.plan_done = [*done, *facts.plan_done]

@@ -29,7 +29,7 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
     rows = _rows(facts)
     if facts.declared_goal or (facts.goal and not rows):
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, most // 3 if rows else most - 8)}"))
-    elif facts.inherited.goal and facts.goal == facts.inherited.goal:
+    elif facts.inherited.goal and facts.goal == facts.inherited.goal and not _says(rows, facts.goal):
         text = f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"
         lines.append(Line(text, facts.sources.get(Label.REQUEST, ())))
     rows, wants = _fitted(rows, most - cost(lines))
@@ -46,6 +46,11 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         if left >= 60:
             lines.append(Line(f"  {Label.FIRST_REQUEST}: {quote(cut(facts.first, min(left, 140)))}"))
     return lines
+
+
+def _says(rows: list[_Row], goal: str) -> bool:
+    """Whether one of these messages is the goal, as when a run was told of itself after a compaction."""
+    return any(told(row.message, max(20, size(goal))) == goal for row in rows)
 
 
 def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:

@@ -8,7 +8,7 @@ paths, starting a check, and declaring a failure all invalidate the proof.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..base.values import Value
 from .checks import definition
@@ -194,15 +194,22 @@ def _refusal(unproven: list[Verdict], counts: Counts) -> str:
         kinds[kind] = kinds.get(kind, 0) + 1
     parts = [f"{number} {kind}" for kind, number in kinds.items()]
     parts[0] = parts[0].replace(" ", " feature " if parts[0][:2] == "1 " else " features ", 1)
-    text = f"{', '.join(parts)}; {counts.passing} of {counts.total} proven"
-    for number, verdict in enumerate(unproven, 1):
-        reason = " ".join(verdict.reason.split())
-        line = f"\n- {_cut(verdict.id, 80)} {verdict.status}: {_cut(reason, 160)}"
-        left = len(unproven) - number
+    lines = (
+        f"{_cut(verdict.id, 80)} {verdict.status}: {_cut(' '.join(verdict.reason.split()), 160)}"
+        for verdict in unproven
+    )
+    return refusal(f"{', '.join(parts)}; {counts.passing} of {counts.total} proven", list(lines))
+
+
+def refusal(text: str, lines: Sequence[str]) -> str:
+    """Why work is not done: a summary, and a line for everything that is missing, in at most GATE_BYTES_MAX
+    bytes."""
+    for number, line in enumerate(lines, 1):
+        left = len(lines) - number
         more = f"\n… and {left} more" if left else ""
-        if len((text + line + more).encode()) > GATE_BYTES_MAX:
-            return text + f"\n… and {left + 1} more"
-        text += line
+        if len(f"{text}\n- {line}{more}".encode()) > GATE_BYTES_MAX:
+            return f"{text}\n… and {left + 1} more"
+        text += f"\n- {line}"
     return text
 
 

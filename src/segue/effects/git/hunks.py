@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...core.base.values import Value
+from .own_paths import NOTHING, OwnPaths
 from .queries import GitQueries
 
 TIME_SECONDS = 0.5
@@ -41,8 +42,9 @@ class Changes(Value):
 class HunkQuery:
     """Starts both git commands at once; the caller can work until ``changes`` waits for them."""
 
-    def __init__(self, root: Path, *, seconds: float = TIME_SECONDS) -> None:
+    def __init__(self, root: Path, *, seconds: float = TIME_SECONDS, own: OwnPaths = NOTHING) -> None:
         self.queries = GitQueries(root, seconds)
+        self._own = own
         self._ask_diff("--function-context")
         self.queries.ask("names", "ls-files", "--others", "--exclude-standard", "-z")
 
@@ -54,8 +56,11 @@ class HunkQuery:
             code, diff = self.queries.answer("diff")
         names_code, names = self.queries.answer("names")
         text = (diff or b"").decode("utf-8", "replace")
-        new = [name for name in (names or b"").decode("utf-8", "replace").split("\0") if name]
-        files = [*_files(text), *_new_files(self.queries.root, new[:NEW_FILES_MAX])]
+        root = self.queries.root
+        listed = (names or b"").decode("utf-8", "replace").split("\0")
+        new = [name for name in listed if name and not self._own.has(root / name)]
+        changed = [file for file in _files(text) if not self._own.has(root / file.path)]
+        files = [*changed, *_new_files(root, new[:NEW_FILES_MAX])]
         is_cut = code is None or names_code is None or len(text) > OUTPUT_BYTES_MAX
         return Changes(tuple(files), is_cut, max(0, len(new) - NEW_FILES_MAX))
 

@@ -12,17 +12,22 @@ from pathlib import Path
 
 from ...core.brief.facts import Probe
 from . import repository as git
+from .own_paths import NOTHING, OwnPaths
 
 TIME_SECONDS = 0.1
 DIRTY_MAX, COMMITS_MAX = 40, 8
 
 
-def probe(folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS) -> Probe:
+def probe(
+    folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS, own: OwnPaths = NOTHING
+) -> Probe:
     """Probe the working tree that contains a folder; ``since`` is when the run was last active."""
-    return start_probe(folder, since, seconds=seconds)()
+    return start_probe(folder, since, seconds=seconds, own=own)()
 
 
-def start_probe(folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS) -> Callable[[], Probe]:
+def start_probe(
+    folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS, own: OwnPaths = NOTHING
+) -> Callable[[], Probe]:
     """Start a probe and return a function that waits for it, so that the caller can work meanwhile."""
     moment = time.time()
     repository = git.find(folder)
@@ -38,7 +43,8 @@ def start_probe(folder: Path, since: float = 0.0, *, seconds: float = TIME_SECON
 
     def finish() -> Probe:
         answers = [queries.answer(name) for name in (("status", "log") if since else ("status",))]
-        dirty, log = _paths(answers[0][1] or b""), answers[1][1] if since else None
+        root, log = repository.root, answers[1][1] if since else None
+        dirty = [path for path in _paths(answers[0][1] or b"") if not own.has(root / path)]
         commits = tuple((log or b"").decode("utf-8", "replace").splitlines())
         unanswered = any(code in (None, NOT_STARTED) for code, _ in answers)
         return Probe(moment, branch, head, tuple(dirty[:DIRTY_MAX]), commits, unanswered)

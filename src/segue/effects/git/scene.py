@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ...core.resume.scene import Anchor, Dirty, Kind, Scene, anchor
 from ..files.atomic import is_protected_database
 from ..processes.identity import host_name
 from . import repository as git, trees
+from .own_paths import NOTHING, OwnPaths
 from .queries import answer_of, output_of, start_git
 
 TIME_SECONDS = 5.0
@@ -57,33 +58,33 @@ class SceneQuery:
 
 
 def look(
-    folder: Path, *, seconds: float = TIME_SECONDS, cache: Path | None = None, skip: Iterable[Path] = (),
+    folder: Path, *, seconds: float = TIME_SECONDS, cache: Path | None = None, own: OwnPaths = NOTHING,
     now: float | None = None, hashes: bool = True, begun: SceneQuery | None = None,
 ) -> Scene:  # fmt: skip
     """The scene of the working tree that contains a folder.
 
-    ``cache`` is a file that speeds up folders without git; ``skip`` names folders of ours; ``begun`` is a
+    ``cache`` is a file that speeds up folders without git; ``own`` are files of ours; ``begun`` is a
     query that was started before."""
     begun = begun or SceneQuery(folder)
     at = begun.at if now is None else now
     repository = begun.repository
     if repository is None:
-        return _without_git(folder, at, cache, tuple(skip), seconds)
-    own = git.own_folder(repository)
+        return _without_git(folder, at, cache, own.paths(), seconds)
+    of_git = git.own_folder(repository)
     deadline = time.monotonic() + seconds
     status = begun.status(seconds)
     if status is not None:
         branch, head, dirty = _read_status(status)
     else:
         (head, branch), dirty = git.head(repository), []
-    root, skip = repository.root, tuple(path.resolve() for path in skip)
-    listed = [entry for entry in _expanded(root, dirty, deadline) if not _is_ours(root / entry.path, skip)]
+    root = repository.root
+    listed = [entry for entry in _expanded(root, dirty, deadline) if not own.has(root / entry.path)]
     included = listed[:DIRTY_MAX]
     if hashes:
         included = _hashed(repository.root, included)
     return Scene(
         at=at, host=host_name(), folder=str(repository.root), git=True, branch=branch, head=head,
-        doing=next((word for name, word in _DOING if (own / name).exists()), ""),
+        doing=next((word for name, word in _DOING if (of_git / name).exists()), ""),
         stash=git.ref(repository, "refs/stash"), shallow=(repository.common / "shallow").exists(),
         dirty=tuple(included), more=len(listed) - len(included), cut=status is None,
     )  # fmt: skip
@@ -116,10 +117,6 @@ def _kind(signs: bytes) -> Kind:
     if b"D" in signs[1:] or signs == b"D.":
         return "deleted"
     return "created" if signs[:1] == b"A" else "modified"
-
-
-def _is_ours(path: Path, skip: Iterable[Path]) -> bool:
-    return any(path == folder or folder in path.parents for folder in skip)
 
 
 def _expanded(root: Path, dirty: Sequence[Dirty], deadline: float) -> list[Dirty]:

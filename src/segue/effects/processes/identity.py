@@ -34,7 +34,13 @@ def start_of(pid: int) -> str:
 
 def _linux_start(pid: int) -> str:
     try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # of thousands of runs most are gone
+        os.kill(pid, 0)  # of thousands of runs most are gone, and this is the fastest to say so
+    except ProcessLookupError:
+        return ""
+    except (OSError, OverflowError):
+        pass  # somebody else's, or no pid
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             stat = file.read(4096)
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -49,6 +49,7 @@ from ..runs.select import (
     newest_run,
     run_of_transcript,
 )
+from ..workspace.own_files import own_files
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from .notices import notices_of
@@ -333,7 +334,8 @@ def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:
     folder = Path(runs.elsewhere) if runs.elsewhere else workspace.folder
     if not folder.is_dir():
         return Probe(now=time.time())
-    return probe(folder, runs.digests[0].last if runs.digests else 0.0)
+    since = runs.digests[0].last if runs.digests else 0.0
+    return probe(folder, since, own=own_files(workspace.home, workspace.working_tree.root))
 
 
 def command_for_more(runs: RunsSummary, state: SessionState | None) -> str:

@@ -20,6 +20,7 @@ from ..runs.select import find_run, is_here, newest_other_run, newest_run_elsewh
 from ..workspace.data_folder import DataFolder
 from ..workspace.open_session import find_session
 from ..workspace.open_workspace import for_looking, open_workspace, without_store
+from ..workspace.own_files import own_files
 from ..workspace.workspace import Workspace
 from .brief import Format, check_budget, has_room_for_quotes, render_brief
 from .gather import (
@@ -117,7 +118,7 @@ def _uncommitted(workspace: Workspace) -> list[RunText]:
     from ...effects.git.hunks import HunkQuery
     from ..runs.quoting import masked_blocks
 
-    files = HunkQuery(root).changes().files
+    files = HunkQuery(root, own=own_files(workspace.home, root)).changes().files
     texts = [RunText("diff", file.path, file.text, _AFTER_ALL, file.path) for file in files]
     return masked_blocks(texts)
 

@@ -30,7 +30,7 @@ from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
 from ...effects.files.spool import SpoolRecord, checksum
-from ...effects.processes.identity import ancestor_running
+from ...effects.processes.identity import ancestor_running, command_of
 from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
@@ -84,6 +84,8 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
         if event.side or off or not _first(folder, event, name, payload):
             return b""
         event = replace(event, pid=event.pid or _pid(agent, environment))
+        if _is_member(agent, event.pid):
+            return b""
         answer = Handler(folder, event, name, payload, environment).answer()
         hooks = wire.hooks_of(agent)
         return hooks.write(event, name, answer) if hooks is not None else b""
@@ -102,6 +104,12 @@ def _pid(agent: str, environment: Mapping[str, str]) -> int:
         return int(pid)
     program = traits.start.partition(" ")[0]
     return ancestor_running(program) if program else 0
+
+
+def _is_member(agent: str, pid: int) -> bool:
+    """Whether a process works for another one, its lead, which Segue speaks to."""
+    options = traits_of(agent_of(agent)).member_options
+    return bool(options and pid) and any(word.partition("=")[0] in options for word in command_of(pid))
 
 
 def _store(environment: Mapping[str, str]) -> str:

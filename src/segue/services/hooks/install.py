@@ -31,9 +31,9 @@ from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
 from ...errors import NotWritable, UsageError
 from ..workspace.data_folder import DataFolder
+from ..workspace.own_files import NAME, Installed, InstalledFile, read as read
 from . import hook_file
 
-NAME = "installed.json"
 KEPT = "before-init"
 Names = Sequence[str]
 
@@ -64,29 +64,6 @@ class PlannedWrite(Value):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-class InstalledFile(Value):
-    """A file that was changed, and how to restore it."""
-
-    path: str
-    agent: str
-    scope: str
-    roots: tuple[str, ...]
-    """The working trees that it was changed for; empty means all of the user's."""
-    before: str
-    """The name of the kept bytes; empty if there was no such file."""
-    after: str
-    """The hash of what was written; empty if others changed the file, too, so that only what is ours is
-    removed."""
-    made: tuple[str, ...] = ()
-
-
-class Installed(Value):
-    """What is installed on this machine."""
-
-    entries: tuple[InstalledFile, ...] = ()
-    format: int = 1
-
-
 class Refusal(Value):
     """An agent in which Segue could not be installed."""
 
@@ -105,13 +82,6 @@ class InstallReport(Value):
     dry: bool = False
     refused: list[Refusal] = []
     """The agents in which nothing could be installed."""
-
-
-def read(home: DataFolder) -> Installed:
-    """What is installed; empty if nothing was ever recorded."""
-    with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
-    return Installed()
 
 
 def found_agents(where: InstallTarget) -> list[Installer]:

@@ -23,6 +23,7 @@ from ...core.sessions import commands as do
 from ...effects.clock import now
 from ...effects.git import scene as effect
 from ...errors import SegueError, UsageError
+from ..workspace.own_files import own_files
 from ..workspace.session_handle import SessionHandle
 from . import prepare
 
@@ -203,7 +204,8 @@ class Checkpointer:
         if core.FILE_MODIFIED not in self.triggers:
             return None
         workspace = self._session.workspace
-        scene = effect.look(workspace.working_tree.root, seconds=5.0, skip=(workspace.home.path,))
+        root = workspace.working_tree.root
+        scene = effect.look(root, seconds=5.0, own=own_files(workspace.home, root))
         return (scene.head, scene.dirty) if scene.git else tuple(sorted(scene.files.items()))
 
     def _save(self, reason: str, *, always: bool = False) -> Checkpointed:

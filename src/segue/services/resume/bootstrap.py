@@ -39,6 +39,7 @@ from ..runs.select import newest_run
 from ..runs.sessions_shown import state_shown
 from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
+from ..workspace.own_files import MANIFEST_HERE
 from ..workspace.workspace import Workspace
 from . import prepare, scenes
 
@@ -419,12 +420,12 @@ def _edited_since(delta: Delta) -> list[str]:
     altered = [change.path for change in delta.uncommitted if change.now in ("altered", "replaced")]
     files = delta.files
     others = [*files.created, *files.modified, *files.deleted] if delta.how == "same" else []
-    return [path for path in dict.fromkeys([*altered, *others]) if path != prepare.HERE]
+    return [path for path in dict.fromkeys([*altered, *others]) if path != MANIFEST_HERE]
 
 
 def newest_file(workspace: Workspace) -> Path | None:
     """The manifest of this project that was written last, in the data folder or in the project itself."""
-    here = (workspace.working_tree.root / prepare.HERE, workspace.folder / prepare.HERE)
+    here = (workspace.working_tree.root / MANIFEST_HERE, workspace.folder / MANIFEST_HERE)
     places = [scenes.folder_of(workspace) / prepare.LATEST, *here]
     found = [path for path in dict.fromkeys(places) if path.is_file()]
     return max(found, key=lambda path: path.stat().st_mtime, default=None)

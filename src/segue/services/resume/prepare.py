@@ -29,13 +29,13 @@ from ...errors import UsageError
 from ..brief.gather import command_for_more, gather, summary_of_session
 from ..brief.runs_summary import RunsSummary, summary_of_messages
 from ..brief.workplace import workplace_of
+from ..workspace.own_files import MANIFEST_HERE
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import scenes
 from .scenes import state_of
 
 LATEST = "latest.json"
-HERE = "session_recovery_latest.json"
 SCENE_SECONDS = 2.0
 TOOLS_MAX = 8
 CHECKS_MAX = 6
@@ -77,14 +77,14 @@ def prepare(
     start = time.monotonic()
     workspace.pause_file.check()
     if here:
-        check_writable(workspace.working_tree.root / HERE)
+        check_writable(workspace.working_tree.root / MANIFEST_HERE)
     state = state_of(workspace, session)
     runs = runs_named(workspace, state, transcript, agent, run, messages)
     scene = scenes.take_scene(
         workspace, state, reason=reason, digests=runs.digests, seconds=seconds, seen=seen, begun=begun
     )
     body = compose_manifest(workspace, state, runs, scene, reason, budget, transcript=str(transcript or ""))
-    path = workspace.working_tree.root / HERE if here else scenes.own_folder(workspace) / LATEST
+    path = workspace.working_tree.root / MANIFEST_HERE if here else scenes.own_folder(workspace) / LATEST
     trip("prepare.before_manifest")
     write_whole(path, body)
     trip("prepare.after_manifest")

@@ -48,6 +48,7 @@ from ..runs.observed import runs_of
 from ..runs.select import newest_run
 from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
+from ..workspace.own_files import own_files
 from ..workspace.workspace import Workspace
 from .scenes import state_of
 
@@ -70,6 +71,7 @@ class RestorationSources:
         self.workspace = workspace
         self.state = state
         self.root: Path = workspace.working_tree.root
+        self._own = own_files(workspace.home, self.root)
         self.runs = RunsSummary()
         self.blocks: Sequence[Any] = ()
         self._world: Callable[[], Probe] | None = None
@@ -106,14 +108,15 @@ class RestorationSources:
             return
         from ...effects.git.hunks import HunkQuery
 
-        self._world = start_probe(self.root, self.digests[0].last if self.digests else 0.0)
-        self._changes = HunkQuery(self.root, seconds=GIT_SECONDS)
+        since = self.digests[0].last if self.digests else 0.0
+        self._world = start_probe(self.root, since, own=self._own)
+        self._changes = HunkQuery(self.root, seconds=GIT_SECONDS, own=self._own)
 
     def changes(self) -> Changes:
         """The uncommitted changes."""
         from ...effects.git.hunks import HunkQuery
 
-        return (self._changes or HunkQuery(self.root, seconds=GIT_SECONDS)).changes()
+        return (self._changes or HunkQuery(self.root, seconds=GIT_SECONDS, own=self._own)).changes()
 
     def facts(self, memories: Sequence[str]) -> BriefFacts:
         """The facts for the brief."""

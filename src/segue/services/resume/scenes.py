@@ -23,6 +23,7 @@ from ...effects.git import scene as effect
 from ...errors import UnknownSession
 from ..features.features import stream_of_tree
 from ..workspace.open_session import find_session
+from ..workspace.own_files import own_files
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 
@@ -91,10 +92,10 @@ def notes_outside(workspace: Workspace) -> dict[str, str]:
 
 
 def look(workspace: Workspace, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:
-    """The bare scene of the working tree, ignoring the data folder."""
+    """The bare scene of the working tree, without Segue's own files."""
     root, home = workspace.working_tree.root, workspace.home
     cache = home.evidence / "trees" / f"{stream_of_tree(root)}.tree"  # which features use as well
-    return effect.look(root, seconds=seconds, cache=cache, skip=(home.path,), begun=begun)
+    return effect.look(root, seconds=seconds, cache=cache, own=own_files(home, root), begun=begun)
 
 
 def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from ...effects.git import scene as effect
 from ...effects.git.history import HistoryQuery
 from ...effects.processes import identity
 from ...errors import SegueError
+from ..workspace.own_files import own_files
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import scenes
@@ -93,7 +94,8 @@ def working(session: SessionHandle) -> Working:
     """The working state of a session as it is now."""
     workspace, state = session.workspace, session.state
     scene = scenes.stored_scene(workspace, session.id)
-    now = effect.look(workspace.working_tree.root, seconds=2.0, skip=(workspace.home.path,), hashes=False)
+    root = workspace.working_tree.root
+    now = effect.look(root, seconds=2.0, own=own_files(workspace.home, root), hashes=False)
     threads = sorted(state.threads.values(), key=lambda t: (t.status != "in_progress", t.last_activity))
     return Working(
         session=session.id,

@@ -40,6 +40,8 @@ OBSERVED = "observed:"
 class Trail(msgspec.Struct):
     """A run that belongs to a session, and where and when it worked."""
 
+    agent: str
+    id: str
     session: str
     root: str
     branch: str
@@ -47,8 +49,6 @@ class Trail(msgspec.Struct):
     last: float
     living: bool
     key: str
-    agent: str
-    id: str
 
 
 class SessionAssigner:
@@ -79,9 +79,29 @@ class SessionAssigner:
         if session and self._exists(session):
             self._merged[key] = session
 
+    def lead_of(self, run: Run) -> str:
+        """The id of the run that a sub-agent works for: the one that its transcript names or, without that,
+        the newest of the same agent in the same working tree that was alive when it began; empty if there is
+        none."""
+        if run.parent or not run.side:
+            return run.parent
+        root, began = self._root_of(run), seconds_of(run.began)
+        leads = (
+            trail
+            for trail in self._trails
+            if (trail.agent, trail.root) == (run.agent, root) and trail.began <= began
+            if trail.living or trail.last + ALIVE_SECONDS >= began
+        )
+        newest = max(leads, key=lambda trail: trail.began, default=None)
+        return newest.id if newest is not None else ""
+
     def _before(self, run: Run) -> str:
-        """The session that a run belongs to already; empty if there is none."""
+        """The session that a run belongs to already; empty if there is none. A sub-agent that counted as a
+        run of its own before goes over to its lead's."""
         own = run.session if run.session and self._exists(run.session) else ""
+        if own and run.side and run.parent and self._is_undeclared(own):
+            lead = self._sessions.get((run.agent, run.parent), "")
+            own = lead or own
         other = self._merged.get(run.key, "")
         replaced = other and (not own or (self._is_undeclared(own) and not self._is_undeclared(other)))
         return other if replaced else own
@@ -170,7 +190,7 @@ class SessionAssigner:
             living = _lives(run)
             began, last = seconds_of(run.began), seconds_of(run.last)
             root = self._root_of(run)
-            trail = Trail(session, root, run.branch, began, last, living, run.key, run.agent, run.id)
+            trail = Trail(run.agent, run.id, session, root, run.branch, began, last, living, run.key)
             self._trails.append(trail)
 
     # -- looking up ----------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from ...errors import SegueError
 from ...stores.base import RunRow, Runs
 from . import cursor
 from .read_transcript import Clean, Reading, read, read_on, unreadable
-from .run import key_of, run_in
+from .run import key_of, lead_of, run_in
 from .shared_copies import SharedCopies
 
 ASKING_SECONDS = 120.0
@@ -282,7 +282,7 @@ class SentRunFinder(RunFinder):
 def found_of(row: RunRow) -> Found:
     """A run in the store, in the form in which discovery returns transcripts."""
     run = run_in(row)
-    parent = run.parent if run is not None and run.side else ""
+    parent = lead_of(run) if run is not None else ""
     return Found(row.agent, row.path, row.native, row.last, 0, row.cwd, parent)
 
 

@@ -12,7 +12,7 @@ import hashlib
 
 import msgspec
 
-from ...agents.base import Found, Sign
+from ...agents.base import UNKNOWN_LEAD, Found, Sign
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.digest import FORMAT
@@ -95,11 +95,31 @@ class Run(Value):
         return f"{self.context / 1000:.0f}k" if self.context else ""
 
 
+class RunEnd(msgspec.Struct, gc=False):
+    """The part of a stored run that says how it stands: lists of sessions decode nothing else."""
+
+    id: str
+    agent: str
+    host: str = ""
+    last: str = ""
+    ended: str = ""
+    left: str = ""
+    side: bool = False
+    pid: int = 0
+    pid_start: str = ""
+
+
 def key_of(agent: str, native: str, path: str) -> str:
     """The key of a run in store and archive. The host is not part of it: a container gets a new host name at
     every start, but finds the same transcripts."""
     name = "\0".join((agent, native, path))
     return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:20]
+
+
+def lead_of(run: Run) -> str:
+    """The id of the run whose sub-agent this is, ``UNKNOWN_LEAD`` where that is not known; empty for one that
+    is no sub-agent's."""
+    return (run.parent or UNKNOWN_LEAD) if run.side else ""
 
 
 def run_of(
@@ -109,7 +129,7 @@ def run_of(
     it was stored when less of it was known."""
     last, left = digest.last or found.changed, left_of(digest)
     sign, pid, pid_start = _process(found, before, host)
-    parent = (found.parent if found.parent != "?" else "") or digest.parent
+    parent = (found.parent if found.parent != UNKNOWN_LEAD else "") or digest.parent
     run = Run(
         id=found.native or digest.native,
         agent=found.agent,
@@ -178,12 +198,24 @@ def refreshed(run: Run, found: Found, *, now: float, present: bool = True) -> Ru
     """A stored run with its status as of now. Its transcript has not changed, so that it is over if its
     process is gone or if it was over before."""
     sign, pid, pid_start = _process(found, run, host_name())
+    status = _ended_now(run, sign, pid, now - max(found.changed, seconds_of(run.last)))
+    return msgspec.structs.replace(run, ended=status, present=present, pid=pid, pid_start=pid_start)
+
+
+def ended_now(run: RunEnd, *, changed: float, now: float, host: str) -> str:
+    """The status of a stored run as of now, if its transcript has not changed since and its agent says
+    nothing of its process: the same as that of the ``refreshed`` run."""
+    if run.ended in OVER and not run.pid_start:
+        return run.ended
+    sign, pid, _ = _process_seen(run, host)
+    return _ended_now(run, sign, pid, now - changed)
+
+
+def _ended_now(run: Run | RunEnd, sign: Sign, pid: int, age_seconds: float) -> str:
     if not sign and pid:
         sign = "ended"
-    age_seconds = now - max(found.changed, seconds_of(run.last))
     is_over = not sign and run.ended in OVER
-    status = run.ended if is_over else ending(run.left, sign, age_seconds, side=run.side)
-    return msgspec.structs.replace(run, ended=status, present=present, pid=pid, pid_start=pid_start)
+    return run.ended if is_over else ending(run.left, sign, age_seconds, side=run.side)
 
 
 def _process(found: Found, before: Run | None, host: str) -> tuple[Sign, int, str]:
@@ -193,7 +225,11 @@ def _process(found: Found, before: Run | None, host: str) -> tuple[Sign, int, st
     if found.sign:
         is_alive = found.sign == "alive" and found.pid
         return found.sign, found.pid if is_alive else 0, start_of(found.pid) if is_alive else ""
-    if before is None or not before.pid_start or before.host != host:
+    return _process_seen(before, host) if before is not None else ("", 0, "")
+
+
+def _process_seen(before: Run | RunEnd, host: str) -> tuple[Sign, int, str]:
+    if not before.pid_start or before.host != host:
         return "", 0, ""
     is_alive = start_of(before.pid) == before.pid_start
     return "alive" if is_alive else "", before.pid, before.pid_start
@@ -223,7 +259,12 @@ class RunFacts(msgspec.Struct):
     """The format of the digest."""
 
 
+class _Ending(msgspec.Struct, gc=False):
+    run: RunEnd
+
+
 _facts = msgpack_decoder(RunFacts)
+_ending = msgpack_decoder(_Ending)
 
 
 def row_of(run: Run, stamp: FileStamp, reading: bytes | None) -> RunRow:
@@ -250,3 +291,11 @@ def run_in(row: RunRow) -> Run | None:
     """The run in a row; None if another version of Segue wrote it in another format."""
     facts = facts_of(row)
     return facts.run if facts is not None else None
+
+
+def end_in(row: RunRow) -> RunEnd | None:
+    """How the run in a row stands; None if another version of Segue wrote it in another format."""
+    try:
+        return _ending.decode(row.facts).run
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

@@ -14,11 +14,11 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of
-from ...agents.base import Found
 from ...core.base.values import Value, iso, seconds_of
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import Card, SessionRun, SessionStatus, last_active_of, status_of
 from ...effects.clock import moment
+from ...effects.processes.identity import host_name
 from ...errors import StoreUnavailable, UnknownAgent
 from ...stores.base import RunRow
 from ..features.features import session_status
@@ -62,29 +62,34 @@ def runs_by_session(workspace: Workspace, session: str = "") -> dict[str, RunsOf
     for row in workspace.store.runs.rows(session=session):
         if row.session:
             rows.setdefault(row.session, []).append(row)
-    now = time.time()
-    return {id: _together(newest_first, now, workspace.sees_tree) for id, newest_first in rows.items()}
+    now, host = time.time(), host_name()
+    return {
+        id: _together(newest_first, now, host, sees_files=workspace.sees_tree)
+        for id, newest_first in rows.items()
+    }
 
 
-def _together(newest_first: Sequence[RunRow], now: float, sees_files: bool) -> RunsOfSession:
-    from .run import OVER, refreshed, run_in  # a session without runs does not need the readers
+def _together(newest_first: Sequence[RunRow], now: float, host: str, *, sees_files: bool) -> RunsOfSession:
+    from .run import OVER, end_in, ended_now  # a session without runs does not need the readers
 
     runs: list[SessionRun] = []
     living = False
+    last = ""
     for row in newest_first:
-        run = run_in(row)
+        run = end_in(row)
         if run is None:
             continue
         ended = run.ended
-        if row is newest_first[0] and sees_files and not run.pid and _was_written_lately(row, now):
-            ended = "recent"
-        elif ended not in OVER:
-            found = Found(row.agent, row.path, row.native, row.last)
-            ended = refreshed(run, found, now=now).ended
+        if row is newest_first[0]:
+            last = run.last
+            if sees_files and not run.pid and _was_written_lately(row, now):
+                ended = "recent"
+        if ended not in (*OVER, "recent"):
+            ended = ended_now(run, changed=row.last, now=now, host=host)
         living = living or ended in LIVING
         if not run.side:
             runs.append(SessionRun(run.id, run.agent, run.last, ended))
-    return RunsOfSession(tuple(runs), iso(newest_first[0].last), living, len(newest_first))
+    return RunsOfSession(tuple(runs), last or iso(newest_first[0].last), living, len(newest_first))
 
 
 def _was_written_lately(row: RunRow, now: float) -> bool:

@@ -32,7 +32,7 @@ from .assign_session import SessionAssigner, close_empty_session
 from .duplicates import RunsSeen
 from .observed import runs_of
 from .read_transcript import recognised
-from .run import Run, RunFacts, facts_of, refreshed, row_of
+from .run import Run, RunFacts, facts_of, lead_of, refreshed, row_of
 from .shared_copies import Unreadable, forget, share_runs
 from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
@@ -194,7 +194,8 @@ class _Sync:
         for key, found in keyed.items():
             stamp = cursor.stamp_of(found, agent_of(found.agent))
             facts = facts_of(self.rows[key]) if key in self.rows else None
-            if facts is None or facts.format != FORMAT:
+            is_read_otherwise = facts is not None and facts.run.side != bool(found.parent)
+            if facts is None or facts.format != FORMAT or is_read_otherwise:
                 jobs.append(Job(found, stamp, None, facts.run if facts is not None else None))
             elif cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
                 same.append((found, facts))
@@ -207,7 +208,7 @@ class _Sync:
         return msgspec.structs.replace(
             copied, cwd=run.cwd, project=self.project, store=str(self.workspace.home.database),
             project_name=self.workspace.working_tree.project_name(self.project),
-            parent=run.parent if run.side else "",
+            parent=lead_of(run),
         )  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------------
@@ -234,7 +235,11 @@ class _Sync:
         """Store rows in the middle of a sync; runs that had a session keep it, others get theirs at the
         end."""
         self.importer.flush()
-        rows = [self._row(result, self._session_before(result.run)) for result in imported if result.run]
+        rows = [
+            self._row(result, self._session_before(result.run), result.run.parent)
+            for result in imported
+            if result.run
+        ]
         if rows:
             runs_of(self.workspace).runs.put(rows)
 
@@ -257,9 +262,9 @@ class _Sync:
         is_elsewhere = facts is not None and facts.run.host != self.finder.host
         return not is_elsewhere and not os.path.exists(row.path)
 
-    def _row(self, imported: ImportedTranscript, session: str) -> RunRow:
+    def _row(self, imported: ImportedTranscript, session: str, parent: str) -> RunRow:
         assert imported.run is not None
-        run = msgspec.structs.replace(imported.run, project=self.project, session=session)
+        run = msgspec.structs.replace(imported.run, project=self.project, session=session, parent=parent)
         return row_of(run, imported.stamp, imported.reading)
 
     def _store(self, imported: list[ImportedTranscript], same: list[tuple[Found, RunFacts]]) -> list[str]:
@@ -286,12 +291,24 @@ class _Sync:
         wanted = sorted(
             [*runs.values(), *unattached.values()], key=lambda run: (run.side, run.began, run.key)
         )
-        sessions = {run.key: assigner.session_of(run) for run in wanted}
+        sessions: dict[str, str] = {}
+        leads: dict[str, str] = {}
+        for run in wanted:  # sub-agents come after the runs that they may work for
+            leads[run.key] = assigner.lead_of(run)
+            sessions[run.key] = assigner.session_of(msgspec.structs.replace(run, parent=leads[run.key]))
         begun = assigner.commit()
-        rows = [self._row(result, sessions[result.run.key]) for result in imported if result.run is not None]
+        rows = [
+            self._row(result, sessions[result.run.key], leads[result.run.key])
+            for result in imported
+            if result.run is not None
+        ]
         for _, facts in same:
-            session = sessions.get(facts.run.key, facts.run.session)
-            present = msgspec.structs.replace(unchanged[facts.run.key], session=session)
+            key = facts.run.key
+            named = {
+                "session": sessions.get(key, facts.run.session),
+                "parent": leads.get(key, facts.run.parent),
+            }
+            present = msgspec.structs.replace(unchanged[key], **named)
             if present != facts.run:
                 rows.append(row_of(present, facts.stamp, None))
         if rows:

@@ -176,6 +176,18 @@ class SessionRepository:
             self._snap(session, state)
         return state
 
+    def _state_of_events(self, session: str) -> SessionState:
+        """The newest state of a session that has no snapshot: unless it is cached, all of its events tell it,
+        without another question to the store."""
+        if self.cached(session) is not None:
+            return self.state(session)
+        events = self.journal.read(stream_of(session))
+        state = _begun(session, fold_all(events))
+        self._remember(session, state, events[-1].hash)
+        if state.version > SNAPSHOT_EVENTS_READ:
+            self._snap(session, state)
+        return state
+
     def _from_snapshot(self, stream: str) -> tuple[SessionState, int]:
         kept = self.journal.snapshots([stream]).get(stream)
         if kept is not None and kept.fold == snapshot.FOLD:
@@ -223,7 +235,7 @@ class SessionRepository:
                 cards.append(card)
             else:
                 session = name.removeprefix("session/")
-                state = self.state(session)
+                state = self.state(session) if found is not None else self._state_of_events(session)
                 cards.append(card_of(state))
                 if state.status not in ("active", "created"):
                     self._snap(session, state)

@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...core.base.values import count
+from ...core.features.verdict import refusal
 from ...core.sessions import commands as do
 from ..workspace.session_handle import SessionHandle
+
+TEXT_CHARS = 160
 
 
 def item_key(text: str) -> str:
@@ -31,7 +34,17 @@ def mark_ticked(session: SessionHandle, ticked: Iterable[str], agent: str, run: 
     return done
 
 
+def open_items_refusal(plan: Sequence[str], own: Sequence[str], agent: str) -> str:
+    """Why work is not done of which items are open, in the words in which the gate of the features says what
+    is not proven: those of the plan or, if it is done, those of the agent's own list."""
+    items, whose = (plan, "the plan") if plan else (own, f"the own list of {agent}")
+    lines = [text[:TEXT_CHARS] for text in (" ".join(item.split()) for item in items)]
+    return refusal(f"{count(len(items), 'item')} of {whose} not done", lines)
+
+
 def left_open(session: SessionHandle, own: Sequence[str]) -> list[str]:
-    """What is open in an agent's own list and is no item of the session."""
+    """What is open in an agent's own list and is no item of the session, each item once: an agent may list
+    what it is told again."""
     known = {item_key(item.text) for item in session.state.items}
-    return [text for text in own if item_key(text) not in known]
+    texts = {item_key(text): text for text in reversed(own)}
+    return [text for key, text in reversed(texts.items()) if key not in known]

@@ -40,9 +40,10 @@ from ..runs.sync import sync
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import record
+from .begin import take_over_plan
 from .follow import Following, Look, known_runs
 from .launchers import launcher_of
-from .own_lists import left_open, mark_ticked
+from .own_lists import left_open, mark_ticked, open_items_refusal
 from .prompts import first_prompt, next_prompt, resume_prompt
 from .record import Launched, Options, Supervision, new_mark
 
@@ -327,6 +328,8 @@ class Supervisor:
             assert not isinstance(action, decide.Prove)
         if isinstance(action, decide.Launch) and action.agent != gone.agent:
             self._hand_over(action)
+        if isinstance(action, decide.Launch) and action.how == "fresh":
+            take_over_plan(self.workspace, self.session)  # the list of the old window ends with it
         return action
 
     def _proven(self, gone: decide.Gone) -> decide.Gone:
@@ -347,12 +350,11 @@ class Supervisor:
             return replace(
                 gone, proven=True, checked=checked, detail=proven if checked else "nothing to prove"
             )
-        before = (self._open_work, self._files)
+        open_before, files_before = self._open_work, self._files
         self._open_work, self._files = self._unproven_now(), self._files_now()
-        moved = before != (self._open_work, self._files)
+        moved = self._open_work < open_before or self._files != files_before
         self._count(fruitless=0 if moved else self.kept.tally.fruitless + 1)
-        whose = "the plan" if left else f"the own list of {gone.agent}"
-        why = gate.text if not gate.ok else f"left of {whose}: " + ", ".join((left or own)[:8])
+        why = gate.text if not gate.ok else open_items_refusal(left, own, gone.agent)
         return replace(gone, proven=False, why_not=why)
 
     def _unproven_now(self) -> int:

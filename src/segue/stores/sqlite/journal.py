@@ -9,7 +9,7 @@ DamagedError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,7 @@ _INSERT_BEHIND = (
 )
 """No header, and so no row, unless the predecessor that it names is there."""
 _SEEN_MAX = 16_384
+_ASKED_AT_ONCE = 500  # streams in one statement: SQLite takes a limited number of parameters
 _INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
 _STREAMS = (
     "SELECT name, (SELECT id FROM events WHERE id > no << 32 AND id < (no + 1) << 32 "
@@ -249,13 +250,27 @@ class SqliteStore:
 
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         state_column = "x''" if cards else "state"
-        sql = f"SELECT version, fold, {state_column}, card FROM snapshots WHERE stream = ?"
+        sql = f"SELECT stream, version, fold, {state_column}, card FROM snapshots WHERE stream IN"
+        wanted = list(streams)
 
         def look(db: apsw.Connection) -> list[tuple[str, tuple[Any, ...]]]:
-            known = ((stream, self._known(db, stream)) for stream in streams)
-            return [(stream, row) for stream, no in known for row in db.execute(sql, (no,))]
+            found = []
+            for at in range(0, len(wanted), _ASKED_AT_ONCE):
+                named = self._numbered(db, wanted[at : at + _ASKED_AT_ONCE])
+                rows = db.execute(f"{sql} ({_marks(named)})", tuple(named))
+                found += [(named[number], row) for number, *row in rows]
+            return found
 
         return {stream: Snapshot(stream, *row) for stream, row in self._reading(look)}
+
+    def _numbered(self, db: apsw.Connection, streams: Sequence[str]) -> dict[int, str]:
+        """Streams by their numbers, which are remembered; those that do not exist are left out."""
+        numbers = self._numbers  # another thread may forget them
+        unknown = [stream for stream in streams if stream not in numbers]
+        if unknown:
+            sql = f"SELECT name, no FROM streams WHERE name IN ({_marks(unknown)})"
+            numbers.update(db.execute(sql, tuple(unknown)))
+        return {numbers[stream]: stream for stream in streams if stream in numbers}
 
     def keep(self, snapshot: Snapshot) -> None:
         sql = (
@@ -313,3 +328,8 @@ class SqliteStore:
 
     def close(self) -> None:
         self.database.close()
+
+
+def _marks(values: Collection[object]) -> str:
+    """As many placeholders of a statement."""
+    return ", ".join("?" * len(values))

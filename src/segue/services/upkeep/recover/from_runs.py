@@ -23,7 +23,7 @@ from ....settings import resolve
 from ....stores.base import Store
 from ...runs.discovery import RunFinder
 from ...runs.read_transcript import final
-from ...runs.run import goal_of, run_in
+from ...runs.run import goal_of, lead_of, run_in
 from ...runs.shared_copies import SharedCopies
 from ...workspace.data_folder import DataFolder
 from .lost_state import TEXT_CHARS, LostSession, SourceWords, shortened
@@ -66,7 +66,7 @@ def _shared(journal: Store) -> list[Copy]:
     for row in sorted(journal.runs.rows(), key=lambda row: row.last) if there else ():
         if stream_of(row.key) in there:
             run = run_in(row)
-            parent = run.parent if run is not None and run.side else ""
+            parent = lead_of(run) if run is not None else ""
             about = CopyOwner(row.key, row.agent, row.native, row.path, row.cwd, row.project, parent=parent)
             found.append(Copy(about, row.session, row.last, (), b"", b""))
     return found
