@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..services.runs.run import Run
     from ..services.runs.sync import Synced
     from ..services.upkeep.archive_sessions import Cleanup
+    from ..services.upkeep.recover.result import Recovery
     from ..services.upkeep.scrub import Scrubbed
     from ..stores.memory_changes import MemoryChange
     from .memories import Memories
@@ -94,6 +95,23 @@ class Segue:
             return memories_of(self.workspace).learnt(session, texts)
 
         self.workspace.repository.learnt = learnt
+
+    @classmethod
+    def recover(
+        cls, store: str | None = None, *, home: DataFolder | Path | str | None = None,
+        folder: Path | str | None = None, environment: Mapping[str, str] | None = None, dry_run: bool = False,
+        **settings: Any,
+    ) -> Recovery:  # fmt: skip
+        """Bring back what is readable of a damaged store, as `segue recover` does, and say what is missing.
+
+        It opens no store, because a damaged one cannot be opened: close those that are open first. With
+        ``dry_run`` nothing is changed."""
+        from ..services.upkeep.recover.ladder import recover
+        from ..services.workspace.open_workspace import without_opening
+
+        data, resolved = without_opening(store, home=home, environment=environment, **settings)
+        here = Path(folder).resolve() if folder is not None else Path.cwd()
+        return recover(data, resolved, dry_run=dry_run, folder=here)
 
     def close(self) -> None:
         """Close the store; a backup that is due is made first."""

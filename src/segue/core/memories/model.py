@@ -35,6 +35,7 @@ TOP_K_MAX = 1_000
 HALF_LIFE_DAYS = 90.0
 INSTRUCTION = "instruction-like"
 _TYPE = regex(r"[a-z][a-z0-9_-]{0,31}")
+AGENT_SCOPES = ("agent-private", "agent-shared")
 _OWNERS = {
     "agent-private": "agent", "agent-shared": "agent", "session": "session", "project": "project",
     "organization": "organization",
@@ -119,6 +120,8 @@ class Audience(Value, array_like=True):
     user: str
     scope: str
     names: tuple[str, ...]
+    project: str = ""
+    """The project that a memory for agents belongs to; empty for one that another version stored."""
 
 
 class MemoryFilter(Value):
@@ -142,7 +145,14 @@ def audience_of(memory: Memory) -> Audience:
     names = {getattr(memory, _OWNERS[memory.scope])} if memory.scope in _OWNERS else set()
     if memory.scope == "agent-shared":
         names.update(memory.shared_with)
-    return Audience(memory.namespace, memory.user, memory.scope, tuple(sorted(names)))
+    project = memory.project if memory.scope in AGENT_SCOPES else ""
+    return Audience(memory.namespace, memory.user, memory.scope, tuple(sorted(names)), project)
+
+
+def audience_key(audience: Audience) -> bytes:
+    """An audience as stores keep it. Without a project it has the form in which all of them used to be."""
+    fields = msgspec.structs.astuple(audience)
+    return msgspec.json.encode(fields if audience.project else fields[:-1])
 
 
 def may_read(reader: MemoryReader, audience: Audience) -> bool:
@@ -151,6 +161,8 @@ def may_read(reader: MemoryReader, audience: Audience) -> bool:
         return False
     match audience.scope:
         case "agent-private" | "agent-shared":
+            if audience.project and audience.project not in reader.projects:
+                return False
             return bool(reader.agent) and reader.agent in audience.names
         case "session":
             return any(name in reader.sessions for name in audience.names if name)

@@ -60,7 +60,8 @@ def working_lines(found: Working) -> list[str]:
         facts.append(
             count(one.suggestions_pending, "suggestion") + " pending" if one.suggestions_pending else ""
         )
-        lines.append(f"agent {one.name}: " + ", ".join(one_line(fact) for fact in facts if fact))
+        said = ", ".join(one_line(fact) for fact in facts if fact)
+        lines.append(f"agent {one.name}: {said}" if said else f"agent {one.name}")
     return ["", *lines] if lines else []
 
 
