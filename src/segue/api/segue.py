@@ -314,8 +314,13 @@ class Segue:
         return self.workspace.part(Memories)
 
     def remember(self, content: str, **about: Any) -> Remembered:
-        """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`."""
-        return self.memories.remember(content, **about)
+        """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`. Unless another
+        ``session`` is named, it was learnt in the current one."""
+        from ..services.memories.reader import session_at_work
+
+        return self.memories.remember(
+            content, **{**about, "session": about.get("session") or session_at_work(self.workspace)}
+        )
 
     def recall(self, query: str, **options: Any) -> Found:
         """The memories that match a query, the best first; see `MemoryService.recall`."""

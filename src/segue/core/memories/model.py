@@ -35,6 +35,8 @@ TOP_K_MAX = 1_000
 HALF_LIFE_DAYS = 90.0
 INSTRUCTION = "instruction-like"
 _TYPE = regex(r"[a-z][a-z0-9_-]{0,31}")
+SESSION_TYPES = ("session-init", "task-result", "task-failure", "history-summary")
+"""Types of memories that tell how one session goes."""
 AGENT_SCOPES = ("agent-private", "agent-shared")
 _OWNERS = {
     "agent-private": "agent", "agent-shared": "agent", "session": "session", "project": "project",
@@ -209,8 +211,10 @@ def is_valid(memory: Memory, now: str) -> bool:
 
 def hash_of(memory: Memory) -> bytes:
     """The hash by which duplicates within an audience are recognised: content, regardless of spacing, and
-    type."""
+    type; of what tells of one session also the session, so that another one may tell the same."""
     identity = [" ".join(memory.content.split()), memory.type]
+    if memory.session and memory.type in SESSION_TYPES:
+        identity.append(memory.session)
     return canonical.digest(msgspec.json.encode(identity))
 
 

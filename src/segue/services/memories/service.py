@@ -131,8 +131,9 @@ class MemoryService:
         return self.remember_many([{"content": content, **about}])[0]
 
     def remember_many(self, memories: Sequence[Mapping[str, Any]]) -> list[Remembered]:
-        """Keep several memories, all or none; each mapping has the arguments of ``draft``. Memories that
-        exist already stay as they are. Raises RefusedError if there would be too many."""
+        """Keep several memories, all or none; each mapping has the arguments of ``draft``. One that exists
+        already stays as it is, and gets the metadata that is new. Raises RefusedError if there would be too
+        many."""
         self.pause_file.check()
         drafts = [self.draft(**fields) for fields in memories]
         change = MemoryChange(
@@ -140,7 +141,22 @@ class MemoryService:
         )
         self._check_room(drafts)
         ids = self.store.write(change)
+        for id, memory in zip(ids, drafts, strict=True):
+            if id != memory.id and memory.metadata:
+                self._add_metadata(id, memory)
         return [Remembered(id, id != m.id, m.flags) for id, m in zip(ids, drafts, strict=True)]
+
+    def _add_metadata(self, id: str, again: Memory) -> None:
+        """Add the metadata with which a known memory was said again; the session that it was learnt in
+        stays."""
+        from .curation import updated
+
+        asks = {"agent": again.agent, "session": again.session, "user": again.user}
+        asks["namespace"] = again.namespace
+        known = self.get(id, **asks).metadata
+        new = {name: value for name, value in again.metadata.items() if name != "session_id"}
+        if {**known, **new} != known:
+            updated(self, id, "said again", {"metadata": {**known, **new}}, asks)
 
     def draft(
         self, content: str, *, type: str = "standard", scope: str = "", agent: str = "", user: str = "",

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ....core.base.text import clean_name
 from ....core.base.values import Value, count
-from ....core.memories.model import Audience, Memory, audience_of, hash_of
+from ....core.memories.model import SESSION_TYPES, Audience, Memory, audience_of, hash_of
 from ....core.memories.words import words
 from ....core.sessions import commands as do
 from ....core.sessions.commands import Command
@@ -35,8 +35,6 @@ from ...workspace.data_folder import DataFolder
 from .lost_state import LostSession, SourceWords, shortened
 from .result import Rung
 
-TELLING = ("session-init", "task-result", "task-failure", "history-summary")
-"""Types that only a session's own memories have."""
 WORDS = SourceWords(
     "memories", Rung("memories", "none", "no session is known from memories alone"),
     "the memories say nothing of", "reconstructed from memories",
@@ -140,7 +138,7 @@ def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[
     found = []
     for session, memories in by_session.items():
         with contextlib.suppress(BadName):
-            telling = any(type_of(memory.type, memory.metadata) in TELLING for memory in memories)
+            telling = any(type_of(memory.type, memory.metadata) in SESSION_TYPES for memory in memories)
             if telling and not home.archived(session).is_file():
                 ordered = sorted(memories, key=lambda m: (m.created, m.id))
                 reason = "what was declared is lost; memories told the rest"
