@@ -194,7 +194,9 @@ def deprecated(
     """Memories that no longer count: pruned, decayed, replaced. Each says why, and by what."""
     where = MemoryFilter(types=tuple(types), sessions=(session,) if session else (), dead=True)
     reader = service.reader(session=session, **identity)
-    found = [one for one in service.store.listing(reader, where, now()) if one.deprecated and not one.forgotten]
+    found = [
+        one for one in service.store.listing(reader, where, now()) if one.deprecated and not one.forgotten
+    ]
     return sorted(found, key=lambda one: (one.deprecated, one.created), reverse=True)[:limit]
 
 

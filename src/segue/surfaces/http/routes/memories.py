@@ -330,9 +330,7 @@ def delta(caller: Caller, body: Delta) -> MemoryIds:
 def prune(caller: Caller, body: Pruning) -> curation.Pruned:
     """Keep a session's newest memories; the others are deprecated and replaced by a summary."""
     try:
-        return curation.prune(
-            caller.segue.memories, body.session, keep=body.keep, dry_run=body.dry_run
-        )
+        return curation.prune(caller.segue.memories, body.session, keep=body.keep, dry_run=body.dry_run)
     except UnknownSession:
         caller.session(body.session)
         return curation.Pruned(0, 0, dry_run=body.dry_run)
