@@ -153,7 +153,8 @@ def threads_newest_first(state: SessionState) -> list[Thread]:
 
 def hints_of(state: SessionState) -> Hints:
     """The most used notes, the open questions, and what to do next."""
-    notes = sorted(state.notes, key=lambda n: (-state.notes[n].count, n))[:HINTS_MAX]
+    used = [note for note, use in state.notes.items() if use.count]
+    notes = sorted(used, key=lambda n: (-state.notes[n].count, n))[:HINTS_MAX]
     questions = [q.text for q in state.questions if not q.answer][:HINTS_MAX]
     actions = [f"Continue: {state.items[i].text}" for i in state.active]
     if state.changes:

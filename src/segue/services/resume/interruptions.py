@@ -22,7 +22,7 @@ from ...core.resume.scene import Scene
 from ...core.sessions import commands as do
 from ...core.sessions.budget import Option, SetBudget, Spend, Standing, standing
 from ...core.sessions.commands import PAUSE_CAUSES
-from ...core.sessions.state import SessionState
+from ...core.sessions.state import OBSERVER, SessionState
 from ...core.sessions.status import hints_of
 from ...effects.clock import now
 from ...effects.processes import identity
@@ -184,7 +184,8 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
             outcomes[name] = identity.stop(agent.pid, agent.pid_start, seconds=STOP_SECONDS)
             if outcomes[name] in ("stopped", "gone"):
                 with suppress(SegueError, OSError):
-                    session.apply(do.NoteAgent(name, {"active": False, "pid": 0, "pid_start": ""}))
+                    gone = do.NoteAgent(name, {"active": False, "pid": 0, "pid_start": ""})
+                    session.commit_trusted((gone,), actor=OBSERVER)
     return outcomes
 
 

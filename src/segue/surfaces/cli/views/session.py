@@ -199,8 +199,10 @@ def show_lines(status: SessionStatus, style: Style, state: SessionState) -> list
         view.fact(label, one_line(text))
     _answered(view, state)
     view.rows("Changes", [("", f"{one_line(file)} ({kind})") for file, kind in status.changes])
-    used = [("", f"{one_line(n)}, {count(use.count, 'time')}") for n, use in state.notes.items()]
+    used = [("", f"{one_line(n)}, {count(use.count, 'time')}") for n, use in state.notes.items() if use.count]
     view.rows("Notes used", used)
+    loaded = [("", one_line(n)) for n, use in state.notes.items() if not use.count]
+    view.rows("Notes loaded", loaded)
     view.rows("Agents", [("", agent_words(name, agent)) for name, agent in status.agents.items()])
     return [*status_lines(status, style, state, all=True), "", *view.lines]
 
