@@ -29,6 +29,7 @@ from ...effects.files.check_outputs import Outputs
 from ...effects.git.trees import Tree, look
 from ...errors import RefusedError, UnknownFeature, UnverifiedFeatures, UsageError
 from ..sessions.repository import Saved, stream_of
+from ..workspace.session_budget import standing_in
 from ..workspace.session_handle import SessionHandle
 from ..workspace.working_tree import tree_stream
 from .trust import trusted_checks
@@ -409,7 +410,8 @@ def session_status(session: SessionHandle) -> SessionStatus:
     living, state = session.workspace.holds.living(session.id), session.state
     verdicts = Features(session).verdicts(state) if state.features else []
     held_by = ", ".join(f"{hold.holder} ({hold.run})" for hold in living)
-    return status_of(state, held_by=held_by, features=verdicts)
+    budget = standing_in(session.workspace, state)
+    return status_of(state, held_by=held_by, features=verdicts, budget=budget)
 
 
 def complete_session(session: SessionHandle, summary: str = "", *, force: str = "") -> Saved:

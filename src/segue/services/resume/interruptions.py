@@ -20,7 +20,7 @@ from ..._failpoints import trip
 from ...core.base.values import Value, iso, seconds_of
 from ...core.resume.scene import Scene
 from ...core.sessions import commands as do
-from ...core.sessions.budget import Option, SetBudget, Spend, Standing, standing
+from ...core.sessions.budget import Option, SetBudget, Spend, Standing
 from ...core.sessions.commands import PAUSE_CAUSES
 from ...core.sessions.state import OBSERVER, SessionState
 from ...core.sessions.status import hints_of
@@ -29,6 +29,7 @@ from ...effects.processes import identity
 from ...errors import SegueError, StoreError, UsageError
 from ..runs.observed import runs_of
 from ..sessions.repository import Saved
+from ..workspace.session_budget import standing_in
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import prepare, scenes
@@ -191,11 +192,7 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
 
 def budget_of(session: SessionHandle) -> Standing:
     """What was spent, compared with the session's limits or else those of the settings."""
-    settings = session.workspace.settings
-    return standing(
-        session.state, limit_cost=settings.number("budget_usd"),
-        limit_tokens=int(settings.number("budget_tokens")),
-    )  # fmt: skip
+    return standing_in(session.workspace, session.state)
 
 
 def spend(session: SessionHandle, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:

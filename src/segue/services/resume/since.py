@@ -87,6 +87,7 @@ def since(
         notes=frozenset(filter(library.is_place, changed)),
         outside=tuple(_outside(then.notes, library.outside())),
         present=present,
+        loaded=frozenset(use.path for use in state.notes.values() if use.path) if state else frozenset(),
     )
     return core.delta(then, now, commits, beside, kinds)
 

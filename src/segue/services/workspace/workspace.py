@@ -122,15 +122,19 @@ class Workspace:
         if checked < self._next_hold_check.get(saved.session, 0.0):
             return saved
         self._next_hold_check[saved.session] = checked + _HOLD_CHECK_SECONDS
-        if not self.store.head(f"hold/{saved.session}").version:
-            return saved
-        warnings = tuple(
+        warnings = self.hold_warnings(saved.session)
+        return Saved(saved.session, saved.version, saved.events, warnings) if warnings else saved
+
+    def hold_warnings(self, session: str) -> tuple[str, ...]:
+        """A warning for each other living run that holds a session."""
+        if not self.store.head(f"hold/{session}").version:
+            return ()
+        return tuple(
             f"{hold.holder} ({hold.run}, pid {hold.pid} on {hold.host}) "
             f"has held this session since {hold.since}"
-            for hold in self.holds.living(saved.session)
+            for hold in self.holds.living(session)
             if hold.run != self.repository.run
         )
-        return Saved(saved.session, saved.version, saved.events, warnings)
 
     def forget(self) -> None:
         """Drop every cached state, after the store was changed by other means than this workspace."""

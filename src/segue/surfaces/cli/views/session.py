@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ....core.sessions.budget import budget_words
 from ....core.sessions.state import SessionState
 from ....core.sessions.status import SessionStatus
 from ...render import Style, ago, bar, cells, count, one_line, packed, shown, wrap
@@ -170,6 +171,7 @@ def _around(view: View, status: SessionStatus) -> None:
     if status.status == "paused":
         reason = one_line(status.lifecycle.pause_reason)
         view.fact("Paused", ago(status.lifecycle.paused) + (f": {reason}" if reason else ""))
+    view.fact("Budget", budget_words(status.budget))
     view.newest("Checkpoints", [("", one_line(name)) for name in status.checkpoints], 3)
     view.fact("Handed to", one_line(status.handed_to))
 
