@@ -139,7 +139,9 @@ class Segue:
         organization: str = "",
         project: str = "",
     ) -> Session:
-        """Begin a session and make it the current one here; if ``id`` exists, that session is continued."""
+        """Begin a session and make it the current one here; if ``id`` exists, that session is continued.
+
+        ConflictError if it belongs to another project, SessionOver if it is over and had another goal."""
         started = open_session.start_session(
             self.workspace, goal, items=texts(items), id=id, type=type, organization=organization,
             project=project,
@@ -183,11 +185,13 @@ class Segue:
             self.workspace, everywhere=everywhere, status=status, project=project, organization=organization
         )
 
-    def resumable(self, *, everywhere: bool = False) -> Cards:
+    def resumable(self, *, everywhere: bool = False, project: str = "", organization: str = "") -> Cards:
         """Sessions that were paused, or left in the middle by a run that is gone, in the last days."""
         from ..services.runs.sessions_shown import resumable_sessions
 
-        return resumable_sessions(self.workspace, everywhere=everywhere)
+        return resumable_sessions(
+            self.workspace, everywhere=everywhere, project=project, organization=organization
+        )
 
     # -- runs ----------------------------------------------------------------------------------
 

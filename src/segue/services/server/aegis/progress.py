@@ -96,7 +96,7 @@ def create(
     """A session of this id; if there is one already, that one as it is, with what the update says."""
     update = checked(update or ProgressUpdate())
     try:
-        if workspace.repository.cached(session) is not None:
+        if workspace.repository.cached(session) is not None or workspace.repository.exists(session):
             return change(workspace, session, update, label)
     except UnknownSession:
         workspace.repository.forget(session)
