@@ -8,8 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ...core.memories.model import MemoryReader
-from ...core.sessions.state import OPEN
-from ...errors import UnknownSession
+from ...core.sessions import commands as do
+from ...core.sessions.state import OBSERVER, OPEN
+from ...errors import SegueError, UnknownSession
 from ..workspace.workspace import Workspace
 
 
@@ -24,6 +25,14 @@ def session_at_work(workspace: Workspace) -> str:
         current = current_session(workspace)
         return current if current and workspace.repository.state(current).status in OPEN else ""
     return ""
+
+
+def count_search(workspace: Workspace) -> None:
+    """Count a search for memories in the session that is at work here, if there is one."""
+    with suppress(SegueError, OSError):
+        session = session_at_work(workspace)
+        if session:
+            workspace.repository.commit(session, [do.Count({"searches_performed": 1})], actor=OBSERVER)
 
 
 def reader_of(workspace: Workspace, session: str = "") -> MemoryReader:

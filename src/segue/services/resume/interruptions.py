@@ -33,6 +33,7 @@ from ..workspace.session_budget import standing_in
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import prepare, scenes
+from .activity import note_activity
 from .emergency import Guard, unwatch_signals, watch_signals
 
 STOP_SECONDS = 3.0
@@ -93,6 +94,8 @@ def interrupt(session: SessionHandle, cause: str, reason: str = "", **facts: Any
             raise
         return _emergency(session, cause, reason, fault, facts)
     trip("interrupt.after_pause")
+    if local and cause == "user" and workspace.home.path.is_dir():  # a user who pauses can wait for it
+        note_activity(session, seen)
     agents = stop_agents(session) if local else {}
     manifest = _try_prepare(session, reason=reason or cause, seen=seen) if local else ""
     state = session.state

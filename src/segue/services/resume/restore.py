@@ -49,6 +49,7 @@ from ..runs.select import newest_run
 from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
+from .activity import note_activity
 from .restored_notes import candidate, note_candidate, note_candidates
 from .scenes import state_of
 
@@ -191,7 +192,9 @@ def _record(
         ids = tuple(id for id in chosen if (id in wanted) is used)
         paths = {id: notes[id].path for id in ids if id in notes}
         commands += [do.LoadNotes(ids, 0, paths, used)] if ids else []
-    find_session(workspace, state.id).commit_trusted(commands, actor=OBSERVER)
+    session = find_session(workspace, state.id)
+    session.commit_trusted(commands, actor=OBSERVER)
+    note_activity(session)
 
 
 def _grown(known: BriefFacts, brief: str) -> Iterator[Candidate]:
