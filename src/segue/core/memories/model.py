@@ -151,10 +151,16 @@ def audience_of(memory: Memory) -> Audience:
     return Audience(memory.namespace, memory.user, memory.scope, tuple(sorted(names)), project)
 
 
-def audience_key(audience: Audience) -> bytes:
-    """An audience as stores keep it. Without a project it has the form in which all of them used to be."""
+def audience_fields(audience: Audience) -> tuple[Any, ...]:
+    """An audience as stores keep and send it. Without a project it has the form that all of them had in
+    older versions."""
     fields = msgspec.structs.astuple(audience)
-    return msgspec.json.encode(fields if audience.project else fields[:-1])
+    return fields if audience.project else fields[:-1]
+
+
+def audience_key(audience: Audience) -> bytes:
+    """An audience as the key of a row."""
+    return msgspec.json.encode(audience_fields(audience))
 
 
 def may_read(reader: MemoryReader, audience: Audience) -> bool:
