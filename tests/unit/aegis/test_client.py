@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from segue.aegis import AegisClient, CorruptedStateError, reconstruct_state_from_memories
+from segue.aegis import AegisClient, CorruptedStateError, _server, reconstruct_state_from_memories
 from segue.api.segue import Segue
 from segue.errors import UnknownFeature, UnverifiedFeatures, UsageError
 
@@ -152,6 +152,13 @@ def test_the_recipes_own_address_and_key_mean_the_store_of_this_machine(
         client.progress.update(session_id="s", summary="g", in_progress="a")
     with Segue(home=tmp_path / "home", folder=tmp_path / "shop") as segue:
         assert segue.session("s").status().active == ["a"]
+
+
+def test_a_key_that_no_segue_server_made_is_not_sent_to_a_server_on_this_machine() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert _server(address, "your-key") == (address, "")
+    assert _server("https://segue.example", "your-key") == ("https://segue.example", "your-key")
 
 
 def test_a_key_of_a_segue_server_means_that_server_also_while_it_is_away(tmp_path: Path) -> None:

@@ -523,3 +523,9 @@ def test_asking_writes_nothing(seg: Segue, repo: Repository, home: Path) -> None
     seg.since()
     after = {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()}
     assert before == after
+
+
+def test_a_time_that_is_not_over_yet_is_refused(seg: Segue) -> None:
+    left(seg)
+    with pytest.raises(UsageError, match="not over yet"):
+        seg.since(start="2099-01-01")
