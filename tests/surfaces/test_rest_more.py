@@ -148,7 +148,7 @@ def test_a_prune_says_what_would_go_and_then_what_went(server: SegueServer) -> N
     wish = {"session": "pruned", "keep": 0}
     looked = post(server, "/v1/memories/prune", {**wish, "dry_run": True})
     assert looked["dry_run"] and len(looked["gone"]) == 2 and not looked["summary"]
-    listed = {"query": "*", "session": "pruned", "top_k": 10}
+    listed = {"query": "*", "sessions": ["pruned"], "top_k": 10}
     assert len(post(server, "/v1/memories/query", listed)["memories"]) == 2
     after = post(server, "/v1/memories/prune", wish)
     assert after["gone"] == looked["gone"] and after["summaries"] == looked["summaries"]

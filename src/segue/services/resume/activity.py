@@ -85,6 +85,7 @@ def _activity(
         counts = {"notes_created": created - metrics.notes_created}
         counts["notes_updated"] = updated - metrics.notes_updated
     facts = {name: value for name, value in facts.items() if value != getattr(state.context, name)}
+    facts = facts if facts.keys() - {"cutoff_date"} else {}
     return facts, {name: float(number) for name, number in counts.items() if number > 0}
 
 

@@ -188,7 +188,6 @@ command(
     examples=(
         "segue memories list --type decision", "segue memories audit",
         "segue memories prune --session leak-hunt --dry-run", "segue memories list --deprecated",
-        "segue memories export memories.jsonl",
     ),
     actions={
         "list": _list, "show": _show, "audit": _audit, "prune": _prune, "decay": _decay,
