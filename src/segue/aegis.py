@@ -8,7 +8,6 @@ call and leave to the reader is here too: ``CorruptedStateError`` and ``reconstr
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,10 +25,8 @@ from .services.server.aegis import progress
 from .services.server.aegis.progress import Blocked, Items, ProgressUpdate, SessionProgress
 from .services.server.aegis.salvaged import reconstructed, salvaged_memories
 from .services.server.session_index import only_session
-from .stores.remote.address import Address
+from .services.workspace.open_store import listens_here, shown
 
-LOOK_SECONDS = 0.5
-"""How long it may take to find out whether a server on this machine listens."""
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 
 
@@ -384,14 +381,12 @@ def _server(base_url: str, api_key: str) -> tuple[str, str]:
     """The address of the server to use and the key for it; both are empty for the store of this machine."""
     if not base_url or is_key(api_key):
         return base_url, api_key
-    address = Address(base_url)
-    if not address.loopback:
+    listens = listens_here(base_url)
+    if listens is None:
         return base_url, api_key
-    try:
-        socket.create_connection((address.host, address.port), timeout=LOOK_SECONDS).close()
-    except OSError:
+    if not listens:
         warn(
-            f"nobody listens at {address.shown}: the store of this machine is used. Leave base_url and"
+            f"nobody listens at {shown(base_url)}: the store of this machine is used. Leave base_url and"
             " api_key out to say so, or give a key of a Segue server to mean that server",
             stacklevel=3,
         )

@@ -64,13 +64,9 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _budget(workspace: Workspace, state: SessionState) -> str:
-    settings, own = workspace.settings, state.budget
-    cost, tokens = settings.number("budget_usd"), int(settings.number("budget_tokens"))
-    if not (own.limit_cost or own.limit_tokens or cost or tokens):
+    budget = workspace.standing(state)
+    if not (budget.limit or budget.tokens_limit):
         return ""
-    from ..workspace.session_budget import standing_in  # few sessions have a limit
-
-    budget = standing_in(workspace, state)
     sparingly = "; go on sparingly" if budget.limited else ""
     if budget.share < NEARLY_SPENT and not sparingly:
         return ""

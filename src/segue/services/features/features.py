@@ -29,7 +29,6 @@ from ...effects.files.check_outputs import Outputs
 from ...effects.git.trees import Tree, look
 from ...errors import RefusedError, UnknownFeature, UnverifiedFeatures, UsageError
 from ..sessions.repository import Saved, stream_of
-from ..workspace.session_budget import standing_in
 from ..workspace.session_handle import SessionHandle
 from ..workspace.working_tree import tree_stream
 from .trust import trusted_checks
@@ -410,7 +409,7 @@ def session_status(session: SessionHandle) -> SessionStatus:
     living, state = session.workspace.holds.living(session.id), session.state
     verdicts = Features(session).verdicts(state) if state.features else []
     held_by = ", ".join(f"{hold.holder} ({hold.run})" for hold in living)
-    budget = standing_in(session.workspace, state)
+    budget = session.workspace.standing(state)
     return status_of(state, held_by=held_by, features=verdicts, budget=budget)
 
 

@@ -29,7 +29,6 @@ from ...effects.processes import identity
 from ...errors import SegueError, StoreError, UsageError
 from ..runs.observed import runs_of
 from ..sessions.repository import Saved
-from ..workspace.session_budget import standing_in
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import prepare, scenes
@@ -195,7 +194,7 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
 
 def budget_of(session: SessionHandle) -> Standing:
     """What was spent, compared with the session's limits or else those of the settings."""
-    return standing_in(session.workspace, session.state)
+    return session.workspace.standing(session.state)
 
 
 def spend(session: SessionHandle, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:

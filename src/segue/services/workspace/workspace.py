@@ -25,7 +25,9 @@ from .data_folder import DataFolder
 from .working_tree import WorkingTree
 
 if TYPE_CHECKING:
+    from ...core.sessions.budget import Standing
     from ...core.sessions.commands import Command, Create
+    from ...core.sessions.state import SessionState
     from ...effects.vectors.embedder import Embedder
     from ..sessions.agent_states import AgentStates
     from .last_seen import DrainResult, LastSeenSession
@@ -135,6 +137,13 @@ class Workspace:
             for hold in self.holds.living(session)
             if hold.run != self.repository.run
         )
+
+    def standing(self, state: SessionState) -> Standing:
+        """What a session has spent of its own limits or, where it has none, of those in the settings."""
+        from ...core.sessions.budget import standing  # few commands show it
+
+        cost, tokens = self.settings.number("budget_usd"), self.settings.number("budget_tokens")
+        return standing(state, limit_cost=cost, limit_tokens=int(tokens))
 
     def forget(self) -> None:
         """Drop every cached state, after the store was changed by other means than this workspace."""
