@@ -2,23 +2,30 @@
 
 A program written for the recipe only changes its import, to ``from segue.aegis import AegisClient``; Segue
 stores its progress, features and memories. Results can be read as attributes and as dicts. "Passing" means
-proven here too: ``verified_by`` is an attestation, and ``segue verify`` runs checks.
+proven here too: ``verified_by`` is an attestation, and ``segue verify`` runs checks. What the recipe's tips
+call and leave to the reader is here too: ``CorruptedStateError`` and ``reconstruct_state_from_memories``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import msgspec
 
 from .api.segue import Segue
-from .errors import UnknownFeature, UnknownSession
+from .core.server.access import is_key
+from .errors import BadName, DamagedError, RefusedError, UnknownFeature, UnknownSession
 from .services.features.features import Features
 from .services.memories.service import Recalled
 from .services.server.aegis import progress
 from .services.server.aegis.progress import Blocked, Items, ProgressUpdate, SessionProgress
+from .services.server.aegis.salvaged import reconstructed, salvaged_memories
+from .services.server.session_index import only_session
+from .services.workspace.open_store import listens_here, shown
 
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 
@@ -33,9 +40,15 @@ class Record(dict[str, Any]):
             raise AttributeError(name) from None
 
 
+Records = list[Record]
+
+
 class AegisClient:
     """The recipe's client. By default it uses the store of this machine, which needs no key; it can also use
     a Segue server (``base_url="https://…"`` with an ``api_key``) or any other store.
+
+    An ``api_key`` that no Segue server made, as the recipe's own, is not sent to a server on this machine. If
+    none listens at that address, the store of this machine is used, with a warning.
 
     >>> aegis = AegisClient()
     >>> aegis.progress.update("auth", summary="JWT", next_items=["model", "middleware"])
@@ -46,16 +59,20 @@ class AegisClient:
         home: Path | str | None = None, folder: Path | str | None = None, agent_id: str = "",
         namespace: str = "",
     ) -> None:  # fmt: skip
+        self._where: dict[str, Any] = {"home": home, "folder": folder}
         if isinstance(store, Segue):
             self.segue = store
         else:
-            where = store or base_url or None
-            self.segue = Segue(
-                where, home=home, folder=folder, actor=agent_id or None, api_key=api_key or None
-            )
+            address, key = (store, api_key) if store else _server(base_url, api_key)
+            self._where |= {"store": address or None, "api_key": key or None}
+            self.segue = Segue(**self._where, actor=agent_id or None)
+        self.agent_id = agent_id
         self.namespace = namespace
-        self.progress = ProgressApi(self.segue)
-        self.features = FeaturesApi(self.segue)
+        self._readers: dict[str, str] = {}
+        """The agents as which memories were read that somebody may want to change, by their ids."""
+        named: dict[str, None] = {}
+        self.progress = ProgressApi(self.segue, named)
+        self.features = FeaturesApi(self.segue, named)
 
     def close(self) -> None:
         """Close the store."""
@@ -74,12 +91,13 @@ class AegisClient:
     ) -> Record:  # fmt: skip
         """Store a memory; the same text in the same scope is stored only once."""
         about = dict(metadata or {})
+        session = session_id or str(about.get("session_id") or "")
         stored = self.segue.memories.remember(
             content, type=memory_type.replace("_", "-"), scope=_scope(scope, bool(shared_with_agents)),
-            agent=agent_id, user=user_id or "", namespace=namespace or self.namespace,
-            session=session_id or str(about.get("session_id") or ""), shared_with=list(shared_with_agents),
-            metadata=about, ttl_seconds=ttl_seconds,
+            agent=agent_id, user=user_id or "", namespace=namespace or self.namespace, session=session,
+            shared_with=list(shared_with_agents), metadata=about, ttl_seconds=ttl_seconds,
         )  # fmt: skip
+        self._note_agent(session, agent_id)
         return Record(
             id=stored.id, deduped_from=stored.id if stored.known else None, content_flags=[*stored.flags]
         )
@@ -89,13 +107,59 @@ class AegisClient:
         filter_metadata: Mapping[str, Any] | None = None, *, user_id: str = "", namespace: str = "",
         min_score: float = 0.0, memory_type: str = "",
     ) -> list[Record]:  # fmt: skip
-        """The memories that answer a query, the best first; the query ``*`` lists all."""
-        recalled = self.segue.memories.recall(
-            query, top_k=top_k, metadata=dict(filter_metadata or {}), agent=agent_id, user=user_id or "",
-            types=memory_type.replace("_", "-") or None, namespace=namespace or self.namespace,
-            min_score=min_score if min_score > 0 else None,
-        )  # fmt: skip
+        """The memories that answer a query, the best first; the query ``*`` lists all.
+
+        Without an ``agent_id`` a query for a session's memories is asked as the agent that works on the
+        session, if there is only one. If the store is damaged, such a query gets what can still be read."""
+        wanted = dict(filter_metadata or {})
+        session = str(wanted.get("session_id") or "")
+        try:
+            agent = agent_id or self._agent_in(session)
+            recalled = self.segue.memories.recall(
+                query, top_k=top_k, metadata=wanted, agent=agent, user=user_id or "",
+                types=memory_type.replace("_", "-") or None, namespace=namespace or self.namespace,
+                min_score=min_score if min_score > 0 else None,
+            )  # fmt: skip
+        except DamagedError:
+            home = self.segue.workspace.home
+            if not session or home.shared_store:
+                raise
+            found = salvaged_memories(home, query, session, agent_id or self.agent_id, wanted, top_k)
+            return [_memory(Recalled(memory, 0.0)) for memory in found]
+        self._readers |= dict.fromkeys((one.id for one in recalled), agent)
         return [_memory(memory) for memory in recalled]
+
+    def recover(self, session_id: str = "", *, dry_run: bool = False) -> Record:
+        """Bring back what is readable of a damaged store of this machine, as `segue recover` does.
+
+        ``missing`` lists what is not, ``progress`` is that of the session as it is then."""
+        where = {name: value for name, value in self._where.items() if name != "folder"}
+        if "store" not in where:  # the caller's own Segue
+            where = {"home": self.segue.workspace.home}
+        self.segue.workspace.store.close()
+        done = Segue.recover(**where, folder=self.segue.workspace.folder, dry_run=dry_run)
+        self.segue.forget()
+        return Record(
+            msgspec.to_builtins(done),
+            progress=self.progress.get(session_id) if session_id and not dry_run else None,
+        )
+
+    def _agent_in(self, session: str) -> str:
+        """As whom a query is asked that names no agent: as the client's agent, else as the session's."""
+        if self.agent_id or not session:
+            return ""
+        try:
+            agents = self.segue.attach(session).state.agents
+        except UnknownSession:
+            return ""
+        names = [name for name in agents if name != progress.LABEL]
+        return names[0] if len(names) == 1 else ""
+
+    def _note_agent(self, session: str, agent: str) -> None:
+        """Have the session know which agent works on it."""
+        with suppress(UnknownSession, RefusedError, BadName):
+            if session and agent and agent not in self.segue.attach(session).state.agents:
+                self.segue.attach(session).note_agent(agent, active=True)
 
     def playbook(self, query: str, agent_id: str = "", top_k: int = 20, *, namespace: str = "") -> Playbook:
         """Strategies and reflections for a task, those that worked first."""
@@ -117,7 +181,11 @@ class AegisClient:
         return Record(id=stored.id, memory_type="reflection")
 
     def delta(self, operations: Sequence[Mapping[str, Any]], agent_id: str = "") -> list[Record]:
-        """Add, update and deprecate memories, all or none; reasons are stored."""
+        """Add, update and deprecate memories, all or none; reasons are stored. Without an ``agent_id`` they
+        are changed as the agent that this client read them as."""
+        if not agent_id:
+            read = {self._readers.get(str(one.get("memory_id") or ""), "") for one in operations}
+            agent_id = read.pop() if len(read) == 1 else ""
         ids = self.segue.memories.delta([_operation(operation) for operation in operations], agent=agent_id)
         return [
             Record(operation=str(operation.get("type")), success=True, memory_id=id)
@@ -146,16 +214,30 @@ class Playbook(list[Record]):
 class ProgressApi:
     """The progress of sessions."""
 
-    def __init__(self, segue: Segue) -> None:
+    def __init__(self, segue: Segue, named: dict[str, None]) -> None:
         self._segue = segue
+        self._named = named
+        """The sessions that this client has named, for features that are named without theirs."""
 
     def get(self, session_id: str) -> Record | None:
         """The progress of a session; None if there is no such session."""
         try:
             self._segue.session(session_id)
-            return _progress(progress.get(self._segue.workspace, session_id))
+            found = progress.get(self._segue.workspace, session_id)
         except UnknownSession:
             return None
+        self._named[session_id] = None
+        return _progress(found)
+
+    def list(self, status: str = "") -> Records:
+        """The progress of this project's sessions, or of those with a status, the most recently active
+        first."""
+        progress.known_status(status or None)
+        shown = [progress.get(self._segue.workspace, card.id) for card in self._segue.list()]
+        wanted = progress.STATUSES.get(status, "")
+        return [
+            _progress(one) for one in shown if wanted in ("", progress.STATUSES.get(one.status, one.status))
+        ]
 
     def create(self, session_id: str, agent_id: str = "", **fields: Any) -> Record:
         """Create a session, or update it if it exists."""
@@ -169,11 +251,15 @@ class ProgressApi:
         """Record the progress of a session, which is created if it is new. ``completed`` adds to what is
         done, ``next_items`` and ``blocked`` replace what was there, and what is not given stays."""
         update = ProgressUpdate(completed, in_progress, next_items, blocked, summary, last_action, status)
-        return _progress(progress.create(self._segue.workspace, session_id, update=update))
+        found = progress.create(self._segue.workspace, session_id, update=update)
+        self._named[session_id] = None
+        return _progress(found)
 
     def mark_complete(self, session_id: str, item: str) -> Record:
         """Record that an item is done."""
-        return _progress(progress.change(self._segue.workspace, session_id, ProgressUpdate(completed=[item])))
+        found = progress.change(self._segue.workspace, session_id, ProgressUpdate(completed=[item]))
+        self._named[session_id] = None
+        return _progress(found)
 
 
 def _progress(session: SessionProgress) -> Record:
@@ -182,12 +268,16 @@ def _progress(session: SessionProgress) -> Record:
 
 
 class FeaturesApi:
-    """The features of all sessions, found by their ids."""
+    """The features of sessions.
 
-    def __init__(self, segue: Segue) -> None:
+    The recipe names a feature without its session. It is then looked up in the sessions that this client has
+    named before, and if it has named none in those of this project. Where that does not tell which session is
+    meant, UsageError is raised, and ``session_id`` says it.
+    """
+
+    def __init__(self, segue: Segue, named: dict[str, None]) -> None:
         self._segue = segue
-        self._homes: dict[str, str] = {}
-        """The session of each feature that has been looked up."""
+        self._named = named
 
     def create(
         self, feature_id: str, session_id: str = "", description: str = "", test_steps: Sequence[str] = (),
@@ -195,7 +285,7 @@ class FeaturesApi:
     ) -> Record:  # fmt: skip
         """Declare a feature; one that exists stays as it is."""
         session = self._segue.session(session_id)
-        self._homes[feature_id] = session.id
+        self._named[session.id] = None
         features = session.features
         if feature_id not in session.state.features:
             features.create(feature_id, description or feature_id, list(test_steps), status, category)
@@ -211,7 +301,9 @@ class FeaturesApi:
     def list(self, session_id: str = "", status: str = "") -> Record:
         """The features of a session, or those with a status, and the counts of all; "failing" counts
         failures."""
-        features = self._segue.session(session_id).features
+        session = self._segue.session(session_id)
+        self._named[session.id] = None
+        features = session.features
         records = [_feature(features, verdict.id) for verdict in features.verdicts()]
         counts = features.list()
         return Record(
@@ -248,17 +340,58 @@ class FeaturesApi:
         return _feature(features, feature_id)
 
     def _of(self, feature_id: str, session_id: str) -> Features:
-        home = session_id or self._homes.get(feature_id) or self._find(feature_id)
-        self._homes[feature_id] = home
-        features = self._segue.session(home).features
-        features.feature(feature_id)
-        return features
+        session = self._segue.session(session_id or self._find(feature_id))
+        self._named[session.id] = None
+        session.features.feature(feature_id)
+        return session.features
 
     def _find(self, feature_id: str) -> str:
-        for card in self._segue.list(everywhere=True):
-            if feature_id in self._segue.session(card.id).state.features:
-                return card.id
-        raise UnknownFeature(f"there is no feature {feature_id!r}", hint="name its session: session_id=…")
+        here = list(self._named) or [card.id for card in self._segue.list()]
+        found = [id for id in here if self._has(id, feature_id)]
+        if not found and self._named:
+            raise UnknownFeature(
+                f"there is no feature {feature_id!r} in {', '.join(list(self._named)[-5:])}",
+                hint="name its session: session_id=…",
+            )
+        return only_session(feature_id, found)
+
+    def _has(self, id: str, feature_id: str) -> bool:
+        try:
+            return feature_id in self._segue.attach(id).state.features
+        except UnknownSession:
+            return False
+
+
+CorruptedStateError = DamagedError
+"""What the recipe catches before it falls back to the memories of a session."""
+
+
+def reconstruct_state_from_memories(memories: Sequence[Mapping[str, Any]]) -> Record:
+    """The state of a session as its memories tell it: the goal, what is done, next and failed, decisions."""
+    ordered = sorted(memories, key=lambda one: str(one.get("created_at") or ""))
+    told = [
+        (str(one.get("memory_type") or "standard").replace("_", "-"), str(one.get("content") or ""),
+         one.get("metadata") or {})
+        for one in ordered
+    ]  # fmt: skip
+    return Record(msgspec.structs.asdict(reconstructed(told)))
+
+
+def _server(base_url: str, api_key: str) -> tuple[str, str]:
+    """The address of the server to use and the key for it; both are empty for the store of this machine."""
+    if not base_url or is_key(api_key):
+        return base_url, api_key
+    listens = listens_here(base_url)
+    if listens is None:
+        return base_url, api_key
+    if not listens:
+        warn(
+            f"nobody listens at {shown(base_url)}: the store of this machine is used. Leave base_url and"
+            " api_key out to say so, or give a key of a Segue server to mean that server",
+            stacklevel=3,
+        )
+        return "", ""
+    return base_url, ""
 
 
 def _feature(features: Features, id: str) -> Record:

@@ -74,3 +74,12 @@ def test_a_bundle_goes_to_another_machine_and_is_taken_there(started: Cli, tmp_p
     body[len(body) // 2] ^= 0xFF
     Path(file).write_bytes(body)
     started("import", file, "--home", str(tmp_path / "third"), code=64)
+
+
+def test_what_was_shared_with_the_taker_by_name_goes_along(started: Cli) -> None:
+    as_a = ("--actor", "agent-a")
+    started(*as_a, "remember", "look at b.py", "--scope", "agent-shared", "--share", "codex")
+    started(*as_a, "remember", "for nobody else", "--scope", "agent-private")
+    file = started(*as_a, "handoff", "--to", "codex", "--json").value["file"]
+    told = Path(file).read_text()
+    assert "look at b.py" in told and "for nobody else" not in told

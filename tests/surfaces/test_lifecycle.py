@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from tests.surfaces.conftest import Cli
 
+from segue import Segue
+from segue.errors import ConflictError, SessionOver
+
 
 def test_start_names_the_session_after_date_type_project_and_number(cli: Cli) -> None:
     out = cli("start", "Find the leak", "--type", "research", "--project", "Shop").out
@@ -36,6 +39,52 @@ def test_start_with_the_id_of_a_session_takes_it_up_and_says_that_its_goal_stays
     assert "keeps its goal: Refactor authentication to JWT" in ran.err
     assert started("start", "--id", "jwt", "--json").value["events"] == 0
     assert len(started("list", "--json").value) == 1
+
+
+def test_start_with_the_id_of_a_session_that_is_over_is_refused_with_a_hint(started: Cli) -> None:
+    started("complete")
+    for words in (("Something else",), (), ("Refactor authentication to JWT",)):
+        err = started("start", *words, "--id", "jwt", "--item", "one more", code=65).err
+        assert "session jwt is completed" in err and "segue undo --session jwt" in err
+    assert started("status", "jwt", "--json").value["next"] == ["analyse codebase", "token validation"]
+    with Segue() as seg:
+        with pytest.raises(SessionOver):
+            seg.start("Something else", id="jwt")
+        assert seg.start("Refactor authentication to JWT", id="jwt").state.status == "completed"
+
+
+def test_start_with_the_id_of_another_projects_session_is_refused_with_a_hint(
+    started: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "bank").mkdir()
+    elsewhere = ("-C", str(tmp_path / "bank"))
+    err = started(*elsewhere, "start", "Goal B", "--id", "jwt", code=66).err
+    assert "session jwt belongs to another project: shop" in err and "segue switch jwt" in err
+    assert "no session is current" in started(*elsewhere, "status", code=64).err
+    started(*elsewhere, "start", "--id", "jwt", "--json", code=66)
+    with Segue(folder=tmp_path / "bank") as seg, pytest.raises(ConflictError):
+        seg.start("Goal B", id="jwt")
+    started(*elsewhere, "switch", "jwt")
+    assert started("status", "--json").value["goal"] == "Refactor authentication to JWT"
+    started("start", "By project", "--id", "rocket", "--project", "rocket")
+    assert "continued, active: rocket" in started("start", "--id", "rocket").out
+
+
+def test_a_store_that_is_not_there_is_refused_instead_of_made(started: Cli, tmp_path: Path) -> None:
+    folder, file = tmp_path / "no" / "folder", tmp_path / "stores"
+    file.mkdir()
+    for words in (("list",), ("status",), ("note", "x"), ("start", "g"), ("recall", "x")):
+        err = started("--store", f"sqlite://{folder}/x.db", *words, code=64).err
+        assert f"there is no folder {folder}" in err
+    assert not folder.parent.exists()
+    for words in (("list",), ("note", "x"), ("memories", "list"), ("brief",)):
+        assert (
+            f"there is no store at {file}/x.db"
+            in started("--store", f"sqlite://{file}/x.db", *words, code=64).err
+        )
+    assert list(file.iterdir()) == []
+    started("--store", f"sqlite://{file}/x.db", "start", "g", "--id", "new")
+    assert started("--store", f"sqlite://{file}/x.db", "list", "--ids").out == "new\n"
 
 
 def test_start_reads_the_goal_from_stdin_for_a_dash(cli: Cli) -> None:

@@ -210,6 +210,17 @@ def test_log_marks_an_erased_event(started: Cli) -> None:
     assert [e["version"] for e in started("log", "--json").value if e["erased"]] == [9]
 
 
+def test_resumable_goes_by_organization_and_project(started: Cli) -> None:
+    started("start", "g", "--id", "rocket", "--org", "acme", "--project", "rocket")
+    for id in ("jwt", "rocket"):
+        started("pause", id)
+    ids = [
+        [card["id"] for card in started("resumable", *words, "--json").value]
+        for words in (("--org", "acme"), ("--project", "rocket"), ("--org", "personal"), ("--org", "none"))
+    ]
+    assert ids == [["rocket"], ["rocket"], ["jwt"], []]
+
+
 @pytest.mark.parametrize("command", ["status", "show", "log", "list", "hold", "checkpoints", "resumable"])
 def test_looking_writes_nothing(started: Cli, command: str) -> None:
     with Segue() as segue:

@@ -75,6 +75,39 @@ def test_upkeep_commands_say_what_they_did(cli: Cli, project: Path) -> None:
     assert "step 5" in listed and "step 0" not in listed, "what was summarised no longer counts"
 
 
+def test_a_prune_shows_first_what_would_go_and_lists_what_went(cli: Cli) -> None:
+    for name in ("login", "logout", "token"):
+        cli("remember", f"changed imports in src/auth/{name}.py to jwt", "--session", "s1")
+    looked = cli("memories", "prune", "-s", "s1", "--keep", "1", "--dry-run").out
+    assert "2 memories would be summarised; 1 would be kept" in looked and "logout.py" in looked
+    assert len(cli("memories", "list", "--json").value) == 3
+    pruned = cli("memories", "prune", "-s", "s1", "--keep", "1", "--json").value
+    assert len(pruned["gone"]) == 2 and not pruned["dry_run"]
+    assert "logout.py" in cli("recall", "logout.py imports").out
+    gone = cli("memories", "list", "--deprecated", "--json").value
+    assert {one["id"] for one in gone} == set(pruned["gone"])
+    assert {one["superseded_by"] for one in gone} == {pruned["summary"]}
+    assert "logout.py" in cli("memories", "list", "--deprecated", "-s", "s1").out
+    assert "no memory was pruned" in cli("memories", "list", "--deprecated", "-s", "s2").out
+
+
+def test_what_is_remembered_again_keeps_its_new_metadata(cli: Cli) -> None:
+    cli("remember", "the pool has ten connections")
+    assert "already known" in cli("remember", "the pool has ten connections", "--meta", "area=db").out
+    assert len(cli("recall", "pool", "--meta", "area=db", "--json").value) == 1
+
+
+def test_what_is_remembered_belongs_to_the_current_session_and_its_project(
+    started: Cli, tmp_path: Path
+) -> None:
+    id = started("remember", "rotation of passwords", "--json").value["id"]
+    assert started("memories", "show", id, "--json").value["memory"]["session"]
+    started("handoff", "--to", "codex", "--note", "rotation in project A")
+    (tmp_path / "elsewhere").mkdir()
+    told = started("-C", str(tmp_path / "elsewhere"), "recall", "rotation").out
+    assert "project A" not in told and "of passwords" not in told
+
+
 def test_bad_wishes_are_told(cli: Cli) -> None:
     assert "nothing to remember" in cli("remember", code=64).err
     assert "KEY=VALUE" in cli("remember", "x", "--meta", "nokey", code=64).err

@@ -140,6 +140,22 @@ def test_what_a_session_learns_is_a_memory_and_a_playbook_tells_it(
     assert [one["id"] for one in found] == [made["id"]]
 
 
+def test_a_prune_says_what_would_go_and_then_what_went(server: SegueServer) -> None:
+    begun(server, "pruned")
+    for name in ("login", "logout"):
+        body = {"content": f"changed {name}.py", "session": "pruned", "scope": "global"}
+        post(server, "/v1/memories", body, 201)
+    wish = {"session": "pruned", "keep": 0}
+    looked = post(server, "/v1/memories/prune", {**wish, "dry_run": True})
+    assert looked["dry_run"] and len(looked["gone"]) == 2 and not looked["summary"]
+    listed = {"query": "*", "sessions": ["pruned"], "top_k": 10}
+    assert len(post(server, "/v1/memories/query", listed)["memories"]) == 2
+    after = post(server, "/v1/memories/prune", wish)
+    assert after["gone"] == looked["gone"] and after["summaries"] == looked["summaries"]
+    [told] = post(server, "/v1/memories/query", listed)["memories"]
+    assert "logout.py" in told["content"] and "login.py" in told["content"]
+
+
 # -- runs and briefs -------------------------------------------------------------------------------
 
 

@@ -126,3 +126,26 @@ def test_a_project_names_folders_of_notes_only_inside_itself(
     found = work("resume", "--budget", "minimal", "--note", "w", "--note", "s", "--json").value["restoration"]
     assert "welcome words" in found["text"]
     assert "keep out" not in found["text"]
+
+
+def test_resume_and_switch_show_the_focus_and_the_open_threads(work: Cli) -> None:
+    work("checkpoint", "--thread", "rounding=in_progress", "--thread", "old=done")
+    for out in (work("brief").out, work("resume", "--budget", "minimal").out):
+        assert "FOCUS: src/parser.py:5" in out and "THREADS: rounding" in out
+    out = work("resume").out
+    assert "focus: src/parser.py:5" in out and "thread: rounding" in out and "thread: old" not in out
+    work("start", "Other", "--id", "other")
+    value = work("switch", "jwt", "--json").value["working"]
+    assert value["focus"]["file"] == "src/parser.py"
+    assert [one["topic"] for one in value["threads"]] == ["rounding"]
+    work("switch", "other")
+    out = work("switch", "jwt", "--explain").out
+    assert "thread: rounding" in out and "change/src/parser.py (essential)" in out
+
+
+def test_switch_warns_of_a_session_that_a_living_run_holds(work: Cli) -> None:
+    work("start", "Other", "--id", "other")
+    with Segue(actor="codex").session("jwt").hold(run="run-9"):
+        assert "codex (run-9, " in work("switch", "jwt").err
+    work("switch", "other")
+    assert "run-9" not in work("switch", "jwt").err

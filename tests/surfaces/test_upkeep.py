@@ -27,6 +27,22 @@ def test_an_exported_session_can_be_imported_elsewhere(started: Cli, tmp_path: P
     assert "imported: copy" in started("import", str(file), "--home", home, "--as", "copy").out
 
 
+def test_an_export_as_yaml_says_what_it_cannot_carry(started: Cli, tmp_path: Path) -> None:
+    started("checkpoint", "--decide", "Three tiers", "--learn", "x", "--name", "before")
+    ran = started("export", "-o", str(tmp_path / "jwt.yaml"))
+    for what in ("the goal", "3 items", "1 decision", "1 finding", "1 checkpoint"):
+        assert what in ran.err and what in (tmp_path / "jwt.yaml").read_text().splitlines()[0]
+    assert "`--format json` leaves nothing out" in ran.err
+    value = started("export", "-o", str(tmp_path / "jwt.yaml"), "--json").value
+    assert value["left_out"] == ["the goal", "3 items", "1 decision", "1 finding", "1 checkpoint"]
+    assert started("export", "-o", str(tmp_path / "jwt.json")).err == ""
+    home = ("--home", str(tmp_path / "home-2"))
+    started("import", str(tmp_path / "jwt.yaml"), *home)
+    again = started("export", "jwt", "-o", str(tmp_path / "again.yaml"), *home)
+    assert again.err == "", "what came in as YAML goes out as YAML"
+    assert not (tmp_path / "again.yaml").read_text().startswith("#")
+
+
 def test_export_goes_to_stdout_and_import_comes_from_stdin(started: Cli, tmp_path: Path) -> None:
     body = started("export").out
     assert json.loads(body)

@@ -187,6 +187,19 @@ def test_undo_takes_the_last_command_back_whole_and_says_what_it_was(started: Cl
     assert value["undone"] == ["done: user model", "begun: auth middleware"]
 
 
+def test_undo_behind_a_resume_takes_back_what_the_user_did_and_not_what_segue_recorded(started: Cli) -> None:
+    started("note", "by the user")
+    started("resume", "--budget", "minimal")
+    before = started("show", "--json").value
+    out = started("undo").out
+    assert "undone: note: by the user" in out and "context" not in out
+    assert started("status", "--json").value["last_action"] != "by the user"
+    assert started("show", "--json").value["context"] == before["context"]
+    started("note", "one more")
+    started("resume", "--budget", "minimal")
+    assert "one more" in started("undo").out
+
+
 def test_undo_of_a_completion_makes_the_session_open_again(started: Cli) -> None:
     started("complete")
     started("undo")

@@ -27,7 +27,6 @@ SMALL = {
     "agents/gemini_cli/hooks.py": "loaded by its name, as of every agent",
     "handover/adapters/_agents_md.py": "the name by which agent-handover's own tests import it",
     "services/workspace/shown_settings.py": "says what of the settings may be shown, for every surface",
-    "services/memories/reader.py": "tells whether there is anything to recall without loading the ranking",
     "api/features.py": "the façade of one capability",
     "surfaces/cli/views/since.py": "the view of one capability",
     "surfaces/cli/views/memories.py": "the view of one capability",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..services.runs.run import Run
     from ..services.runs.sync import Synced
     from ..services.upkeep.archive_sessions import Cleanup
+    from ..services.upkeep.recover.result import Recovery
     from ..services.upkeep.scrub import Scrubbed
     from ..stores.memory_changes import MemoryChange
     from .memories import Memories
@@ -95,6 +96,23 @@ class Segue:
 
         self.workspace.repository.learnt = learnt
 
+    @classmethod
+    def recover(
+        cls, store: str | None = None, *, home: DataFolder | Path | str | None = None,
+        folder: Path | str | None = None, environment: Mapping[str, str] | None = None, dry_run: bool = False,
+        **settings: Any,
+    ) -> Recovery:  # fmt: skip
+        """Bring back what is readable of a damaged store, as `segue recover` does, and say what is missing.
+
+        It opens no store, because a damaged one cannot be opened: close those that are open first. With
+        ``dry_run`` nothing is changed."""
+        from ..services.upkeep.recover.ladder import recover
+        from ..services.workspace.open_workspace import without_opening
+
+        data, resolved = without_opening(store, home=home, environment=environment, **settings)
+        here = Path(folder).resolve() if folder is not None else Path.cwd()
+        return recover(data, resolved, dry_run=dry_run, folder=here)
+
     def close(self) -> None:
         """Close the store; a backup that is due is made first."""
         self.workspace.close()
@@ -121,7 +139,9 @@ class Segue:
         organization: str = "",
         project: str = "",
     ) -> Session:
-        """Begin a session and make it the current one here; if ``id`` exists, that session is continued."""
+        """Begin a session and make it the current one here; if ``id`` exists, that session is continued.
+
+        ConflictError if it belongs to another project, SessionOver if it is over and had another goal."""
         started = open_session.start_session(
             self.workspace, goal, items=texts(items), id=id, type=type, organization=organization,
             project=project,
@@ -165,11 +185,13 @@ class Segue:
             self.workspace, everywhere=everywhere, status=status, project=project, organization=organization
         )
 
-    def resumable(self, *, everywhere: bool = False) -> Cards:
+    def resumable(self, *, everywhere: bool = False, project: str = "", organization: str = "") -> Cards:
         """Sessions that were paused, or left in the middle by a run that is gone, in the last days."""
         from ..services.runs.sessions_shown import resumable_sessions
 
-        return resumable_sessions(self.workspace, everywhere=everywhere)
+        return resumable_sessions(
+            self.workspace, everywhere=everywhere, project=project, organization=organization
+        )
 
     # -- runs ----------------------------------------------------------------------------------
 
@@ -296,8 +318,13 @@ class Segue:
         return self.workspace.part(Memories)
 
     def remember(self, content: str, **about: Any) -> Remembered:
-        """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`."""
-        return self.memories.remember(content, **about)
+        """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`. Unless another
+        ``session`` is named, it was learnt in the current one."""
+        from ..services.memories.reader import session_at_work
+
+        return self.memories.remember(
+            content, **{**about, "session": about.get("session") or session_at_work(self.workspace)}
+        )
 
     def recall(self, query: str, **options: Any) -> Found:
         """The memories that match a query, the best first; see `MemoryService.recall`."""

@@ -220,7 +220,9 @@ class Session(SessionHandle):
     def complete(self, summary: str = "", *, force: str = "") -> Saved:
         """Complete the session. UnverifiedFeatures unless all is proven or ``force`` has a reason."""
         from ..services.features.features import complete_session
+        from ..services.resume.activity import note_activity
 
+        note_activity(self)
         return complete_session(self, summary, force=force)
 
     def abandon(self, reason: str = "") -> Saved:

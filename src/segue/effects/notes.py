@@ -1,7 +1,8 @@
 """The notes of a project: Markdown files in folders that are configured or found by convention.
 
 Notes stay files: only their id, hash and path are ever stored. The id is given in the front matter, else it
-is the file's name without its extension; if two notes have the same id, the one with the first path has it.
+is the file's name without its extension; if two notes have the same id, the one with the first path has it,
+and the others are known by their paths. A file that is not text has no text here, whatever its name says.
 The index is a cache of front matter by folder: a folder whose listing did not change is not read again,
 unless an id is not found; then every file is. Texts are read when they are needed. Folders outside the
 project are read only if the user's own settings name them.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,10 +28,14 @@ FILES = ("PROJECT_STATE.md", "AGENTS.md", "CLAUDE.md")
 ORGANIZATION_INDEX = "organizations/{organization}/context-library/00-INDEX.md"
 PROJECT_INDEX = "organizations/{organization}/projects/{project}/context-library/00-PROJECT-INDEX.md"
 NOTES_MAX, FOLDERS_MAX, NOTE_BYTES_MAX, HEAD_CHARS = 20_000, 4_000, 400_000, 4_000
-FORMAT = 1
+DECISION_FOLDERS = frozenset({"decisions", "adr"})
+FORMAT = 2
+BINARY_SHARE = 0.1
+"""A file in which more of the characters than this mean nothing is not text."""
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 _LINK = regex(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]\n]{0,200}))?\]\]")
-_FIELD = regex(r"^(id|title)\s*:\s*(.+?)\s*$", re.M)
+_FIELD = regex(r"^(id|title|date|created)\s*:\s*(.+?)\s*$", re.M)
+_DAY = regex(r"\d{4}-\d\d-\d\d")
 _TITLE = regex(r"^#\s+(.+?)\s*#*\s*$", re.M)
 
 
@@ -45,6 +51,9 @@ class ProjectNote(msgspec.Struct, array_like=True, gc=False, frozen=True):
     links: tuple[str, ...] = ()
     size: int = 0
     changed_ns: int = 0
+    date: str = ""
+    """The day that the front matter gives; empty if it gives none."""
+    is_text: bool = True
 
 
 class _Folder(msgspec.Struct, array_like=True, gc=False):
@@ -75,6 +84,7 @@ class Library:
         self.organization, self.project = organization, project
         self._folders = list(dict.fromkeys([*folders, *FOLDERS, *self._of_organization()]))
         self._index: dict[str, ProjectNote] | None = None
+        self._same_id: dict[str, list[str]] = {}
         self._anew = False
 
     def _of_organization(self) -> list[str]:
@@ -88,6 +98,23 @@ class Library:
         if self._index is None:
             self._index = self._read()
         return self._index
+
+    def with_same_id(self, note: ProjectNote) -> list[str]:
+        """The paths of other notes that say they have this note's id."""
+        self.all()
+        return self._same_id.get(note.id, [])
+
+    def linked(self, note: ProjectNote) -> list[ProjectNote]:
+        """The notes that a note links to, in its order; links that lead nowhere are left out."""
+        names = (link.partition("#")[0].strip() for link in note.links)
+        found = (self._known(name) for name in names if name)
+        return [other for other in dict.fromkeys(filter(None, found)) if other.id != note.id]
+
+    def decisions(self) -> list[ProjectNote]:
+        """The notes in folders for decisions, the newest first: by the date that they give, else by when they
+        were changed."""
+        decided = [note for note in self.all().values() if DECISION_FOLDERS & set(note.path.split("/")[:-1])]
+        return sorted(decided, key=lambda note: (day_of(note), note.changed_ns, note.path), reverse=True)
 
     def find(self, id: str) -> ProjectNote | None:
         """The note with this id, title or path; None if there is none."""
@@ -141,7 +168,9 @@ class Library:
         return {path: note.hash for note, path in places if not path.startswith(inside)}
 
     def text(self, note: ProjectNote) -> str | None:
-        """A note's text; None if it cannot be read."""
+        """A note's text; None if it cannot be read, or is not text."""
+        if not note.is_text:
+            return None
         try:
             with (self.root / note.path).open("rb") as file:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
@@ -171,10 +200,13 @@ class Library:
 
     def _by_id(self, notes: Iterable[ProjectNote]) -> dict[str, ProjectNote]:
         by_id: dict[str, ProjectNote] = {}
-        for note in notes:
-            other = by_id.get(note.id)
-            if other is None or note.path < other.path:
+        self._same_id = {}
+        for note in sorted(notes, key=lambda note: note.path):
+            if note.id not in by_id:
                 by_id[note.id] = note
+            elif by_id[note.id].path != note.path:
+                self._same_id.setdefault(note.id, []).append(note.path)
+                by_id[note.path] = msgspec.structs.replace(note, id=note.path)
         return by_id
 
     def _cached(self) -> dict[str, _Folder]:
@@ -247,8 +279,11 @@ class Library:
     def _read_note(self, path: str, size: int, changed_ns: int) -> ProjectNote | None:
         try:
             body = (self.root / path).read_bytes()
-        except OSError:
+        except FileNotFoundError:
             return None
+        except OSError:  # it is there, and whoever asks for it is told that it cannot be read
+            name = path.rsplit("/", 1)[-1].rpartition(".")[0]
+            return ProjectNote(name, name, path, "", (), size, changed_ns)
         return note_of(path, body, size, changed_ns)
 
 
@@ -263,6 +298,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def note_of(path: str, body: bytes, size: int = 0, changed_ns: int = 0) -> ProjectNote:
     """The note in a file: its id and title from the front matter or the heading, its hash and its links."""
+    stem = path.rsplit("/", 1)[-1].rpartition(".")[0]
+    if not is_text(body):
+        hash = hashlib.sha256(body).hexdigest()
+        return ProjectNote(stem, stem, path, hash, (), size, changed_ns, is_text=False)
     text = body[:NOTE_BYTES_MAX].decode("utf-8", "replace")
     fields: dict[str, str] = {}
     rest = text
@@ -271,15 +310,30 @@ def note_of(path: str, body: bytes, size: int = 0, changed_ns: int = 0) -> Proje
         if after or len(head) < HEAD_CHARS:
             fields = {name: value.strip("\"'") for name, value in _FIELD.findall(head[:HEAD_CHARS])}
             rest = after
-    stem = path.rsplit("/", 1)[-1].rpartition(".")[0]
     heading = _TITLE.search(rest[:HEAD_CHARS])
     title = fields.get("title") or (heading[1] if heading else stem)
     links = (
         tuple(dict.fromkeys(match[0].strip() for match in _LINK.findall(text)))[:40] if "[[" in text else ()
     )
+    date = fields.get("date") or fields.get("created") or ""
     return ProjectNote(
-        fields.get("id") or stem, title[:200], path, hashlib.sha256(body).hexdigest(), links, size, changed_ns
-    )
+        fields.get("id") or stem, title[:200], path, hashlib.sha256(body).hexdigest(), links, size,
+        changed_ns, date[:10] if _DAY.match(date) else "",
+    )  # fmt: skip
+
+
+def is_text(body: bytes) -> bool:
+    """Whether the beginning of a file is text: almost all of it decodes, and nothing in it is a null."""
+    head = body[: 2 * HEAD_CHARS]
+    if b"\0" in head:
+        return False
+    odd = sum(c == "\ufffd" or (c < " " and c not in "\t\n\r\f\x1b") for c in head.decode("utf-8", "replace"))
+    return odd <= BINARY_SHARE * len(head)
+
+
+def day_of(note: ProjectNote) -> str:
+    """The day of a note: the one that it gives, else the one on which its file was changed."""
+    return note.date or time.strftime("%Y-%m-%d", time.gmtime(note.changed_ns // 10**9))
 
 
 def body_of(text: str) -> str:

@@ -121,7 +121,7 @@ class SqlMemories(ABC):
         sql = f"{self.WHOLE} AND m.no = ANY(:numbers) AND m.audience = ANY(:seen)"
         rows = self._rows(sql, numbers=list(numbers), seen=self._seen(reader))
         found = {row[0]: memory_of(row) for row in rows}
-        return {no: found[no] for no in numbers if no in found}
+        return {no: found[no] for no in numbers if no in found and _is_for(reader, found[no])}
 
     def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         clauses = ["m.audience = ANY(:seen)", *narrow(where)]
@@ -133,7 +133,7 @@ class SqlMemories(ABC):
         found: list[Memory] = []
         for row in self._newest_first(f"{self.WHOLE} AND {' AND '.join(clauses)}", values, whole=not limit):
             memory = memory_of(row)
-            if mem.fits(where, memory, now):
+            if mem.fits(where, memory, now) and _is_for(reader, memory):
                 found.append(memory)
                 if limit and len(found) >= limit:
                     break
@@ -269,6 +269,11 @@ class SqlMemories(ABC):
         sql = "SELECT no, key FROM segue.audiences WHERE namespace = :namespace AND no > :last"
         with self._lock:
             return self._audiences.seen(reader, lambda last: self._rows(sql, last=last))
+
+
+def _is_for(reader: MemoryReader, memory: Memory) -> bool:
+    """Whether a reader may see a memory of an audience that was stored without its project."""
+    return memory.scope not in mem.AGENT_SCOPES or mem.may_read(reader, mem.audience_of(memory))
 
 
 def narrow(where: MemoryFilter) -> list[str]:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 
 from ..core.base import canonical
 from ..core.base.lazy import json_decoder
-from ..core.memories.model import Memory, MemoryAudit, audience_of, hash_of
+from ..core.memories.model import Memory, MemoryAudit, audience_key, audience_of, hash_of
 from ..core.memories.ranking import length_of
 from ..errors import DamagedError, StaleVersion
 from .memory_changes import MemoryChange, StoredMemory
@@ -174,7 +174,7 @@ class MemoryWriter(ABC):
 
     def _audiences(self, memories: Sequence[Memory]) -> list[int]:
         """The numbers of the audiences that these are meant for; those that are new are added."""
-        keys = [msgspec.json.encode(audience_of(memory)) for memory in memories]
+        keys = [audience_key(audience_of(memory)) for memory in memories]
         sql = "SELECT key, no FROM segue.audiences WHERE namespace = :namespace AND key = ANY(:keys::bytea[])"
         known: dict[bytes, int] = dict(self.db.rows(sql, keys=list(set(keys))))
         new = [key for key in dict.fromkeys(keys) if key not in known]

@@ -323,8 +323,10 @@ class MemoriesSuite(ABC):
         )
         readers = {
             "nobody": (MemoryReader(agent="x"), set()),
-            "planner": (MemoryReader(agent="planner"), {"private", "shared"}),
-            "coder": (MemoryReader(agent="coder"), {"shared"}),
+            "planner": (MemoryReader(agent="planner", projects=("shop",), user="x"), {"private", "shared"}),
+            "coder": (MemoryReader(agent="coder", projects=("shop",)), {"shared"}),
+            "planner elsewhere": (MemoryReader(agent="planner", projects=("bank",)), {"elsewhere"}),
+            "coder elsewhere": (MemoryReader(agent="coder"), set()),
             "session": (MemoryReader(agent="x", sessions=("s9",)), {"session"}),
             "bank": (MemoryReader(agent="x", projects=("bank",)), {"elsewhere"}),
             "other": (MemoryReader(agent="x", namespace="other"), {"walled"}),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -273,6 +276,93 @@ def test_a_prune_keeps_the_newest_and_says_the_rest_in_short(seg: Segue):
     ]
     assert len(gone) == 20 and {m.superseded_by for m in gone} == {pruned.summary}
     assert upkeep.prune(seg.memories, "s1", keep=60).summarised == 0
+
+
+def test_a_summary_of_a_prune_has_every_fact_that_differs_by_a_name(seg: Segue):
+    facts = [f"changed imports in src/auth/{name}.py to jwt" for name in ("login", "logout", "token")]
+    facts += [f"lesson number {n}: the module_{n} needs care" for n in range(1, 40)]
+    facts += ["first line\nsecond line: " + "word " * 100 + "and the end"]
+    for fact in facts:
+        seg.remember(fact, session="s1")
+    looked = upkeep.prune(seg.memories, "s1", keep=1, dry_run=True)
+    assert looked.dry_run and not looked.summary and len(looked.gone) == len(facts) - 1
+    assert len(seg.recall("*", top_k=100)) == len(facts), "a dry run changes nothing"
+    pruned = upkeep.prune(seg.memories, "s1", keep=0)
+    assert (pruned.gone[-1], pruned.kept) == (looked.gone[-1], 0)
+    [told] = seg.recall("*", top_k=100)
+    assert pruned.summaries == (told.content,)
+    for fact in facts:
+        assert " ".join(fact.split()) in told.content
+    assert "logout" in seg.recall("logout.py imports")[0].content
+    gone = upkeep.deprecated(seg.memories, session="s1", limit=100)
+    assert {one.content for one in gone} == set(facts) and {one.superseded_by for one in gone} == {told.id}
+
+
+def test_each_summary_is_small_enough_to_be_found_by_each_of_its_words(seg: Segue):
+    for place in range(60):
+        seg.remember(f"needle{place} " + f"hay{place} " * 150, session="s1")
+    pruned = upkeep.prune(seg.memories, "s1", keep=0)
+    assert len(pruned.summaries) > 1 and len(seg.recall("*", top_k=100)) == len(pruned.summaries)
+    for place in (0, 31, 59):
+        assert f"needle{place} " in seg.recall(f"needle{place}")[0].content
+
+
+def test_a_known_text_gets_new_metadata_and_stays_in_the_session_that_learnt_it(seg: Segue):
+    one = seg.remember("the pool has ten connections", metadata={"area": "db", "session_id": "s1"}).id
+    again = seg.remember("the pool has ten connections", metadata={"ticket": "12", "session_id": "s2"})
+    assert again.known and again.id == one
+    assert seg.memories.get(one).metadata == {"area": "db", "ticket": "12", "session_id": "s1"}
+    assert [found.id for found in seg.recall("pool", metadata={"ticket": "12"})] == [one]
+    revision = seg.memories.get(one).revision
+    seg.remember("the pool has ten connections", metadata={"ticket": "12"})
+    assert seg.memories.get(one).revision == revision
+
+
+def test_what_one_session_did_is_kept_although_another_did_the_same(seg: Segue):
+    for session in ("s1", "s2"):
+        assert not seg.remember("tests: passed", type="task-result", session=session).known
+        assert seg.remember("tests: passed", type="task-result", session=session).known
+    assert len(seg.recall("tests")) == 2
+
+
+def test_what_is_remembered_was_learnt_in_the_current_session(seg: Segue):
+    assert seg.memories.get(seg.remember("before any session").id).session == ""
+    seg.start("g", id="one")
+    assert seg.memories.get(seg.remember("in one").id).session == "one"
+    assert seg.memories.get(seg.remember("of another", session="two").id).session == "two"
+    seg.session("one").complete()
+    assert seg.memories.get(seg.remember("after its end").id).session == ""
+
+
+def test_memories_for_agents_stay_in_their_project(tmp_path: Path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    seen = {}
+    with Segue(home=tmp_path / "home", folder=tmp_path / "a") as there:
+        there.remember("rotation of passwords: mine", scope="agent-private")
+        there.remember("rotation of passwords: ours", shared_with=["user", "codex"])
+        there.remember("rotation of passwords: for all", scope="global")
+        seen["a"] = {one.content[23:] for one in there.recall("rotation")}
+    with Segue(home=tmp_path / "home", folder=tmp_path / "b") as here:
+        for agent in ("user", "codex"):
+            seen[agent] = {one.content[23:] for one in here.recall("rotation", agent=agent)}
+            assert {one.content[23:] for one in here.recall("*", agent=agent)} == {"for all"}
+    assert seen == {"a": {"mine", "ours", "for all"}, "user": {"for all"}, "codex": {"for all"}}
+
+
+def test_a_memory_that_an_older_version_stored_for_an_agent_stays_in_its_project_too(tmp_path: Path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with Segue(home=tmp_path / "home", folder=tmp_path / "a") as there:
+        there.remember("rotation: mine", scope="agent-private")
+    with closing(sqlite3.connect(tmp_path / "home" / "segue.db")) as db:
+        [(key,)] = db.execute("SELECT key FROM audiences").fetchall()
+        db.execute("UPDATE audiences SET key = ?", (json.dumps(json.loads(key)[:4], separators=(",", ":")),))
+        db.commit()
+    with Segue(home=tmp_path / "home", folder=tmp_path / "b") as here:
+        assert here.recall("rotation") == here.recall("*") == []
+    with Segue(home=tmp_path / "home", folder=tmp_path / "a") as there:
+        assert len(there.recall("rotation")) == len(there.recall("*")) == 1
 
 
 def test_an_audit_names_what_says_the_same_and_what_speaks_against_each_other(seg: Segue):

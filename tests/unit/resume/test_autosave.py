@@ -13,6 +13,8 @@ from tests.support.git import Repository
 from segue import Segue, UsageError
 from segue.api.session import Session
 from segue.core.brief.manifest import Preparation, read
+from segue.core.journal.event import read_body
+from segue.core.sessions.events import Noted
 from segue.services.resume.autosave import TRIGGERS, Checkpointed, Checkpointer
 
 
@@ -124,6 +126,37 @@ def test_every_named_trigger_makes_it_save_when_it_is_told(name: str, session: S
         keeper.trigger(name)
         eventually(lambda: keeper.number == 1)
         assert keeper.last is not None and keeper.last.reason == name
+
+
+def test_the_recipes_names_of_triggers_mean_ours(session: Session) -> None:
+    names = ["file_modified", "test_passed", "feature_complete", "error_recovered", "5_minutes_elapsed"]
+    keeper = session.checkpointer(triggers=names)
+    assert keeper.triggers == TRIGGERS.keys()
+    with keeper:
+        keeper.change()
+        keeper.trigger("error_recovered")
+        eventually(lambda: keeper.number == 1)
+        assert keeper.last is not None and keeper.last.reason == "error recovered"
+
+
+def test_what_a_failed_checkpoint_has_saved_is_not_saved_again(session: Session) -> None:
+    fails = True
+
+    def state() -> dict[str, int]:
+        if fails:
+            raise RuntimeError("no state")
+        return {"step": 1}
+
+    keeper = session.checkpointer(planner=state)
+    keeper.change("edited a.py")
+    assert [keeper.force().status for _ in range(4)] == ["failed"] * 4
+    assert keeper.pending == 1, "it is not part of a checkpoint yet"
+    keeper.change("edited b.py")
+    fails = False
+    done = keeper.force()
+    assert (done.status, done.changes, keeper.pending) == ("saved", 2, 0)
+    notes = [body.text for body in map(read_body, session.log()) if isinstance(body, Noted)]
+    assert notes == ["edited a.py", "edited b.py"]
 
 
 def test_triggers_that_were_chosen_are_noticed_by_looking(session: Session, repo: Repository) -> None:

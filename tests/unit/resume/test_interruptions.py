@@ -64,6 +64,15 @@ def test_a_pause_can_be_taken_back_by_one_undo(session: Session, repo: Repositor
     assert (session.state.status, session.state.changes) == ("active", ())
 
 
+def test_an_undo_takes_the_pause_back_and_not_that_an_agents_process_was_stopped(session: Session) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
+        session.note_agent("worker", pid=process.pid, active=True)
+        assert session.pause().agents == {"worker": "stopped"}
+    session.undo()
+    assert session.state.status == "active"
+    assert not session.state.agents["worker"].active and not session.state.agents["worker"].pid
+
+
 def test_pausing_twice_is_pausing_once(session: Session) -> None:
     session.pause("lunch")
     again = session.pause("later")

@@ -102,10 +102,48 @@ def test_a_link_out_of_the_project_is_not_followed(tmp_path: Path) -> None:
     assert list(found(root).all()) == []
 
 
-def test_of_two_notes_with_an_id_the_first_path_has_it(tmp_path: Path) -> None:
+def test_of_two_notes_with_an_id_the_first_path_has_it_and_the_other_is_known_by_its_path(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, "memory/b/same.md", "# B")
     write(tmp_path, "memory/a/same.md", "# A")
-    assert found(tmp_path).all()["same"].title == "A"
+    library = found(tmp_path)
+    first, second = library.all()["same"], library.find("memory/b/same.md")
+    assert first.title == "A" and library.with_same_id(first) == ["memory/b/same.md"]
+    assert second is not None and (second.title, second.id) == ("B", "memory/b/same.md")
+    assert library.with_same_id(second) == []
+
+
+def test_a_file_that_is_not_text_is_a_note_without_a_text(tmp_path: Path) -> None:
+    for name, body in {
+        "null.md": b"# A\0B", "random.md": bytes(range(128, 256)) * 20,
+        "latin.md": "# The price of a caf\xe9".encode("latin1"), "empty.md": b"",
+        "long.md": "# \u4e2d".encode() * 4_000,
+    }.items():  # fmt: skip
+        (tmp_path / "memory").mkdir(exist_ok=True)
+        (tmp_path / "memory" / name).write_bytes(body)
+    library = found(tmp_path)
+    texts = {id: library.text(note) is not None for id, note in library.all().items()}
+    assert texts == {"null": False, "random": False, "latin": True, "empty": True, "long": True}
+
+
+def test_links_lead_to_notes_by_id_title_or_path_and_to_no_other_place(tmp_path: Path) -> None:
+    links = "[[two]] [[Number three]] [[memory/four.md#part|shown]] [[nowhere]] [[one]] [[../../etc/passwd]]"
+    write(tmp_path, "memory/one.md", f"# One {links}")
+    write(tmp_path, "memory/two.md", "# Two")
+    write(tmp_path, "memory/three.md", "# Number three")
+    write(tmp_path, "memory/four.md", "# Four")
+    library = found(tmp_path)
+    assert [note.id for note in library.linked(library.all()["one"])] == ["two", "three", "four"]
+
+
+def test_decisions_are_the_notes_in_folders_for_them_the_newest_first(tmp_path: Path) -> None:
+    base = "organizations/acme/context-library/decisions"
+    for day in (1, 3, 2):
+        write(tmp_path, f"{base}/DEC-{day}.md", f"---\ndate: 2026-01-0{day}\n---\n# Decision {day}")
+    write(tmp_path, "docs/adr/0001.md", "---\ncreated: '2026-01-04T10:00:00Z'\n---\n# Record 1")
+    write(tmp_path, "memory/other.md", "# About decisions")
+    assert [note.id for note in found(tmp_path).decisions()] == ["0001", "DEC-3", "DEC-2", "DEC-1"]
 
 
 def test_titles_that_say_most_of_the_words_are_near(tmp_path: Path) -> None:

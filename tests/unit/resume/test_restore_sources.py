@@ -11,6 +11,7 @@ from tests.support.runs import SECRET, opened
 
 from segue.core.resume.restoration import Restoration
 from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
+from segue.services.resume.resume import resume
 from segue.testing.transcripts import placed
 
 PARAGRAPH = (
@@ -56,6 +57,96 @@ def test_a_long_paragraph_of_a_note_and_of_a_decision_are_restored_whole(
         found = session.restore("minimal", notes=["pricing"])
     assert flat(found.text).count(PARAGRAPH) == 2
     assert entry(found, "note/pricing")[0] == "loaded"
+
+
+def library(repo: Repository, organization: str, project: str, index: str) -> None:
+    base = f"organizations/{organization}"
+    repo.commit(
+        "notes",
+        {
+            f"{base}/context-library/00-INDEX.md": f"---\nid: {organization}\n---\n# {index}",
+            f"{base}/projects/{project}/context-library/00-PROJECT-INDEX.md": f"# Project {index}",
+        },
+    )
+
+
+def test_notes_are_those_of_the_sessions_own_organization_and_project(home: Path, repo: Repository) -> None:
+    library(repo, "acme", "rocket", "Index of acme")
+    library(repo, "personal", "shop", "Index of mine")
+    with opened(home, repo.folder) as seg:
+        rocket = seg.start("Rocket", id="rocket", organization="acme", project="rocket")
+        own = seg.start("Shop", id="own", project="shop")
+        texts = {session.id: session.restore("balanced").text for session in (rocket, own)}
+    assert "Index of acme" in texts["rocket"] and "Index of mine" not in texts["rocket"]
+    assert "Project Index of acme" in texts["rocket"]
+    assert "Index of mine" in texts["own"] and "Index of acme" not in texts["own"]
+
+
+def test_links_are_followed_as_far_as_the_budget_reaches(home: Path, repo: Repository) -> None:
+    (repo.folder / "context-library" / "bin.md").write_bytes(bytes(range(256)))
+    repo.commit(
+        "notes",
+        {
+            "context-library/start.md": "See [[middle]] and [[bin]].",
+            "context-library/middle.md": "The middle. See [[end]], [[start]] and [[nowhere]].",
+            "context-library/end.md": "The end. See [[beyond]].",
+            "context-library/beyond.md": "Too far away.",
+        },
+    )
+    with opened(home, repo.folder) as seg:
+        session = seg.start("Zebra migration")
+        session.focus(note_id="start", position="section-3")
+        found, small = session.restore("full"), session.restore(600)
+    assert "The middle." in found.text and "The end." in found.text and "Too far" not in found.text
+    assert entry(found, "note/middle")[0] == entry(found, "note/end")[0] == "loaded"
+    assert entry(found, "note/bin") == ("skipped", "missing: it is not text")
+    assert small.tokens_used <= 600
+
+
+def test_two_notes_of_one_id_are_named(home: Path, repo: Repository) -> None:
+    for folder in ("a", "b"):
+        repo.commit("notes", {f"context-library/{folder}/x.md": f"---\nid: dup\n---\n# The note in {folder}"})
+    with opened(home, repo.folder) as seg:
+        session = seg.start("g")
+        found = session.restore("minimal", notes=["dup"])
+        other = session.restore("minimal", notes=["context-library/b/x.md"])
+    assert "The note in a" in found.text and "context-library/b/x.md has the same id" in found.text
+    assert "The note in b" in other.text and "The note in a" not in other.text
+
+
+def test_decisions_of_the_library_and_of_sister_sessions_are_restored(home: Path, repo: Repository) -> None:
+    base = "organizations/acme/projects/shop/context-library/decisions"
+    repo.commit(
+        "notes",
+        {f"{base}/DEC-{n}.md": f"---\ndate: 2026-01-0{n}\n---\nDecision number {n}." for n in range(1, 8)},
+    )
+    about = {"organization": "acme", "project": "shop"}
+    with opened(home, repo.folder) as seg:
+        sister = seg.start("Launch", id="launch", **about)
+        sister.decide("Three tiers", why="sales wants them")
+        seg.start("Elsewhere", id="elsewhere", organization="acme", project="other").decide("Two tiers")
+        session = seg.start("Launch again", id="launch2", **about)
+        session.decide("Own decision")
+        found = session.restore("full")
+        assert seg.session("launch2").restore("full", decisions=2).text.count("Decision number") == 1
+    assert "Three tiers (because sales wants them)" in found.text and "in session launch " in found.text
+    assert "Own decision" in found.text and "Two tiers" not in found.text
+    assert [n for n in range(1, 8) if f"Decision number {n}." in found.text] == [4, 5, 6, 7]
+
+
+def test_a_restoration_loads_notes_and_only_those_asked_for_are_used(home: Path, repo: Repository) -> None:
+    repo.commit(
+        "notes", {"context-library/tokens.md": "# Use tokens", "context-library/asked.md": "# Asked for"}
+    )
+    with opened(home, repo.folder) as seg:
+        session = seg.start("Use tokens")
+        for _ in range(3):
+            resume(session, budget="balanced", notes=["asked"])
+        session.restore("balanced", notes=["asked"])
+        counts = {id: use.count for id, use in session.state.notes.items()}
+        assert counts == {"asked": 3, "tokens": 0}
+        assert session.status().hints.recommended_notes == ["asked"]
+        assert session.state.notes["tokens"].path == "context-library/tokens.md"
 
 
 def test_a_note_that_is_too_large_to_read_says_so_in_the_log_and_in_the_text(

@@ -352,6 +352,32 @@ def test_notes_that_changed_are_told_apart_from_other_files(seg: Segue, repo: Re
     assert any(one.do.startswith("load the notes docs/adr/0001.md") for one in told.suggestions)
 
 
+def test_notes_that_were_loaded_are_told_apart_from_new_ones_each_with_a_command(
+    seg: Segue, repo: Repository
+) -> None:
+    notes = {f"docs/adr/{name}.md": f"# {name}\n" for name in ("kept", "changed", "gone", "moved")}
+    repo.commit("notes", notes)
+    session = seg.start("Use tokens", id="jwt")
+    session.load_notes([*notes], paths={path: path for path in notes})
+    seg.prepare(reason="before exit")
+    repo.git("mv", "docs/adr/moved.md", "docs/adr/moved-2.md")
+    repo.git("rm", "-q", "docs/adr/gone.md")
+    repo.commit("later", {"docs/adr/changed.md": "# other\n", "docs/adr/fresh.md": "# fresh\n"})
+    told = seg.since()
+    ways = {one.do: one.command for one in told.suggestions if "notes" in one.do}
+    load = "segue resume jwt --budget balanced --note"
+    assert ways == {
+        "load again the notes docs/adr/changed.md, docs/adr/moved-2.md": (
+            f"{load} docs/adr/changed.md --note docs/adr/moved-2.md"
+        ),
+        "do without the notes docs/adr/gone.md": (
+            f"git log --oneline -1 {repo.head()[:12]} -- docs/adr/gone.md"
+        ),
+        "load the notes docs/adr/fresh.md": f"{load} docs/adr/fresh.md",
+    }
+    assert all(one.command for one in told.suggestions)
+
+
 def test_features_go_stale_by_what_changed_and_fail_by_what_ran(seg: Segue, repo: Repository) -> None:
     session = seg.start("Use tokens", id="jwt")
     for name, covers, check in (
@@ -497,3 +523,9 @@ def test_asking_writes_nothing(seg: Segue, repo: Repository, home: Path) -> None
     seg.since()
     after = {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()}
     assert before == after
+
+
+def test_a_time_that_is_not_over_yet_is_refused(seg: Segue) -> None:
+    left(seg)
+    with pytest.raises(UsageError, match="not over yet"):
+        seg.since(start="2099-01-01")

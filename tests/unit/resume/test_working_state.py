@@ -14,6 +14,7 @@ from tests.support.runs import SECRET, opened
 from segue import Segue
 from segue.api.session import Session
 from segue.core.resume.scene import anchor, moved
+from segue.surfaces.cli.views.resumption import working_lines
 
 CODE = [f"line {n} does {n * 7 % 13}" for n in range(1, 41)]
 
@@ -75,6 +76,33 @@ def test_a_focus_without_a_scene_is_shown_as_it_was(seg: Segue) -> None:
     session.focus(file="a.py", position="3")
     focus = session.working().focus
     assert (focus.position, focus.exact, focus.text) == ("3", None, CODE[2])
+
+
+@pytest.mark.parametrize(
+    ("position", "text", "exact"),
+    [
+        ("section-3", "## Section 3", None),
+        ("4", "Three tiers.", None),
+        ("", "", None),
+        ("nowhere", "", False),
+    ],
+)
+def test_a_note_in_focus_is_opened_where_it_says(
+    session: Session, repo: Repository, position: str, text: str, exact: bool | None
+) -> None:
+    note = "---\nid: n-100\n---\nThree tiers.\n## Section 3\nMore.\n"
+    repo.commit("note", {"context-library/pricing.md": note})
+    session.focus(note_id="n-100", position=position)
+    focus = session.working().focus
+    assert (focus.file, focus.note_id, focus.position) == ("context-library/pricing.md", "n-100", position)
+    assert (focus.text, focus.exact) == (text, exact)
+
+
+def test_a_note_in_focus_that_is_gone_is_said_to_be(session: Session) -> None:
+    session.focus(note_id="n-100", position="4")
+    focus = session.working().focus
+    assert (focus.file, focus.exact, focus.text) == ("", False, "")
+    assert working_lines(session.working())[1] == "focus: note n-100, which is gone"
 
 
 def test_the_line_that_is_shown_is_masked(session: Session, repo: Repository) -> None:

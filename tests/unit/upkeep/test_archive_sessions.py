@@ -14,6 +14,7 @@ import pytest
 from segue import _failpoints
 from segue.api.segue import Segue
 from segue.core import event_kinds as ev
+from segue.effects.clock import moment
 from segue.errors import (
     AccessError,
     BadName,
@@ -28,6 +29,7 @@ from segue.errors import (
 )
 from segue.services.handoff.export import export_session, unpack
 from segue.services.sessions.repository import stream_of
+from segue.services.upkeep import archive_sessions
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.stores.base import Append, Head, Journal
 from segue.stores.memory.store import VolatileStore
@@ -113,6 +115,28 @@ def test_a_session_goes_to_the_archive_and_comes_back_with_the_same_head(seg: Se
     assert session.state == state
     assert session.load_agent("coder") == STATE
     assert Cleanup(seg.workspace).list() == []
+
+
+def test_what_was_brought_back_stays_for_as_many_days_again(
+    seg: Segue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended(seg)
+    cleanup = Cleanup(seg.workspace)
+
+    def candidates(days_later: float) -> list[str]:
+        with monkeypatch.context() as patch:
+            patch.setattr(archive_sessions, "moment", lambda seconds: moment(seconds + 86_400 * days_later))
+            return [card.id for card in cleanup.candidates()]
+
+    assert candidates(29) == [] and candidates(31) == ["old"]
+    with monkeypatch.context() as patch:
+        patch.setattr(archive_sessions, "moment", lambda seconds: moment(seconds + 86_400 * 31))
+        assert [one.id for one in cleanup.run()] == ["old"]
+    with monkeypatch.context() as patch:
+        patch.setattr(archive_sessions, "now", lambda: moment(86_400 * 31))
+        cleanup.restore("old")
+    assert candidates(32) == [], "the next cleanup does not undo it"
+    assert candidates(60) == [] and candidates(62) == ["old"]
 
 
 def test_an_archive_is_private_and_a_gzip_of_the_json_export(seg: Segue) -> None:

@@ -17,8 +17,6 @@ from .words import query_words
 
 NEAR = 0.8
 ABOUT_THE_SAME = 0.5
-SUMMARY_LINES_MAX = 12
-LINE_CHARS_MAX = 240
 _NOT = frozenset(
     "not no never none without cannot don doesn isn aren won shouldn mustn avoid stop instead".split()
 )
@@ -121,37 +119,8 @@ def _digits(words: set[str]) -> set[str]:
     return {word for word in words if any(c.isdigit() for c in word)}
 
 
-_WORTH = {
-    "decision": 3.0, "reflection": 3.0, "error-solution": 3.0, "strategy": 3.0, "task-failure": 2.0,
-    "history-summary": 2.0, "handoff": 1.5,
-}  # fmt: skip
-
-
-def summary(memories: Sequence[Memory], lines_max: int = SUMMARY_LINES_MAX) -> str:
-    """A heading and the most significant lines of many memories, in the memories' order and unchanged."""
-    counts = Counter(word for memory in memories for word in set(query_words(memory.content)))
-    scored: list[tuple[float, int, str, frozenset[str]]] = []
-    for index, memory in enumerate(memories):
-        line = _first_line(memory.content)
-        words = frozenset(query_words(line))
-        if not words:
-            continue
-        central = sum(min(counts[word], 8) for word in words) / len(words) ** 0.75
-        score = central * _WORTH.get(memory.type, 1.0) * (1 + memory.effectiveness)
-        scored.append((score, index, line, words))
-    chosen: list[tuple[int, str, frozenset[str]]] = []
-    for _, index, line, words in sorted(scored, key=lambda row: (-row[0], row[1])):
-        if all(likeness(words, other) < ABOUT_THE_SAME for _, _, other in chosen):
-            chosen.append((index, line, words))
-        if len(chosen) >= lines_max:
-            break
-    lines = [f"- {line}" for _, line, _ in sorted(chosen)]
-    return "\n".join([f"{count(len(memories), 'older memory', 'older memories')} in short:", *lines])
-
-
-def _first_line(text: str) -> str:
-    line = " ".join(text.split())
-    if len(line) <= LINE_CHARS_MAX:
-        return line
-    end = line.find(". ", 60, LINE_CHARS_MAX)
-    return line[: end + 1] if end > 0 else line[:LINE_CHARS_MAX].rpartition(" ")[0] + " …"
+def summary(memories: Sequence[Memory]) -> str:
+    """A heading and a line for each memory, in their order and whole; what says the same is said once."""
+    lines = dict.fromkeys(" ".join(memory.content.split()) for memory in memories)
+    head = f"{count(len(memories), 'older memory', 'older memories')} in short:"
+    return "\n".join([head, *(f"- {line}" for line in lines)])

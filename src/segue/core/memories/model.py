@@ -35,6 +35,9 @@ TOP_K_MAX = 1_000
 HALF_LIFE_DAYS = 90.0
 INSTRUCTION = "instruction-like"
 _TYPE = regex(r"[a-z][a-z0-9_-]{0,31}")
+SESSION_TYPES = ("session-init", "task-result", "task-failure", "history-summary")
+"""Types of memories that tell how one session goes."""
+AGENT_SCOPES = ("agent-private", "agent-shared")
 _OWNERS = {
     "agent-private": "agent", "agent-shared": "agent", "session": "session", "project": "project",
     "organization": "organization",
@@ -119,6 +122,8 @@ class Audience(Value, array_like=True):
     user: str
     scope: str
     names: tuple[str, ...]
+    project: str = ""
+    """The project that a memory for agents belongs to; empty for one that another version stored."""
 
 
 class MemoryFilter(Value):
@@ -142,7 +147,20 @@ def audience_of(memory: Memory) -> Audience:
     names = {getattr(memory, _OWNERS[memory.scope])} if memory.scope in _OWNERS else set()
     if memory.scope == "agent-shared":
         names.update(memory.shared_with)
-    return Audience(memory.namespace, memory.user, memory.scope, tuple(sorted(names)))
+    project = memory.project if memory.scope in AGENT_SCOPES else ""
+    return Audience(memory.namespace, memory.user, memory.scope, tuple(sorted(names)), project)
+
+
+def audience_fields(audience: Audience) -> tuple[Any, ...]:
+    """An audience as stores keep and send it. Without a project it has the form that all of them had in
+    older versions."""
+    fields = msgspec.structs.astuple(audience)
+    return fields if audience.project else fields[:-1]
+
+
+def audience_key(audience: Audience) -> bytes:
+    """An audience as the key of a row."""
+    return msgspec.json.encode(audience_fields(audience))
 
 
 def may_read(reader: MemoryReader, audience: Audience) -> bool:
@@ -151,6 +169,8 @@ def may_read(reader: MemoryReader, audience: Audience) -> bool:
         return False
     match audience.scope:
         case "agent-private" | "agent-shared":
+            if audience.project and audience.project not in reader.projects:
+                return False
             return bool(reader.agent) and reader.agent in audience.names
         case "session":
             return any(name in reader.sessions for name in audience.names if name)
@@ -197,8 +217,10 @@ def is_valid(memory: Memory, now: str) -> bool:
 
 def hash_of(memory: Memory) -> bytes:
     """The hash by which duplicates within an audience are recognised: content, regardless of spacing, and
-    type."""
+    type; of what tells of one session also the session, so that another one may tell the same."""
     identity = [" ".join(memory.content.split()), memory.type]
+    if memory.session and memory.type in SESSION_TYPES:
+        identity.append(memory.session)
     return canonical.digest(msgspec.json.encode(identity))
 
 

@@ -116,6 +116,8 @@ class Beside(Value):
     """The changed paths that are notes."""
     outside: tuple[tuple[str, str], ...] = ()
     """Notes outside the tree: pairs of a path and created, modified or deleted."""
+    loaded: frozenset[str] = frozenset()
+    """The paths of the notes that this session had loaded."""
     present: Mapping[str, str] = {}
     """The content hashes of files that were uncommitted then, are clean now and still exist."""
     unknown: tuple[str, ...] = ()
@@ -180,6 +182,8 @@ class Delta(Value):
     submodules: tuple[str, ...]
     uncommitted: tuple[Uncommitted, ...]
     notes: Files
+    notes_loaded: tuple[str, ...]
+    """The changed notes that this session had loaded, under the names that they had then."""
     features: tuple[FeatureDelta, ...]
     memories: tuple[Mention, ...]
     events: tuple[Mention, ...]
@@ -243,6 +247,7 @@ def delta(
         submodules=tuple(one.path for one in history.changes if one.submodule),
         uncommitted=() if elsewhere else tuple(_uncommitted(then, now, history, beside.present)),
         notes=_notes(changed, beside),
+        notes_loaded=_notes_loaded(changed, beside),
         **{name: getattr(beside, name) for name in ("features", "memories", "events", "locks", "runs")},
         stashed=then.git and now.git and bool(now.stash) and then.stash != now.stash and not elsewhere,
         unknown=tuple(dict.fromkeys(unknown)),
@@ -360,6 +365,13 @@ def _notes(changed: Kinds, beside: Beside) -> Files:
     return files_of(kinds)
 
 
+def _notes_loaded(changed: Kinds, beside: Beside) -> tuple[str, ...]:
+    """The notes that the session had loaded and that are not as they were."""
+    gone = {source for _, source in changed.values() if source}
+    other = {path for path, _ in beside.outside}
+    return tuple(sorted(beside.loaded & (changed.keys() | gone | other)))[:SHOWN_MAX]
+
+
 def _uncommitted(
     then: Scene, now: Scene, history: CommitsBetween, present: Mapping[str, str]
 ) -> Iterable[Uncommitted]:
@@ -409,11 +421,16 @@ def _about_tree(delta: Delta) -> Iterable[Suggestion]:
             f"finish the {delta.doing} that is in progress", "it was started but not finished", "git status"
         )
     if delta.moved:
-        yield Suggestion("check that this is the right folder", f"the work was left in {delta.moved}")
+        folder = delta.moved.rpartition(" on ")[0]
+        command = f"cd {folder}" if is_plain(folder) else "segue status"
+        yield Suggestion(
+            "check that this is the right folder", f"the work was left in {delta.moved}", command
+        )
     if delta.switched:
         before, after = (name or "a detached head" for name in delta.branch)
         if delta.merged:
-            yield Suggestion(f"continue on {after}", f"it contains what was committed on {before}")
+            why = f"it contains what was committed on {before}"
+            yield Suggestion(f"continue on {after}", why, "git log --oneline -5")
         elif delta.branch_gone:
             yield Suggestion(f"find out what became of {before}", "the branch is gone", "git branch --all")
         else:
@@ -440,28 +457,60 @@ def _about_work(delta: Delta) -> Iterable[Suggestion]:
     missing = [change.path for change in delta.uncommitted if change.now in ("discarded", "gone")]
     if missing:
         where = "they may be in the newest stash" if delta.stashed else "they were not committed"
-        command = "git stash show --stat" if delta.stashed else ""
+        command = "git stash show --stat" if delta.stashed else "git status"
         yield Suggestion(f"find out what became of the changes in {_named(missing)}", where, command)
     altered = [change.path for change in delta.uncommitted if change.now in ("altered", "replaced")]
     again = list(dict.fromkeys((*altered, *delta.touched)))
     gone = set(delta.files.deleted)
     again = [path for path in again if path not in gone]
     if again:
-        yield Suggestion(
-            f"read again: {_named(again)}", "this work had read or changed them, and they have changed since"
-        )
+        why = "this work had read or changed them, and they have changed since"
+        yield Suggestion(f"read again: {_named(again)}", why, _about_paths("git diff", delta.head[0], again))
     lost = [path for path in delta.touched if path in gone]
     if lost:
-        yield Suggestion(f"do without {_named(lost)}", "deleted in the meantime")
-    if delta.notes.count:
-        fresh = [*delta.notes.modified, *delta.notes.created, *(after for _, after in delta.notes.renamed)]
-        if fresh:
-            yield Suggestion(f"load the notes {_named(fresh)}", "new or changed in the meantime")
+        command = _about_paths("git log --oneline -1", delta.head[1], lost)
+        yield Suggestion(f"do without {_named(lost)}", "deleted in the meantime", command)
+    yield from _about_notes(delta)
     if delta.locks:
         files = [lock.file for lock in delta.locks]
         yield Suggestion(
             f"update the dependencies to match {_named(files)}", "locked versions changed", "segue bootstrap"
         )
+
+
+def _about_paths(command: str, commit: str, paths: Sequence[str]) -> str:
+    """A command of git about files; empty outside a repository, or if a path would have to be quoted."""
+    plain = [path for path in paths[:8] if is_plain(path)]
+    if not commit or len(plain) < len(paths[:8]):
+        return ""
+    return f"{command} {commit[:12]} -- {' '.join(plain)}"
+
+
+def _about_notes(delta: Delta) -> Iterable[Suggestion]:
+    """Which notes to load: those that are new, and those that were loaded and are not as they were."""
+    notes, renamed = delta.notes, dict(delta.notes.renamed)
+    known = {renamed.get(path, path) for path in delta.notes_loaded}
+    now = [*notes.modified, *(after for _, after in notes.renamed)]
+    changed = [path for path in now if path in known]
+    fresh = [*(path for path in now if path not in known), *notes.created]
+    gone = [path for path in notes.deleted if path in known]
+    if changed:
+        why = "this session had loaded them, and they have changed since"
+        yield Suggestion(f"load again the notes {_named(changed)}", why, _load(delta.session, changed))
+    if gone:
+        why = "this session had loaded them, and they were deleted in the meantime"
+        command = _about_paths("git log --oneline -1", delta.head[1], gone)
+        yield Suggestion(f"do without the notes {_named(gone)}", why, command)
+    if fresh:
+        why = "new or changed in the meantime"
+        yield Suggestion(f"load the notes {_named(fresh)}", why, _load(delta.session, fresh))
+
+
+def _load(session: str, paths: Sequence[str]) -> str:
+    """The command that loads notes into a session; without those whose paths would have to be quoted."""
+    plain = [path for path in paths[:8] if is_plain(path)]
+    wanted = "".join(f" --note {path}" for path in plain)
+    return f"segue resume {session} --budget balanced{wanted}" if session and plain else ""
 
 
 def _about_others(delta: Delta) -> Iterable[Suggestion]:

@@ -28,6 +28,11 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "": 86_400}
 EXPIRES_SECONDS_MAX = 86_400 * 3_652
 
 
+def is_key(text: str) -> bool:
+    """Whether a text has the shape of a key that a Segue server makes."""
+    return bool(_TOKEN.fullmatch(text))
+
+
 class KeyRecord(Value):
     """A key as it is kept."""
 

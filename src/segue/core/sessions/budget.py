@@ -60,13 +60,13 @@ class Option(Value):
 class Standing(Value):
     """What was spent, and the limits that apply."""
 
-    current_spend: float
-    limit: float
+    current_spend: float = 0.0
+    limit: float = 0.0
     """In US dollars; 0 means no limit."""
-    tokens_used: int
-    tokens_limit: int
-    limited: bool
-    exceeded: bool
+    tokens_used: int = 0
+    tokens_limit: int = 0
+    limited: bool = False
+    exceeded: bool = False
     options: tuple[Option, ...] = ()
 
     @property
@@ -89,6 +89,20 @@ def standing(state: SessionState, *, limit_cost: float = 0.0, limit_tokens: int 
     )  # fmt: skip
 
 
+def budget_words(budget: Standing) -> str:
+    """What was spent of what, and in which way the session goes on; empty without limits and spending."""
+    parts = [f"{budget.current_spend:g} of {budget.limit:g} USD"] if budget.limit else []
+    parts += [f"{budget.current_spend:g} USD"] if budget.current_spend and not budget.limit else []
+    if budget.tokens_limit or budget.tokens_used:
+        limit = f" of {budget.tokens_limit:,}" if budget.tokens_limit else ""
+        parts.append(f"{budget.tokens_used:,}{limit} tokens")
+    if budget.exceeded:
+        parts.append("a limit is reached")
+    if budget.limited:
+        parts.append("it goes on sparingly")
+    return ", ".join(parts)
+
+
 def _options(id: str, spent: float, cost: float, used: int, tokens: int) -> tuple[Option, ...]:
     raised = [f"--limit {_twice(max(spent, cost)):g}"] if cost else []
     raised += [f"--limit-tokens {int(_twice(max(used, tokens)))}"] if tokens else []
@@ -97,7 +111,7 @@ def _options(id: str, spent: float, cost: float, used: int, tokens: int) -> tupl
             "continue_limited", "finish what is under way, as sparingly as possible",
             f"segue budget {id} --go-on && segue resume {id}",
         ),
-        Option("pause", "stay paused; everything is saved", f"segue resume {id}"),
+        Option("pause", "stay paused; everything is saved", f"segue status {id}"),
         Option(
             "increase_budget", "raise the limit and continue",
             f"segue budget {id} {' '.join(raised)} && segue resume {id}",

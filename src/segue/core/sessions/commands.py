@@ -122,6 +122,8 @@ class LoadNotes(Command):
     ids: tuple[str, ...]
     tokens: int = 0
     paths: dict[str, str] = {}
+    used: bool = True
+    """Whether somebody asked for them; what a restoration chose by itself is loaded, and not used."""
 
 
 class SeeChanges(Command):
@@ -423,7 +425,7 @@ _DECIDERS: dict[type[Command], Any] = {
     Solve: lambda s, c: [ev.ErrorSolved(c.error, c.solution)],
     Thread: lambda s, c: [ev.ThreadMoved(c.topic, c.status, list(c.notes))],
     Focus: lambda s, c: [ev.FocusSet(c.note_id, c.note_title, c.file, c.position)],
-    LoadNotes: lambda s, c: [ev.NotesLoaded(list(c.ids), c.tokens, c.paths)],
+    LoadNotes: lambda s, c: [ev.NotesLoaded(list(c.ids), c.tokens, c.paths, c.used)],
     SeeChanges: lambda s, c: [] if s.changes == c.changes else [ev.ChangesSeen(list(c.changes))],
     NoteContext: lambda s, c: _unknown_field(c.values, s.context) or [ev.ContextNoted(c.values)],
     Count: lambda s, c: _unknown_field(c.counts, s.metrics) or [ev.Counted(c.counts)],

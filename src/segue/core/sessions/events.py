@@ -182,6 +182,8 @@ class NotesLoaded(Body):
     ids: list[str]
     tokens: int = 0
     paths: dict[str, str] = {}
+    used: bool = True
+    """False if a restoration chose them by itself, which does not make them used more often."""
 
 
 class ChangesSeen(Body):

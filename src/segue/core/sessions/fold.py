@@ -194,7 +194,7 @@ def _notes_loaded(state: st.SessionState, body: ev.NotesLoaded, event: EnvelopeF
     notes = dict(state.notes)
     for note in body.ids:
         old = notes.get(note, st.NoteUse())
-        notes[note] = st.NoteUse(old.count + 1, event.at, body.paths.get(note, old.path))
+        notes[note] = st.NoteUse(old.count + body.used, event.at, body.paths.get(note, old.path))
     context = state.context
     tokens = context.total_tokens_loaded + body.tokens
     if not _fits(tokens):

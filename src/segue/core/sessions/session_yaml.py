@@ -18,9 +18,10 @@ from msgspec.structs import asdict
 from ...errors import BadImport
 from ..base import canonical
 from ..base.text import slug
-from ..base.values import Value
+from ..base.values import Value, count
 from ..journal.event import Body
 from . import events as ev
+from .fold import fold_body
 from .state import TYPES, AgentState, Context, Metrics, SessionState, key
 from .status import hints_of, threads_newest_first
 
@@ -119,6 +120,41 @@ def _resumption(state: SessionState) -> Document:
 
 def _or_null(value: Any) -> Any:
     return None if value == "" else value
+
+
+def left_out(state: SessionState) -> list[str]:
+    """What of a session its document cannot express, in words: what an import of it would not bring back."""
+    again = SessionState()
+    try:
+        bodies = events_of(document(state), imported=state.updated)
+    except BadImport:
+        return ["what an import needs"]
+    for number, dated in enumerate(bodies, 1):
+        again = fold_body(again, dated.body, version=number, at=dated.at, actor="")
+    lost = ["the goal"] if again.goal != state.goal else []
+    lost += ["the summary"] if again.summary != state.summary else []
+    for name, one, several in _LISTS:
+        known = {_identity(row) for row in getattr(again, name)}
+        missing = sum(_identity(row) not in known for row in getattr(state, name))
+        lost += [count(missing, one, several)] if missing else []
+    saved = sum(bool(agent.pieces) for agent in state.agents.values())
+    lost += [count(saved, "saved state of an agent", "saved states of agents")] if saved else []
+    lost += [count(len(state.features), "feature")] if state.features else []
+    lost += [count(len(state.marks), "checkpoint")] if state.marks else []
+    lost += ["the budget"] if again.budget != state.budget else []
+    lost += ["the handoffs"] if state.handed else []
+    return lost
+
+
+_LISTS = (
+    ("items", "item", "items"), ("decisions", "decision", "decisions"), ("questions", "answer", "answers"),
+    ("findings", "finding", "findings"), ("troubles", "error", "errors"),
+)  # fmt: skip
+
+
+def _identity(row: Any) -> tuple[str, ...]:
+    """What makes two rows of a list the same: their texts and states, not their times."""
+    return tuple(getattr(row, name, "") for name in ("text", "status", "why", "answer", "solution"))
 
 
 # -- differences in notation -------------------------------------------------------------------

@@ -93,7 +93,7 @@ class Focus(Part):
 
 
 class NoteUse(Part):
-    """How often, and when last, a note was loaded."""
+    """How often a note was asked for, and when it was last loaded."""
 
     count: int = 0
     last: str = ""

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..base.values import Value
 from ..features.verdict import Verdict
+from .budget import Standing, standing
 from .state import AgentState, Decision, Finding, Focus, Metrics, Question, SessionState, Thread, Trouble
 
 HINTS_MAX = 5
@@ -104,6 +105,7 @@ class SessionStatus(Value):
     """When somebody last worked on it, a run included."""
     runs: Sequence[SessionRun] = ()
     """Its runs without sub-agents', the newest first."""
+    budget: Standing = Standing()
 
 
 class Card(Value):
@@ -153,7 +155,8 @@ def threads_newest_first(state: SessionState) -> list[Thread]:
 
 def hints_of(state: SessionState) -> Hints:
     """The most used notes, the open questions, and what to do next."""
-    notes = sorted(state.notes, key=lambda n: (-state.notes[n].count, n))[:HINTS_MAX]
+    used = [note for note, use in state.notes.items() if use.count]
+    notes = sorted(used, key=lambda n: (-state.notes[n].count, n))[:HINTS_MAX]
     questions = [q.text for q in state.questions if not q.answer][:HINTS_MAX]
     actions = [f"Continue: {state.items[i].text}" for i in state.active]
     if state.changes:
@@ -164,10 +167,13 @@ def hints_of(state: SessionState) -> Hints:
     return Hints(notes, questions, actions)
 
 
-def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verdict] = ()) -> SessionStatus:
+def status_of(
+    state: SessionState, *, held_by: str = "", features: Sequence[Verdict] = (),
+    budget: Standing | None = None,
+) -> SessionStatus:  # fmt: skip
     """Everything that `segue status` shows.
 
-    Holder and verdicts are not part of the state, so they are passed in.
+    Holder, verdicts and the limits that settings give are not part of the state, so they are passed in.
     """
     items = state.items.flat()
     lifecycle = Lifecycle(
@@ -201,6 +207,7 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
         held_by=held_by,
         features=features,
         last_active=last_active_of(state),
+        budget=budget or standing(state),
     )
 
 

@@ -67,18 +67,17 @@ def interrupted_handover(workspace: Workspace) -> Interrupted | None:
 
 
 def _budget(workspace: Workspace, state: SessionState) -> str:
-    settings, own = workspace.settings, state.budget
-    cost, tokens = settings.number("budget_usd"), int(settings.number("budget_tokens"))
-    if not (own.limit_cost or own.limit_tokens or cost or tokens):
+    budget = workspace.standing(state)
+    if not (budget.limit or budget.tokens_limit):
         return ""
-    from ...core.sessions.budget import standing  # few sessions have a limit
-
-    budget = standing(state, limit_cost=cost, limit_tokens=tokens)
-    if budget.share < NEARLY_SPENT:
+    sparingly = "; go on sparingly" if budget.limited else ""
+    if budget.share < NEARLY_SPENT and not sparingly:
         return ""
     if not budget.exceeded:
-        return f"{budget.share:.0%} of the budget is spent: {_spent(budget)}".replace("%", " %")
-    return f"the budget is spent: {_spent(budget)}" + ("; go on sparingly" if budget.limited else "")
+        share = f"{budget.share:.0%}".replace("%", " %")
+        return f"{share} of the budget is spent: {_spent(budget)}{sparingly}"
+    more = sparingly or f"; `segue budget {state.id} --go-on` lets it go on sparingly"
+    return f"the budget is spent: {_spent(budget)}{more}"
 
 
 def _spent(budget: Standing) -> str:

@@ -409,7 +409,8 @@ def session_status(session: SessionHandle) -> SessionStatus:
     living, state = session.workspace.holds.living(session.id), session.state
     verdicts = Features(session).verdicts(state) if state.features else []
     held_by = ", ".join(f"{hold.holder} ({hold.run})" for hold in living)
-    return status_of(state, held_by=held_by, features=verdicts)
+    budget = session.workspace.standing(state)
+    return status_of(state, held_by=held_by, features=verdicts, budget=budget)
 
 
 def complete_session(session: SessionHandle, summary: str = "", *, force: str = "") -> Saved:

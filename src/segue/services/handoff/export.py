@@ -95,8 +95,22 @@ def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes
         import yaml
 
         text: str = yaml.safe_dump(_document(events), sort_keys=False, allow_unicode=True, width=100)
-        return text.encode()
+        lost = session_yaml.left_out(fold_all(events))
+        return f"{_not_here(id, lost)}{text}".encode()
     return pack(id, events, workspace.store)
+
+
+def left_out_of_yaml(session: SessionHandle) -> list[str]:
+    """What of a session the YAML format cannot express, in words."""
+    return session_yaml.left_out(session.state)
+
+
+def _not_here(id: str, lost: Sequence[str]) -> str:
+    """A comment that says what a YAML export leaves out; empty if it leaves nothing out."""
+    if not lost:
+        return ""
+    rest = f"`segue export {id} --format json` leaves nothing out"
+    return f"# Not in this file: {', '.join(lost)}.\n# {rest}.\n"
 
 
 def pack(id: str, events: Sequence[ev.Event], journal: Journal) -> bytes:

@@ -1,9 +1,10 @@
 """Undoing the last command with all of its consequences, or saying why it cannot be undone.
 
-What Segue itself recorded (a check that ran, a text that was erased) is not a command: it is skipped, and
-stays. Declaring features, spending and counting cannot be undone: an undo says so instead of undoing
-something else. A memory that the command created is deprecated, and an offer that nobody took is withdrawn,
-both in the commit of the undo. An offer that was taken stays taken.
+What Segue itself recorded (a check that ran, a text that was erased, what a restoration loaded, an agent
+whose process ended) is not a command: it is skipped, and stays. Declaring features, spending and counting
+cannot be undone: an undo says so instead of undoing something else. A memory that the command created is
+deprecated, and an offer that nobody took is withdrawn, both in the commit of the undo. An offer that was
+taken stays taken.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from ...core.event_words import event_words
 from ...core.handover.events import Offer
 from ...core.memories.model import MemoryFilter
 from ...core.sessions import commands as do
+from ...core.sessions.fold import fold
 from ...core.sessions.rewind import STAYS
-from ...core.sessions.state import SessionState
+from ...core.sessions.state import OBSERVER, SessionState
 from ...effects.clock import now
 from ...errors import NothingToUndo
 from ...stores.memory_changes import MemoryChange, StoredMemory
@@ -31,6 +33,7 @@ from .offers import Handoffs
 REASON = "taken back by an undo"
 _SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckReported, ev.EvidenceVoided}
 _KINDS_SEEN = {body.KIND for body in _SEEN}
+_KINDS_LOADED = {ev.ContextNoted.KIND, ev.NotesLoaded.KIND}
 _FEATURES = "`segue feature` changes and removes features, on the record"
 _WORDS: dict[type[ev.Body], tuple[Callable[[Any], str], str]] = {
     ev.FeatureAdded: (lambda b: f"feature {b.id} was added", _FEATURES),
@@ -53,6 +56,9 @@ def undo(session: SessionHandle) -> Saved:
     if {event.kind for event in taken} <= STAYS:
         raise _stays(bodies)
     then = fold_all(events[: first - 1])
+    for event in events[last:]:
+        if _is_record(event) and event.kind not in STAYS:
+            then = fold(then, event)
     handoffs, offer = Handoffs(session.workspace), _offer(session, bodies)
     saved = session.go_back(
         do.Rewind(first - 1, then, lifecycle=True), since=len(events),
@@ -78,11 +84,17 @@ def _last_command(events: Sequence[ev.Event]) -> tuple[int, int]:
         kinds = {event.kind for event in events[start - 1 : version]}
         if kinds & {ev.Created.KIND, ev.Gap.KIND}:
             return 0, 0
-        if kinds <= _KINDS_SEEN:
+        if kinds <= _KINDS_SEEN or all(map(_is_record, events[start - 1 : version])):
             version = start - 1
             continue
         return (start, version) if start > 1 else (0, 0)
     return 0, 0
+
+
+def _is_record(event: ev.Event) -> bool:
+    """Whether Segue itself recorded an event, or what a restoration loaded, which older versions recorded as
+    whoever resumed."""
+    return event.actor == OBSERVER or event.kind in _KINDS_LOADED
 
 
 def _stays(bodies: Sequence[ev.Body | None]) -> NothingToUndo:

@@ -32,6 +32,8 @@ FORMAT = "segue-memories"
 KEEP_RECENT = 50
 NEVER_RECALLED_DAYS = 30
 DECAY_THRESHOLD = 0.1
+SUMMARY_BYTES_MAX = 16_000
+"""Of the memories in one summary, so that a search finds each word of it."""
 _RETRIES = 8
 _FIELDS = (
     "content", "type", "scope", "metadata", "session", "shared_with", "expires", "valid_from", "valid_to",
@@ -42,12 +44,17 @@ _ID = regex(r"m[0-9a-f]{1,32}")
 
 
 class Pruned(Value):
-    """The result of a prune: how many memories were kept, and how many were summarised."""
+    """The result of a prune: how many memories were kept, and which ones were summarised."""
 
     kept: int
     summarised: int
     summary: str = ""
-    """The id of the summary; empty if there was nothing to do."""
+    """The id of the first summary; empty if there was nothing to do, or in a dry run."""
+    summaries: tuple[str, ...] = ()
+    """What the summaries say, or would say in a dry run: one for each audience."""
+    gone: tuple[str, ...] = ()
+    """The ids of the summarised memories, which stay as deprecated ones."""
+    dry_run: bool = False
 
 
 def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) -> Memory:
@@ -181,16 +188,29 @@ def forget(service: MemoryService, id: str, reason: str, **identity: str) -> Mem
     return stone
 
 
+def deprecated(
+    service: MemoryService, *, session: str = "", types: Sequence[str] = (), limit: int = 50, **identity: str
+) -> list[Memory]:
+    """Memories that no longer count: pruned, decayed, replaced. Each says why, and by what."""
+    where = MemoryFilter(types=tuple(types), sessions=(session,) if session else (), dead=True)
+    reader = service.reader(session=session, **identity)
+    found = [
+        one for one in service.store.listing(reader, where, now()) if one.deprecated and not one.forgotten
+    ]
+    return sorted(found, key=lambda one: (one.deprecated, one.created), reverse=True)[:limit]
+
+
 def prune(
-    service: MemoryService, session: str, *, keep: int = KEEP_RECENT,
+    service: MemoryService, session: str, *, keep: int = KEEP_RECENT, dry_run: bool = False,
     condense: Callable[[Sequence[Memory]], str] | None = None, **identity: str,
 ) -> Pruned:  # fmt: skip
     """Keep a session's newest memories; the others are deprecated and replaced by a summary for each
-    audience.
+    audience, in which nothing that differs is left out. With ``dry_run`` nothing is changed.
 
     ``condense`` may add lines to a summary, but cannot remove any. Raises UnknownSession if the session has
     no memories that the reader can see."""
-    service.pause_file.check()
+    if not dry_run:
+        service.pause_file.check()
     if keep < 0:
         raise UsageError("a prune cannot keep fewer than 0 memories", hint="give --keep 0 or more")
     reader = service.reader(session=session, **identity)
@@ -202,26 +222,49 @@ def prune(
     memories = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
     memories = [memory for memory in memories if memory.type != "history-summary"]
     old = memories[keep:]
-    if not old:
-        return Pruned(len(memories), 0)
     groups: dict[mem.Audience, list[Memory]] = {}
     for memory in reversed(old):
         groups.setdefault(mem.audience_of(memory), []).append(memory)
-    adds, puts, trail, first = [], [], [], ""
-    for group in groups.values():
-        summary = _summary(service, group, session, condense(group) if condense else "")
+    summaries = [
+        (_summary(service, part, session, condense(part) if condense and not dry_run else ""), part)
+        for group in groups.values()
+        for part in _parts(group)
+    ]
+    ids: list[str] = [] if dry_run else _replace_by(service, session, summaries)
+    return Pruned(
+        len(memories) - len(old), len(old), ids[0] if ids else "",
+        tuple(summary.content for summary, _ in summaries), tuple(memory.id for memory in old), dry_run,
+    )  # fmt: skip
+
+
+def _parts(group: Sequence[Memory]) -> list[list[Memory]]:
+    """Memories in parts, each of which has a summary within the size of a memory."""
+    parts: list[list[Memory]] = [[]]
+    size = 0
+    for memory in group:
+        size += len(memory.content.encode()) + 16
+        if parts[-1] and size > SUMMARY_BYTES_MAX:
+            parts.append([])
+            size = len(memory.content.encode()) + 16
+        parts[-1].append(memory)
+    return parts
+
+
+def _replace_by(
+    service: MemoryService, session: str, summaries: Sequence[tuple[Memory, Sequence[Memory]]]
+) -> list[str]:
+    """Store summaries and deprecate what each summarises. Returns the ids of the summaries."""
+    adds, puts, trail = [], [], []
+    for summary, group in summaries:
         adds.append(summary)
-        first = first or summary.id
-        trail.append(
-            service.trace(
-                summary, "summarise", f"{count(len(group), 'memory', 'memories')} of session {session}"
-            )
-        )
+        many = count(len(group), "memory", "memories")
+        trail.append(service.trace(summary, "summarise", f"{many} of session {session}"))
         for memory in group:
             puts.append(_superseded(memory, summary.id, "summarised"))
             trail.append(service.trace(memory, "deprecate", f"summarised by {summary.id}"))
-    ids = service.store.write(MemoryChange(service.stored(adds), service.stored(puts), trail=trail))
-    return Pruned(len(memories) - len(old), len(old), ids[0] if ids else first)
+    if not adds:
+        return []
+    return service.store.write(MemoryChange(service.stored(adds), service.stored(puts), trail=trail))
 
 
 def _summary(service: MemoryService, group: Sequence[Memory], session: str, extra: str = "") -> Memory:

@@ -24,7 +24,7 @@ from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryRead
 from ...core.memories.words import exact_words, query_words, words
 from ...effects.clock import days_between, moment, now
 from ...effects.pause_file import PauseFile
-from ...errors import AccessError, RefusedError, StoreError, UnknownMemory, UsageError
+from ...errors import AccessError, RefusedError, StaleVersion, StoreError, UnknownMemory, UsageError
 from ...stores.base import Memories
 from ...stores.memory_changes import MemoryChange, StoredMemory
 from ...stores.vectors import packed
@@ -45,6 +45,7 @@ RECALLS_WAITING_MAX = 256
 ROOM_CHECK_EVERY = 256
 TTL_SECONDS_MAX = 86_400 * 36_525
 EVERYTHING = "*"
+_RETRIES = 8
 Names = Iterable[str] | str | None
 
 
@@ -131,8 +132,9 @@ class MemoryService:
         return self.remember_many([{"content": content, **about}])[0]
 
     def remember_many(self, memories: Sequence[Mapping[str, Any]]) -> list[Remembered]:
-        """Keep several memories, all or none; each mapping has the arguments of ``draft``. Memories that
-        exist already stay as they are. Raises RefusedError if there would be too many."""
+        """Keep several memories, all or none; each mapping has the arguments of ``draft``. One that exists
+        already stays as it is, and gets the metadata that is new. Raises RefusedError if there would be too
+        many."""
         self.pause_file.check()
         drafts = [self.draft(**fields) for fields in memories]
         change = MemoryChange(
@@ -140,7 +142,30 @@ class MemoryService:
         )
         self._check_room(drafts)
         ids = self.store.write(change)
+        for id, memory in zip(ids, drafts, strict=True):
+            if id != memory.id and memory.metadata:
+                self._add_metadata(id, memory)
         return [Remembered(id, id != m.id, m.flags) for id, m in zip(ids, drafts, strict=True)]
+
+    def _add_metadata(self, id: str, again: Memory) -> None:
+        """Add the metadata with which a known memory was said again; the session that it was learnt in
+        stays."""
+        asks = {"agent": again.agent, "session": again.session, "user": again.user}
+        asks["namespace"] = again.namespace
+        new = {name: value for name, value in again.metadata.items() if name != "session_id"}
+        for attempt in range(_RETRIES):
+            known = self.get(id, **asks)
+            if {**known.metadata, **new} == known.metadata:
+                return
+            more = {"metadata": {**known.metadata, **new}, "updated": now(), "revision": known.revision + 1}
+            changed = mem.checked(replace(known, **more))
+            trail = [self.trace(changed, "update", "said again")]
+            try:
+                self.store.write(MemoryChange(puts=self.stored([changed]), trail=trail))
+                return
+            except StaleVersion:  # somebody else changed it
+                if attempt == _RETRIES - 1:
+                    raise
 
     def draft(
         self, content: str, *, type: str = "standard", scope: str = "", agent: str = "", user: str = "",

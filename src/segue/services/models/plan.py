@@ -22,6 +22,7 @@ from ...core.memories.model import may_restore
 from ...core.models import plan_proposal, prompt
 from ...core.models.plan_proposal import PlanDraft, ProjectFacts
 from ...core.sessions import commands as do
+from ...core.sessions.state import OBSERVER
 from ...effects.git import repository as git
 from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
@@ -220,4 +221,5 @@ def accept(workspace: Workspace, plan: PlanDraft, *, session: str = "") -> Accep
         )  # fmt: skip
     for risk in plan.risks:
         target.apply(do.Thread(f"risk: {risk}", "open"))
+    workspace.repository.commit(target.id, [do.Count({"suggestions_accepted": 1})], actor=OBSERVER)
     return Accepted(target.id, len(plan.items), tuple(names), len(plan.risks))

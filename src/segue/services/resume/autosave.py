@@ -43,6 +43,14 @@ TRIGGERS: Mapping[str, str] = {
 _log = logging.getLogger("segue.checkpointer")
 
 
+def _trigger(name: str) -> str:
+    """The trigger of this name, or of the recipe's name for it. Raises UsageError if there is none."""
+    wanted = str(name).replace("_", " ").removesuffix(" elapsed")  # the recipe has 5_minutes_elapsed
+    if wanted not in TRIGGERS:
+        raise UsageError(f"unknown trigger: {name}", hint="one of " + ", ".join(TRIGGERS))
+    return wanted
+
+
 class Checkpointed(Value):
     """The result of an attempt to save."""
 
@@ -72,14 +80,13 @@ class Checkpointer:
                 "times and numbers of a checkpointer must be above 0",
                 hint="leave them out for the defaults",
             )
-        self.triggers = frozenset(triggers)
-        unknown = sorted(self.triggers - TRIGGERS.keys())
-        if unknown:
-            raise UsageError(f"unknown trigger: {unknown[0]}", hint="one of " + ", ".join(TRIGGERS))
+        self.triggers = frozenset(_trigger(name) for name in triggers)
         self._session = session
         self._every, self._look, self._changes_max = every_seconds, look_seconds, changes_max
         self._notice, self._agents = notice, agents
         self._pending: list[str] = []
+        self._written = 0
+        """How many changes are saved of a checkpoint that has not succeeded yet."""
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._over = threading.Event()
@@ -107,20 +114,18 @@ class Checkpointer:
         """Note a change; a text is saved as what was just done. At ``changes_max`` all are saved at once."""
         with self._lock:
             self._pending.append(text)
-            full = len(self._pending) >= self._changes_max
+            full = self.pending >= self._changes_max
         if full:
             self._wake.set()
 
     @property
     def pending(self) -> int:
-        """How many changes are not saved yet."""
-        return len(self._pending)
+        """How many changes are not part of a successful checkpoint yet."""
+        return len(self._pending) + self._written
 
     def trigger(self, name: str) -> None:
         """Save soon, for one of the reasons in ``TRIGGERS``. Raises UsageError for another name."""
-        if name not in TRIGGERS:
-            raise UsageError(f"unknown trigger: {name}", hint="one of " + ", ".join(TRIGGERS))
-        self._fired = name
+        self._fired = _trigger(name)
         self._wake.set()
 
     def force(self, reason: str = core.USER_REQUEST) -> Checkpointed:
@@ -162,12 +167,12 @@ class Checkpointer:
         if fired:
             return fired
         waited = time.monotonic() - self._saved_at
-        if len(self._pending) >= self._changes_max:
+        if self.pending >= self._changes_max:
             return count(self._changes_max, "change")
-        if self._pending and waited >= self._every:
+        if self.pending and waited >= self._every:
             default = self._every == EVERY_SECONDS
             return core.QUARTER_HOUR if default else f"{self._every:g} seconds"
-        if self._pending and FIVE_MINUTES in self.triggers and waited >= FIVE_MINUTES_SECONDS:
+        if self.pending and FIVE_MINUTES in self.triggers and waited >= FIVE_MINUTES_SECONDS:
             return FIVE_MINUTES
         return self._fired_trigger()
 
@@ -212,35 +217,43 @@ class Checkpointer:
         """Save pending texts, agents' states, manifest and scene. Never raises."""
         with self._lock:
             begun = time.monotonic()
-            pending = list(self._pending)
+            pending = len(self._pending) + self._written
             try:
-                wrote = self._write(pending, reason, always)
+                wrote = self._write(reason, always)
             except Exception as fault:
                 _log.warning("a checkpoint of %s failed: %s", self._session.id, fault)
-                self.last = Checkpointed("failed", self.number, now(), reason, len(pending), 0.0, str(fault))
+                self.last = Checkpointed("failed", self.number, now(), reason, pending, 0.0, str(fault))
             else:
-                del self._pending[: len(pending)]
+                self._written = 0
                 self._saved_at = time.monotonic()
                 self.number += wrote
                 took = round(time.monotonic() - begun, 4)
                 status: Literal["saved", "unchanged"] = "saved" if wrote else "unchanged"
-                self.last = Checkpointed(status, self.number, now(), reason, len(pending), took)
+                self.last = Checkpointed(status, self.number, now(), reason, pending, took)
             self._notify(self.last)
             return self.last
 
-    def _write(self, pending: list[str], reason: str, always: bool) -> bool:
+    def _write(self, reason: str, always: bool) -> bool:
         session = self._session
         session.workspace.pause_file.check()
-        wrote = 0
-        texts = [do.Note(text) for text in pending if text.strip()]
-        if texts:
-            wrote += session.apply(*texts).events
-            trip("checkpointer.after_changes")
+        self._write_changes()
+        wrote = self._written
         for name, state_of in self._agents.items():
             wrote += session.save_agent(name, state_of()).events
-        if wrote or pending or always:
+        if wrote or always:
             prepare.prepare(session.workspace, session, reason=reason)
-        return bool(wrote or pending or always)
+        return bool(wrote or always)
+
+    def _write_changes(self) -> None:
+        """Save the texts of pending changes. They are pending no longer, whatever fails after that."""
+        count = len(self._pending)
+        texts = [do.Note(text) for text in self._pending[:count] if text.strip()]
+        if texts:
+            self._session.apply(*texts)
+        del self._pending[:count]
+        self._written += count
+        if texts:
+            trip("checkpointer.after_changes")
 
     def _notify(self, result: Checkpointed) -> None:
         if self._notice is None or time.monotonic() - self._notified_at < NOTICE_SECONDS:

@@ -20,9 +20,9 @@ from ..._failpoints import trip
 from ...core.base.values import Value, iso, seconds_of
 from ...core.resume.scene import Scene
 from ...core.sessions import commands as do
-from ...core.sessions.budget import Option, SetBudget, Spend, Standing, standing
+from ...core.sessions.budget import Option, SetBudget, Spend, Standing
 from ...core.sessions.commands import PAUSE_CAUSES
-from ...core.sessions.state import SessionState
+from ...core.sessions.state import OBSERVER, SessionState
 from ...core.sessions.status import hints_of
 from ...effects.clock import now
 from ...effects.processes import identity
@@ -32,6 +32,7 @@ from ..sessions.repository import Saved
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import prepare, scenes
+from .activity import note_activity
 from .emergency import Guard, unwatch_signals, watch_signals
 
 STOP_SECONDS = 3.0
@@ -92,6 +93,8 @@ def interrupt(session: SessionHandle, cause: str, reason: str = "", **facts: Any
             raise
         return _emergency(session, cause, reason, fault, facts)
     trip("interrupt.after_pause")
+    if local and cause == "user" and workspace.home.path.is_dir():  # a user who pauses can wait for it
+        note_activity(session, seen)
     agents = stop_agents(session) if local else {}
     manifest = _try_prepare(session, reason=reason or cause, seen=seen) if local else ""
     state = session.state
@@ -184,17 +187,14 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
             outcomes[name] = identity.stop(agent.pid, agent.pid_start, seconds=STOP_SECONDS)
             if outcomes[name] in ("stopped", "gone"):
                 with suppress(SegueError, OSError):
-                    session.apply(do.NoteAgent(name, {"active": False, "pid": 0, "pid_start": ""}))
+                    gone = do.NoteAgent(name, {"active": False, "pid": 0, "pid_start": ""})
+                    session.commit_trusted((gone,), actor=OBSERVER)
     return outcomes
 
 
 def budget_of(session: SessionHandle) -> Standing:
     """What was spent, compared with the session's limits or else those of the settings."""
-    settings = session.workspace.settings
-    return standing(
-        session.state, limit_cost=settings.number("budget_usd"),
-        limit_tokens=int(settings.number("budget_tokens")),
-    )  # fmt: skip
+    return session.workspace.standing(session.state)
 
 
 def spend(session: SessionHandle, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import hashlib
 
+from ...core.sessions.state import SessionState
 from ...effects.notes import Library
 from ..workspace.workspace import Workspace
 
 
-def library_of(workspace: Workspace) -> Library:
-    """The notes of a workspace's project."""
+def library_of(workspace: Workspace, state: SessionState | None = None) -> Library:
+    """The notes of a session's organization and project or, without a session, of the workspace's."""
     root = workspace.working_tree.root
-    key, _ = workspace.working_tree.project_key(workspace.settings)
-    name = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
+    if state is not None:
+        organization, project = state.organization, state.project_name
+    else:
+        key, _ = workspace.working_tree.project_key(workspace.settings)
+        organization = workspace.settings.text("organization")
+        project = workspace.working_tree.project_name(key)
+    place = "\0".join((str(root), organization, project))
+    name = hashlib.sha256(place.encode(errors="surrogateescape")).hexdigest()[:16]
     cache = None if workspace.pause_file.in_force() else workspace.home.path / "cache" / f"notes-{name}"
-    return Library(
-        root, _folders(workspace), cache, organization=workspace.settings.text("organization"),
-        project=workspace.working_tree.project_name(key),
-    )  # fmt: skip
+    return Library(root, _folders(workspace), cache, organization=organization, project=project)
 
 
 def _folders(workspace: Workspace) -> list[str]:

@@ -11,13 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core import event_kinds as ev
-from ...core.base.text import visible_text
 from ...core.base.token_estimate import Counter, estimate
 from ...core.base.values import count as count_of
 from ...core.brief.compose import compose
@@ -25,14 +23,16 @@ from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.passages import Passage, passages
 from ...core.features.events import CheckRan
 from ...core.resume import restoration as core
-from ...core.resume.restoration import Candidate, Restoration, pieces_of
+from ...core.resume.restoration import Candidate, Restoration
 from ...core.runs.carried_over import as_item
 from ...core.runs.model import RunDigest
-from ...core.runs.sentences import flat, words
+from ...core.runs.sentences import flat
 from ...core.sessions import commands as do
-from ...core.sessions.state import SessionState
+from ...core.sessions.state import OBSERVER, Decision, SessionState
+from ...effects.clock import moment
 from ...effects.git import repository
 from ...effects.git.probe import start_probe
+from ...effects.notes import ProjectNote, day_of
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.gather import (
@@ -50,16 +50,18 @@ from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
 from ..workspace.own_files import own_files
 from ..workspace.workspace import Workspace
+from .activity import note_activity
+from .restored_notes import candidate, note_candidate, note_candidates
 from .scenes import state_of
 
 if TYPE_CHECKING:
     from ...effects.git.hunks import Changes, HunkQuery
-    from ...effects.notes import Library, ProjectNote
+    from ...effects.notes import Library
 
 BRIEF_BYTES = (600, 1_024, 2_048)
-DECISIONS_MAX, DECISION_DAYS = 5, 30
-MEMORIES_MAX, PLAYBOOKS_MAX, NOTES_MAX, RELATED_MAX = 8, 3, 5, 6
-OUTPUT_CHARS, WORDS_MAX = 4_000, 8
+DECISIONS_MAX, DECISION_DAYS, SISTERS_MAX = 5, 30, 12
+MEMORIES_MAX, PLAYBOOKS_MAX, RELATED_MAX = 8, 3, 6
+OUTPUT_CHARS = 4_000
 GIT_SECONDS = 0.5
 NO_TREE = "a server sees no working tree"
 
@@ -127,7 +129,7 @@ class RestorationSources:
     def library(self) -> Library:
         from .notes import library_of
 
-        return library_of(self.workspace)
+        return library_of(self.workspace, self.state)
 
     @cached_property
     def query(self) -> str:
@@ -143,8 +145,10 @@ def restore(
     """The context of a session, or without one of the work in this project, within a budget of tokens.
 
     ``notes`` names wanted notes by id, title or path. ``since`` is a report of what changed in the meantime.
-    ``record`` notes in the session what was loaded. ``count`` counts tokens as the reading model does."""
+    ``record`` notes in the session what was loaded; only ``notes`` that were asked for count as used.
+    ``count`` counts tokens as the reading model does."""
     level, tokens = core.budget_of(budget)
+    wanted = tuple(notes)
     state = state_of(workspace, session or None)
     sources = RestorationSources(workspace, state)
     recalled = _recalled(workspace, sources)
@@ -153,7 +157,7 @@ def restore(
     forms = [redact(compose(known, size, more)) for size in BRIEF_BYTES]
     candidates = [
         *_grown(known, forms[-1]),
-        *_candidates(workspace, sources, recalled, tuple(notes), decisions, since),
+        *_candidates(workspace, sources, recalled, wanted, decisions, since),
     ]
     quotes: Iterable[Passage] = ()
     if sources.blocks and tokens > estimate(forms[-1]):
@@ -162,20 +166,22 @@ def restore(
         forms, candidates, quotes, budget=tokens, level=level, count=count, priorities=priorities
     )
     if record and state is not None and not workspace.pause_file.in_force():
-        _record(workspace, state, restored, candidates, sources.library)
+        _record(workspace, state, restored, candidates, sources.library, wanted)
     return restored
 
 
 def _record(
     workspace: Workspace, state: SessionState, restored: Restoration, candidates: Sequence[Candidate],
-    library: Library,
+    library: Library, asked_for: Sequence[str],
 ) -> None:  # fmt: skip
+    """Note in the session what was loaded. It is Segue's own record, which no undo takes for a command."""
     notes = library.all()
-    kinds = {candidate.note: candidate.kind for candidate in candidates if candidate.note}
-    used = [id for id in restored.notes_restored if kinds.get(id) != "index notes"]
+    kinds = {one.id: one.kind for one in candidates}
+    chosen = [id for id in restored.notes_restored if kinds.get(f"note/{id}") != "index notes"]
+    wanted = {note.id for note in map(library.find, asked_for) if note is not None}
     loaded = {entry.item for entry in restored.log if entry.status != "skipped"}
     values: dict[str, Any] = {
-        "decisions_loaded": sum(id.startswith("decision/") for id in loaded),
+        "decisions_loaded": sum(kinds.get(id) == "decisions" for id in loaded),
         "playbooks_loaded": sum(id.startswith("playbook/") for id in loaded),
         "total_tokens_loaded": restored.tokens_used,
     }
@@ -185,10 +191,13 @@ def _record(
         elif note.path.endswith("00-PROJECT-INDEX.md"):
             values["project_index_hash"] = note.hash
     commands: list[Any] = [do.NoteContext(values)]
-    if used:
-        paths = {id: notes[id].path for id in used if id in notes}
-        commands.append(do.LoadNotes(tuple(used), 0, paths))
-    find_session(workspace, state.id).apply(*commands)
+    for used in (True, False):
+        ids = tuple(id for id in chosen if (id in wanted) is used)
+        paths = {id: notes[id].path for id in ids if id in notes}
+        commands += [do.LoadNotes(ids, 0, paths, used)] if ids else []
+    session = find_session(workspace, state.id)
+    session.commit_trusted(commands, actor=OBSERVER)
+    note_activity(session)
 
 
 def _grown(known: BriefFacts, brief: str) -> Iterator[Candidate]:
@@ -202,11 +211,11 @@ def _grown(known: BriefFacts, brief: str) -> Iterator[Candidate]:
             for line in known.plan
         ]
         title = f"all {len(rows)} open items, in their order"
-        yield _candidate("plan", "the list", "essential", title, "\n".join(rows), "agent")
+        yield candidate("plan", "the list", "essential", title, "\n".join(rows), "agent")
     if any(rule not in shown for rule in known.rules):
         rows = [f"- {rule}" for rule in known.rules]
         title = "rules and corrections that stand"
-        yield _candidate("rules", "rules", "essential", title, "\n".join(rows), "yours")
+        yield candidate("rules", "rules", "essential", title, "\n".join(rows), "yours")
 
 
 def _candidates(
@@ -214,7 +223,7 @@ def _candidates(
     notes: tuple[str, ...], decisions: int, since: str,
 ) -> Iterator[Candidate]:  # fmt: skip
     if since:
-        yield _candidate(
+        yield candidate(
             "since", "since you left", "essential", "what changed in the meantime", since, "agent",
             source="`segue since`",
         )  # fmt: skip
@@ -223,10 +232,13 @@ def _candidates(
     if sources.state is not None:
         yield from _failing(workspace, sources.state)
         yield from _decided(sources.state, decisions)
+    decided = list(_decided_elsewhere(sources, decisions))
+    yield from decided
     if has_tree:
-        yield from _notes(sources, notes)
+        known = {one.note for one in decided if one.note}
+        yield from note_candidates(sources.library, sources.state, sources.query, notes, known)
     for id, text, trust in recalled:
-        yield _candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
+        yield candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
     yield from _strategies(workspace, sources, {id for id, _, _ in recalled})
     if has_tree:
         yield from _related(sources)
@@ -245,14 +257,6 @@ def _without_tree(notes: tuple[str, ...]) -> Iterator[Candidate]:
         )
 
 
-def _candidate(
-    id: str, kind: str, priority: str, title: str, text: str, trust: str = "data", value: float = 1.0,
-    note: str = "", source: str = "", excerpt: str = "",
-) -> Candidate:  # fmt: skip
-    pieces, title = pieces_of(redact(visible_text(text))), redact(visible_text(title))
-    return Candidate(id, kind, priority, title, pieces, trust, value, note, source=source, excerpt=excerpt)
-
-
 def _changes(sources: RestorationSources) -> Iterator[Candidate]:
     if repository.find(sources.root) is None:
         return
@@ -263,7 +267,7 @@ def _changes(sources: RestorationSources) -> Iterator[Candidate]:
         priority = "essential" if file.path in ranks else "recent"
         title = f"{file.path}{', a new file' if file.new else ', changed and not committed'}"
         excerpt = f"its first {len(file.text.encode()):,} bytes" if file.cut else ""
-        yield _candidate(
+        yield candidate(
             f"change/{file.path}", "work under way", priority, title, file.text, "data", 1 / (1 + index / 20),
             source=file.path if file.new else "`git diff HEAD` has it", excerpt=excerpt,
         )  # fmt: skip
@@ -313,7 +317,7 @@ def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
                     whole = output.decode("utf-8", "replace")
                     text = _end(whole)
                     excerpt = f"the last {len(text):,} of {len(whole):,} characters" if text != whole else ""
-            yield _candidate(
+            yield candidate(
                 f"check/{id}/{check.hash[:8]}", "failing checks", "essential", f"feature {id}: {ran.first}",
                 text, source=f"`segue verify --feature {id}` runs it again", excerpt=excerpt,
             )  # fmt: skip
@@ -328,82 +332,56 @@ def _end(text: str) -> str:
 
 
 def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
-    since = (datetime.now(UTC) - timedelta(days=DECISION_DAYS)).isoformat().replace("+00:00", "Z")
-    recent = [d for d in reversed(list(state.decisions)) if not d.at or d.at >= since][:limit]
-    for index, decision in enumerate(recent):
-        text = f"{decision.text} (because {decision.why})" if decision.why else decision.text
-        trust = "yours" if decision.actor in ("", "user") else "agent"
-        title = f"decided {decision.at[:10]} by {decision.actor or 'user'}"
-        id = f"decision/{hashlib.sha256(decision.text.encode()).hexdigest()[:8]}"
-        yield _candidate(id, "decisions", "essential", title, text, trust, 1 / (1 + index / 20))
+    for index, decision in enumerate(_recent_decisions(state)[:limit]):
+        yield _decision(decision, 1 / (1 + index / 20))
 
 
-def _notes(sources: RestorationSources, wanted: tuple[str, ...]) -> Iterator[Candidate]:
-    library = sources.library
-    seen: set[str] = set()
-    for note in library.index_notes():
-        seen.add(note.id)
-        yield _note(library, note, "index notes", "essential", 0.95)
-    for id in wanted:
-        yield from _note_by_id(library, id, "requested notes", "recommended", 1.0, seen)
-    for id, value in _recommended(sources.state):
-        yield from _note_by_id(library, id, "recommended notes", "recommended", value, seen)
-    longest = sorted(words(sources.query), key=lambda word: (-len(word), word))[:WORDS_MAX]
-    for index, note in enumerate(library.matching(longest, NOTES_MAX) if longest else []):
-        if note.id not in seen:
-            seen.add(note.id)
-            kind = "playbooks" if "playbook" in note.path.lower() else "related notes"
-            yield _note(library, note, kind, "recommended", 0.8 / (1 + index / 10))
-    before = sources.state.notes if sources.state else {}
-    for id in sorted(before, key=lambda id: (-before[id].count, id)):
-        yield from _note_by_id(library, id, "notes loaded before", "expanded", 1.0, seen)
+def _recent_decisions(state: SessionState) -> list[Decision]:
+    since = moment(-86_400 * DECISION_DAYS)
+    return [one for one in reversed(list(state.decisions)) if not one.at or one.at >= since]
 
 
-def _recommended(state: SessionState | None) -> list[tuple[str, float]]:
-    """The note in focus, those of open threads, and the five most used, with their values."""
-    if state is None:
-        return []
-    values: dict[str, float] = {}
-    if state.focus.note_id:
-        values[state.focus.note_id] = 1.0
-    for thread in state.threads.values():
-        if thread.status == "in_progress":
-            values.update((id, 0.95) for id in thread.notes)
-    used = sorted(state.notes.items(), key=lambda pair: (-pair[1].count, pair[0]))[:NOTES_MAX]
-    for index, (id, _) in enumerate(used):
-        values.setdefault(id, 0.9 / (1 + index / 20))
-    return list(values.items())
+def _decision(decision: Decision, value: float, session: str = "") -> Candidate:
+    text = f"{decision.text} (because {decision.why})" if decision.why else decision.text
+    trust = "yours" if decision.actor in ("", "user") else "agent"
+    where = f" in session {session}" if session else ""
+    title = f"decided {decision.at[:10]} by {decision.actor or 'user'}{where}"
+    id = f"decision/{hashlib.sha256(decision.text.encode()).hexdigest()[:8]}"
+    return candidate(id, "decisions", "essential", title, text, trust, value)
 
 
-def _note_by_id(
-    library: Library, id: str, kind: str, priority: str, value: float, seen: set[str]
-) -> Iterator[Candidate]:
-    """The note with this id; if there is none, a candidate that says so in the log."""
-    if id in seen:
-        return
-    seen.add(id)
-    note = library.find(id)
-    if note is None:
-        yield Candidate(f"note/{id}", kind, priority, note=id, missing="missing: no such note")
-    elif note.id == id or note.id not in seen:
-        seen.add(note.id)
-        yield _note(library, note, kind, priority, value)
+def _decided_elsewhere(sources: RestorationSources, limit: int) -> Iterator[Candidate]:
+    """The newest decisions that other sessions of the project made and that notes of its library tell."""
+    own = {one.text for one in sources.state.decisions} if sources.state is not None else set()
+    found: dict[str, tuple[str, Decision | ProjectNote, str]] = {}
+    for session, decision in _decisions_of_sisters(sources):
+        if decision.text not in own:
+            found.setdefault(decision.text, (decision.at[:10], decision, session))
+    if sources.workspace.sees_tree:
+        found.update((note.path, (day_of(note), note, "")) for note in sources.library.decisions()[:limit])
+    newest = sorted(found.values(), key=lambda one: one[0], reverse=True)[:limit]
+    for index, (_, decided, session) in enumerate(newest):
+        value = 0.9 / (1 + index / 20)
+        if isinstance(decided, Decision):
+            yield _decision(decided, value, session)
+        else:
+            yield note_candidate(sources.library, decided, "decisions", "essential", value)
 
 
-def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: float) -> Candidate:
-    from ...effects.notes import NOTE_BYTES_MAX, body_of
-
-    text = library.text(note)
-    if text is None:
-        return Candidate(
-            f"note/{note.id}", kind, priority, note=note.id, missing="missing: it cannot be read"
-        )
-    title = f"{note.title} ({note.path})"
-    read = len(text.encode("utf-8", "replace"))
-    excerpt = f"the first {read:,} of {note.size:,} bytes" if note.size > NOTE_BYTES_MAX else ""
-    return _candidate(
-        f"note/{note.id}", kind, priority, title, body_of(text), "data", value, note.id, note.path, excerpt
-    )
+def _decisions_of_sisters(sources: RestorationSources) -> Iterator[tuple[str, Decision]]:
+    """The recent decisions of the sessions of the same project that were active last."""
+    workspace, state = sources.workspace, sources.state
+    if state is not None:
+        mine = {(state.organization, state.project)}
+    else:
+        organization = workspace.settings.text("organization")
+        mine = {(organization, key) for key in workspace.working_tree.project_keys(workspace.settings)}
+    cards = [card for card in workspace.repository.cards() if (card.organization, card.project) in mine]
+    cards.sort(key=lambda card: (card.last_active, card.id), reverse=True)
+    for card in [card for card in cards if state is None or card.id != state.id][:SISTERS_MAX]:
+        with suppress(SegueError):
+            for decision in _recent_decisions(workspace.repository.state(card.id)):
+                yield card.id, decision
 
 
 def _recalled(workspace: Workspace, sources: RestorationSources) -> list[tuple[str, str, str]]:
@@ -431,7 +409,7 @@ def _strategies(workspace: Workspace, sources: RestorationSources, seen: set[str
         if strategy.id not in seen and not strategy.quoted:
             id, title, trust = strategy.id, f"playbook {strategy.id}", _trust(strategy.memory.trust)
             text = strategy.content
-            yield _candidate(f"playbook/{id}", "playbooks", "recommended", title, text, trust, 0.85)
+            yield candidate(f"playbook/{id}", "playbooks", "recommended", title, text, trust, 0.85)
 
 
 def _related(sources: RestorationSources) -> Iterator[Candidate]:
@@ -451,6 +429,6 @@ def _related(sources: RestorationSources) -> Iterator[Candidate]:
         if text:
             title = f"{path}, which {referrer} refers to: what it declares"
             value = 1 / (1 + index / 10)
-            yield _candidate(
+            yield candidate(
                 f"file/{path}", "related files", "expanded", title, text, "data", value, source=path
             )

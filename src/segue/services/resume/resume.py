@@ -57,6 +57,7 @@ class Switched(TakenUp):
     """The session that was current until now; empty if there was none."""
     paused: str = ""
     """The same, if it is paused now."""
+    working: Working | None = None
 
 
 def resume(
@@ -98,14 +99,15 @@ def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> 
         if state.status in OVER:
             return Switched(Saved(target.id, state.version, 0), state.status)
         delta = _changes_since(target)
+        found, held = working(target), workspace.hold_warnings(target.id)
         before = take_up(target)
         after = target.state
-        saved = workspace.with_warnings(Saved(target.id, after.version, after.version - state.version))
+        saved = Saved(target.id, after.version, after.version - state.version, held)
         paused = before is not None and before.state.status == "paused"
         return Switched(
             saved, after.status, before=before.id if before is not None else "",
             paused=before.id if before is not None and paused else "", since=delta,
-            restoration=_restored(target, budget, notes, delta),
+            restoration=_restored(target, budget, notes, delta), working=found,
         )  # fmt: skip
 
 

@@ -79,16 +79,16 @@ def take_scene(
         session=state.id if state else "",
         version=state.version if state else 0,
         focus=focus,
-        notes=notes_outside(workspace),
+        notes=notes_outside(workspace, state),
         touched=touched(root, state, digests),
     )
 
 
-def notes_outside(workspace: Workspace) -> dict[str, str]:
+def notes_outside(workspace: Workspace, state: SessionState | None) -> dict[str, str]:
     """The hashes of notes that are outside the working tree."""
     from .notes import library_of
 
-    return library_of(workspace).outside()
+    return library_of(workspace, state).outside()
 
 
 def look(workspace: Workspace, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:

@@ -48,7 +48,10 @@ from .notes import library_of
 SLACK_SECONDS = 60.0
 """An agent may write its last lines a little after its hook reported the end of the run."""
 RUNS_MAX, EVENTS_MAX, MEMORIES_MAX = 20, 50, 50
-_UNMENTIONED = "session.paused session.resumed session.started metrics.counted changes.seen focus.set".split()
+_UNMENTIONED = frozenset(
+    "session.paused session.resumed session.started metrics.counted changes.seen focus.set context.noted"
+    " notes.loaded".split()
+)
 _AGO = regex(r"(\d+(?:\.\d+)?)\s*(m|min|h|d|w)")
 _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -74,15 +77,17 @@ def since(
     files = core.files_of(kinds)
     renamed = [path for pair in files.renamed for path in pair]
     changed = [*files.created, *files.modified, *files.deleted, *renamed]
+    library = library_of(workspace, state)
     beside = core.Beside(
         events=events,
         features=_features(workspace, state, then, changed) if state else (),
         memories=memories,
         runs=tuple(runs),
         locks=_locks(workspace.working_tree.root, then, changed),
-        notes=frozenset(filter(library_of(workspace).is_place, changed)),
-        outside=tuple(_outside(then.notes, scenes.notes_outside(workspace))),
+        notes=frozenset(filter(library.is_place, changed)),
+        outside=tuple(_outside(then.notes, library.outside())),
         present=present,
+        loaded=frozenset(use.path for use in state.notes.values() if use.path) if state else frozenset(),
     )
     return core.delta(then, now, commits, beside, kinds)
 
@@ -164,6 +169,8 @@ def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> S
         return _derived_scene(workspace, state, moment, f"git's reflog, {start} ago", touched=touched)
     with suppress(ValueError):
         moment = datetime.fromisoformat(start).timestamp()
+        if moment > time.time():
+            raise UsageError(f"{start!r} is not over yet", hint="for example 2h, 3d, 2026-11-14 or HEAD~3")
         return _derived_scene(workspace, state, moment, f"git's reflog at {start}", touched=touched)
     logged = output_of(
         workspace.working_tree.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0

@@ -7,6 +7,7 @@ found again by the lines around it, even if the file was edited or renamed since
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -25,6 +26,7 @@ from ..workspace.own_files import own_files
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 from . import scenes
+from .notes import library_of
 
 OPEN_MAX = 50
 
@@ -116,7 +118,7 @@ def _focus(workspace: Workspace, state: SessionState, scene: Scene | None) -> Fo
     file, position = focus.file, focus.position
     now = FocusNow(file, position, focus.note_id, focus.note_title, file, position)
     if not file:
-        return now
+        return _note_in_focus(workspace, state, now) if focus.note_id else now
     root = workspace.working_tree.root
     anchor = scene.focus if scene and scene.focus and (scene.focus.file == file) else None
     same = anchor is not None and _position(anchor) == position
@@ -137,6 +139,37 @@ def _focus(workspace: Workspace, state: SessionState, scene: Scene | None) -> Fo
     line, exact = moved(anchor, body)
     present = _position(replace(anchor, line=line))
     return replace(now, file=file, position=present, exact=exact, text=_text(workspace, body, line))
+
+
+def _note_in_focus(workspace: Workspace, state: SessionState, now: FocusNow) -> FocusNow:
+    """The note in focus as the file that it is, and the line of its position: a line number, or a heading."""
+    if not workspace.sees_tree:
+        return now
+    library = library_of(workspace, state)
+    note = library.find(now.note_id)
+    text = library.text(note) if note is not None else None
+    if note is None or text is None:
+        return replace(now, exact=False)
+    lines = text.split("\n")
+    line = parse_digits(now.position)
+    if line <= 0:
+        line = next((at for at, row in enumerate(lines, 1) if _is_heading(row, now.position)), 0)
+    shown = _text(workspace, text.encode(), line)
+    found = bool(shown) or not now.position
+    return replace(
+        now, file=note.path, file_then=note.path, note_title=note.title, exact=None if found else False,
+        text=shown,
+    )  # fmt: skip
+
+
+def _is_heading(row: str, position: str) -> bool:
+    """Whether a line of a note is the heading that a position names, as it is written or as an anchor."""
+    anchor = _anchor_words(position)
+    return row.startswith("#") and bool(anchor) and _anchor_words(row) == anchor
+
+
+def _anchor_words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
 
 
 def _position(anchor: Anchor) -> str:

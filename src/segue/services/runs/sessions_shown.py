@@ -146,13 +146,17 @@ def _card_with_runs(
     return replace(card, status=status, last_active=last_active, runs=runs.runs)
 
 
-def resumable_sessions(workspace: Workspace, *, everywhere: bool = False) -> list[Card]:
+def resumable_sessions(
+    workspace: Workspace, *, everywhere: bool = False, project: str = "", organization: str = ""
+) -> list[Card]:
     """Sessions to continue: paused, or unfinished and held by no living run, and active within the last
     ``resumable_days``."""
     since = moment(-86400 * workspace.settings.number("resumable_days"))
     return [
         card
-        for card in list_sessions(workspace, everywhere=everywhere)
+        for card in list_sessions(
+            workspace, everywhere=everywhere, project=project, organization=organization
+        )
         if card.last_active >= since
         and (
             card.status == "paused"

@@ -8,11 +8,12 @@ moved since, and only those are read again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 
 from ...core.base.text import slug
 from ...core.base.values import Value
-from ...errors import BadName, UnknownSession
+from ...errors import BadName, UnknownFeature, UnknownSession, UsageError
 from ..workspace.workspace import Workspace
 from .aegis.progress import Label, label_of
 
@@ -59,34 +60,39 @@ class SessionIndex:
             state.version, state.updated, state.status, tuple(state.features), label_of(workspace, state)
         )
 
-    def session_with(
+    def sessions_with(
         self, workspace: Workspace, feature: str, namespace: str = "", *, strict: bool = False
-    ) -> str:
-        """The session that has a feature, the one that was worked on last if several do; empty if none does.
-
-        Those of the namespace come first; unless ``strict``, then those that others made for their own."""
+    ) -> list[str]:
+        """The sessions that have a feature. That for features without a session comes before the others of
+        the namespace; unless ``strict``, sessions of other namespaces are taken if this one has none."""
         own = shared_session(namespace)
         if self._has(workspace, own, feature):
-            return own
-        with self._lock:
-            known = [
-                name
-                for name, entry in self._entries.items()
-                if feature in entry.features and entry.label.namespace == namespace
-            ]
-        if len(known) == 1 and self._has(workspace, known[0], feature):
-            return known[0]
+            return [own]
         entries = self.sessions(workspace).items()
-        there = [(e.updated, name, e.label.namespace) for name, e in entries if feature in e.features]
-        found = [one for one in there if one[2] == namespace]
+        there = {name: one.label.namespace for name, one in entries if feature in one.features}
+        found = [name for name, label in there.items() if label == namespace]
         if not found and not strict:
-            found = [one for one in there if one[1] != shared_session(one[2])]
-        return max(found, default=("", "", ""))[1]
+            found = [name for name, label in there.items() if name != shared_session(label)]
+        return sorted(found)
 
     def _has(self, workspace: Workspace, session: str, feature: str) -> bool:
         with suppress(UnknownSession):
             return feature in workspace.repository.state(session).features
         return False
+
+
+def only_session(feature: str, sessions: Sequence[str]) -> str:
+    """The one session that has a feature. UnknownFeature if none has, UsageError if several have: nobody may
+    attest the feature of one session in the place of another."""
+    if not sessions:
+        raise UnknownFeature(f"there is no feature {feature[:60]!r}", hint="list them, and see their ids")
+    if len(sessions) > 1:
+        names = ", ".join(sessions[:5]) + (" …" if len(sessions) > 5 else "")
+        raise UsageError(
+            f"{len(sessions)} sessions have a feature {feature[:60]!r}: {names}",
+            hint="say which one is meant with session_id",
+        )
+    return sessions[0]
 
 
 def shared_session(namespace: str) -> str:

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
-from ...core.memories.model import Memory, audience_of
+from ...core.memories.model import Audience, Memory, audience_fields, audience_of
 from ...core.server.access import Access
 from ...errors import NotAllowed, StoreBusy, UsageError
 from ...settings import own_version
@@ -256,6 +256,10 @@ def _sees(memories: Memories, memory: Memory, agent: str) -> bool:
     return bool(memories.get([memory.id], reader_of(memory, agent)))
 
 
+def _audiences(found: dict[str, Audience], _: Any, access: Access) -> dict[str, tuple[Any, ...]]:
+    return {id: audience_fields(audience) for id, audience in found.items()}
+
+
 def _visible(found: list[tuple[int, Memory]], _: Any, access: Access) -> list[tuple[int, Memory]]:
     return [(no, one) for no, one in found if not access.agent or _may_see(one, access.agent)]
 
@@ -297,7 +301,7 @@ _RULES: dict[tuple[str, str], Rule] = {
     ("memories", "places"): Rule("reader"),
     ("memories", "trail"): Rule("reader"),
     ("memories", "unembedded"): Rule("writer", answer=_visible),
-    ("memories", "meant"): Rule("admin", _check_unbound),
+    ("memories", "meant"): Rule("admin", _check_unbound, answer=_audiences),
     ("memories", "everything"): Rule("admin", _check_unbound),
     ("memories", "carried"): Rule("admin", _check_unbound),
     ("memories", "compact"): Rule("writer", _check_compact),

@@ -21,7 +21,7 @@ from ..._failpoints import trip
 from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
-from ...effects.clock import moment
+from ...effects.clock import moment, now
 from ...effects.files.atomic import sync_folder, write_whole
 from ...stores.base import Append
 from ..handoff.export import Parcel, deliver, named_pieces, pack, unpack
@@ -55,14 +55,27 @@ class Cleanup:
         self._workspace = workspace
 
     def candidates(self, days: float | None = None) -> Cards:
-        """Sessions that were completed or abandoned longer ago than the settings say."""
+        """Sessions that were completed or abandoned longer ago than the settings say; one that was brought
+        back stays as long again."""
         age_days = self._workspace.settings.number("cleanup_days") if days is None else days
         if age_days < 0:
             hint = "0 means all sessions that are over"
             raise errors.UsageError(f"{age_days:g} days are no age", hint=hint)
         before = moment(-86_400 * age_days)
         cards, over = self._workspace.repository.cards(), ("completed", "abandoned")
-        return [card for card in cards if card.status in over and "" < card.ended < before]
+        old = [card for card in cards if card.status in over and "" < card.ended < before]
+        return [card for card in old if self._brought_back_at(card.id) < before]
+
+    def _note_brought_back(self, id: str) -> Path:
+        """The file that says when a session was brought back, from which its days count again."""
+        path = self._workspace.home.archived(id)
+        return path.with_name(path.name.removesuffix(".jsonl.gz") + ".restored")
+
+    def _brought_back_at(self, id: str) -> str:
+        try:
+            return self._note_brought_back(id).read_text(encoding="ascii", errors="replace").strip()
+        except OSError:
+            return ""
 
     def run(self, days: float | None = None, progress: Progress | None = None) -> builtins.list[Archived]:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
@@ -101,6 +114,7 @@ class Cleanup:
         with self._held(id) as hold, _file_faults(path):
             session = deliver(self._workspace, _read(path))
             trip("cleanup.after_restore")
+            write_whole(self._note_brought_back(id), now().encode())
             path.unlink()
             sync_folder(path.parent)
             hold.release()
@@ -129,6 +143,7 @@ class Cleanup:
             trip("cleanup.after_archive")
             self._drop(parcel, ledger)
             trip("cleanup.after_drop")
+            self._note_brought_back(id).unlink(missing_ok=True)
             workspace.repository.forget(id)
             return _described(path, parcel)
 

@@ -11,7 +11,7 @@ from ...core.base.values import Value
 from ...errors import SegueError, StoreUnavailable
 from ..sessions.repository import Saved
 from .offline_queue import QueuedCommand
-from .open_session import start_session
+from .open_session import check_is_open, check_is_ours, start_session
 from .workspace import Workspace
 
 PENDING = "pending"
@@ -38,11 +38,15 @@ def begin_session(
     workspace: Workspace, goal: str, *, items: Iterable[str] = (), id: str = "", type: str = "",
     organization: str = "", project: str = "",
 ) -> Started:  # fmt: skip
-    """Begin a session, or continue the one with this id, and make it the current one here."""
+    """Begin a session, or continue the one with this id, and make it the current one here. Raises
+    ConflictError for a session of another project, and SessionOver for one that is over."""
     try:
         existed = bool(id) and workspace.repository.exists(id)
     except StoreUnavailable:
         existed = False  # the store cannot be asked; whether the command may wait is decided below
+    if existed:
+        check_is_ours(workspace, id, project)
+        check_is_open(workspace, id)
     before = _active_here(workspace)
     session = start_session(
         workspace, goal, items=items, id=id, type=type, organization=organization, project=project

@@ -8,11 +8,11 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ...core.base.text import clean_name, clean_text
+from ...core.base.text import clean_name, clean_text, one_line
 from ...core.sessions import commands as do
-from ...core.sessions.state import TYPES
+from ...core.sessions.state import OPEN, TYPES
 from ...effects.clock import now
-from ...errors import ConflictError, StaleVersion, StoreUnavailable, UnknownSession, UsageError
+from ...errors import ConflictError, SessionOver, StaleVersion, StoreUnavailable, UnknownSession, UsageError
 from ...stores.base import Append
 from ..sessions.repository import stream_of
 from .session_handle import SessionHandle
@@ -25,10 +25,15 @@ def start_session(
     workspace: Workspace, goal: str, *, items: Iterable[str] = (), id: str = "", type: str = "",
     organization: str = "", project: str = "",
 ) -> SessionHandle:  # fmt: skip
-    """Begin a session and make it the current one of the working tree. If ``id`` names an existing session,
-    that one becomes current instead. While the server cannot be reached, the session is begun as pending."""
+    """Begin a session and make it the current one of the working tree. If ``id`` names an existing session of
+    this project, that one becomes current instead. While the server cannot be reached, the session is begun
+    as pending. Raises ConflictError for a session of another project, and SessionOver for one that is over
+    and had another goal."""
     workspace.pause_file.check()
     if id and _exists(workspace, id):
+        check_is_ours(workspace, id, project)
+        if goal and one_line(goal) != one_line(workspace.repository.state(id).goal):
+            check_is_open(workspace, id)
         return make_current(workspace, id)
     if id and workspace.home.archived(id).is_file():
         raise ConflictError(f"session {id} is archived", hint=_where_else(workspace, id))
@@ -53,6 +58,27 @@ def start_session(
     except StoreUnavailable as fault:
         waiting = workspace.start_offline(create, base, root_commit, fault)
         return SessionHandle(workspace, waiting, pending=True)
+
+
+def check_is_ours(workspace: Workspace, id: str, project: str = "") -> None:
+    """Raise ConflictError if a session belongs to another project than this one, or than the one named."""
+    state = workspace.repository.state(id)
+    ours = {project} if project else set(workspace.working_tree.project_keys(workspace.settings))
+    if workspace.sees_tree and state.project not in ours:
+        raise ConflictError(
+            f"session {id} belongs to another project: {state.project_name or state.project}",
+            hint=f"ids are valid in all projects: choose another one; `segue switch {id}` takes that one up",
+        )
+
+
+def check_is_open(workspace: Workspace, id: str) -> None:
+    """Raise SessionOver if a session is completed or abandoned."""
+    status = workspace.repository.state(id).status
+    if status not in OPEN:
+        raise SessionOver(
+            f"session {id} is {status}",
+            hint=f"choose another id for new work; `segue undo --session {id}` reopens that one",
+        )
 
 
 def _exists(workspace: Workspace, id: str) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
 
+LISTENS_SECONDS = 0.5
+"""How long it may take to find out whether a server on this machine listens."""
 DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
 """For a minute after a server could not be reached, processes try it for only 0.3 seconds at first."""
 
@@ -73,6 +75,21 @@ def shown(where: str) -> str:
     from ...stores.postgres.address import shown
 
     return shown(where)
+
+
+def listens_here(where: str) -> bool | None:
+    """Whether a server on this machine listens at an address; None for an address of another machine."""
+    import socket
+
+    from ...stores.remote import Address
+
+    address = Address(where)
+    if not address.loopback:
+        return None
+    with suppress(OSError):
+        socket.create_connection((address.host, address.port), timeout=LISTENS_SECONDS).close()
+        return True
+    return False
 
 
 def _was_down(home: DataFolder) -> bool:

@@ -25,14 +25,11 @@ def open_workspace(
 ) -> Workspace:  # fmt: skip
     """The workspace of a folder, by default the current one. The environment of the process is read only if
     neither store, home nor environment is passed; without it no user settings file is read either."""
-    from_process = store is None and home is None and environment is None
-    variables = environment_now() if from_process else dict(environment or {})
+    variables = _variables(store, home, environment)
     flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
     config = user_file(variables) if variables else None
     user_settings = resolve(flags=flags, environment=variables, user_config=config)
-    if not isinstance(home, DataFolder):
-        home = DataFolder(Path(home).absolute() if home is not None else data_folder(variables))
-    opened, data = _opened(store, home, user_settings)
+    opened, data = _opened(store, _data_folder(home, variables), user_settings)
     here = Path(folder).resolve() if folder is not None else Path.cwd()
     shared: dict[str, Any] = {
         "home": data, "folder": here, "environment": variables, "run": run, "session": session,
@@ -55,6 +52,28 @@ def open_workspace(
     cache = LastSeen(data, opened.machine)
     tree = WorkingTree(here, opened, cache)
     return RemoteWorkspace(opened, working_tree=tree, settings=settings_in(tree), last_seen=cache, **shared)
+
+
+def without_opening(
+    store: str | None = None, *, home: DataFolder | Path | str | None = None,
+    environment: Mapping[str, str] | None = None, **settings: Any,
+) -> tuple[DataFolder, Settings]:  # fmt: skip
+    """The data folder and the settings that ``open_workspace`` would use, for when the store is damaged."""
+    variables = _variables(store, home, environment)
+    config = user_file(variables) if variables else None
+    resolved = resolve(flags={**settings, "store": store}, environment=variables, user_config=config)
+    return _data_folder(home, variables), resolved
+
+
+def _variables(store: object, home: object, environment: Mapping[str, str] | None) -> dict[str, str]:
+    from_process = store is None and home is None and environment is None
+    return environment_now() if from_process else dict(environment or {})
+
+
+def _data_folder(home: DataFolder | Path | str | None, variables: Mapping[str, str]) -> DataFolder:
+    if isinstance(home, DataFolder):
+        return home
+    return DataFolder(Path(home).absolute() if home is not None else data_folder(variables))
 
 
 def _opened(store: Journal | str | None, home: DataFolder, settings: Settings) -> tuple[Store, DataFolder]:

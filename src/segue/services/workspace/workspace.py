@@ -27,7 +27,9 @@ from .data_folder import DataFolder
 from .working_tree import WorkingTree
 
 if TYPE_CHECKING:
+    from ...core.sessions.budget import Standing
     from ...core.sessions.commands import Command, Create
+    from ...core.sessions.state import SessionState
     from ...effects.vectors.embedder import Embedder
     from ..sessions.agent_states import AgentStates
     from .last_seen import DrainResult, LastSeenSession
@@ -124,15 +126,26 @@ class Workspace:
         if checked < self._next_hold_check.get(saved.session, 0.0):
             return saved
         self._next_hold_check[saved.session] = checked + _HOLD_CHECK_SECONDS
-        if not self.store.head(f"hold/{saved.session}").version:
-            return saved
-        warnings = tuple(
+        warnings = self.hold_warnings(saved.session)
+        return replace(saved, warnings=warnings) if warnings else saved
+
+    def hold_warnings(self, session: str) -> tuple[str, ...]:
+        """A warning for each other living run that holds a session."""
+        if not self.store.head(f"hold/{session}").version:
+            return ()
+        return tuple(
             f"{hold.holder} ({hold.run}, pid {hold.pid} on {hold.host}) "
             f"has held this session since {hold.since}"
-            for hold in self.holds.living(saved.session)
+            for hold in self.holds.living(session)
             if hold.run != self.repository.run
         )
-        return replace(saved, warnings=warnings)
+
+    def standing(self, state: SessionState) -> Standing:
+        """What a session has spent of its own limits or, where it has none, of those in the settings."""
+        from ...core.sessions.budget import standing  # few commands show it
+
+        cost, tokens = self.settings.number("budget_usd"), self.settings.number("budget_tokens")
+        return standing(state, limit_cost=cost, limit_tokens=int(tokens))
 
     def forget(self) -> None:
         """Drop every cached state, after the store was changed by other means than this workspace."""

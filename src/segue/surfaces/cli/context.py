@@ -24,6 +24,10 @@ T = TypeVar("T")
 UNTRUSTED = "segue.toml in this project is not trusted and was ignored: review it, then run `segue trust`"
 
 
+MAY_MAKE_A_STORE = ("start", "run", "import", "remember", "sync", "mcp")
+"""The commands that put something into a store which may not be there yet."""
+
+
 class CommandContext:
     """What one run of a command works with."""
 
@@ -75,12 +79,30 @@ class CommandContext:
         """Open the store as the options say."""
         from ...api.for_command import segue_for_command
 
+        self.check_store()
         opened = segue_for_command(self.folder, self.environment, self.args.actor or "")
         self._report_brought(opened.workspace)
         tree = opened.workspace.working_tree
         if self.command != "trust" and tree.project_file.is_file() and not tree.trusted():
             self.warn(UNTRUSTED)
         return opened
+
+    def check_store(self) -> None:
+        """Raise UsageError for the address of a file that is not there, unless the command may make a store:
+        a mistyped address is not the place for a new one."""
+        where = self.environment.get("SEGUE_STORE", "")
+        if not where.startswith("sqlite:///"):
+            return
+        home = self.data_folder().for_store(where)
+        if home.has_store() or home.damage():
+            return
+        hint = (
+            "check the address after --store, or SEGUE_STORE; `segue start` and `segue import` make a store"
+        )
+        if not home.database.parent.is_dir():
+            raise UsageError(f"there is no folder {home.database.parent} that a store could be in", hint=hint)
+        if self.args.store and self.command not in MAY_MAKE_A_STORE:
+            raise UsageError(f"there is no store at {home.database}", hint=hint)
 
     def _report_brought(self, workspace: Workspace) -> None:
         """Report what had waited for the server, and what became of it."""
@@ -97,6 +119,7 @@ class CommandContext:
         if self._segue is None:
             from ...api.for_command import segue_for_looking
 
+            self.check_store()
             self._segue = segue_for_looking(self.folder, self.environment) or self.open()
         return self._segue
 

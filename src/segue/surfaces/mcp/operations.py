@@ -142,6 +142,9 @@ def _recall(call: ToolCall) -> Any:
     found = call.segue.recall(
         query, top_k=call.given.get("limit", LIMIT), types=None if kind is None else [kind]
     )
+    from ...services.memories.reader import count_search
+
+    count_search(call.segue.workspace)
     return [render.recalled_object(one) for one in found]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ....core.base.values import Value
+from ....core.base.values import Value, parse_digits
 from ....core.features.verdict import gate
 from ....core.journal import pieces
 from ....core.sessions import commands as do
@@ -94,14 +94,13 @@ def create(
     workspace: Workspace, session: str, label: Label | None = None, update: ProgressUpdate | None = None
 ) -> SessionProgress:
     """A session of this id; if there is one already, that one as it is, with what the update says."""
-    update = update or ProgressUpdate()
-    known_status(update.status)
+    update = checked(update or ProgressUpdate())
     try:
-        if workspace.repository.cached(session) is not None:
+        if workspace.repository.cached(session) is not None or workspace.repository.exists(session):
             return change(workspace, session, update, label)
     except UnknownSession:
         workspace.repository.forget(session)
-    start_session(workspace, update.summary or session, id=session)
+    start_session(workspace, goal_in(update.summary or "") or session, id=session)
     return change(workspace, session, update, label)
 
 
@@ -115,7 +114,7 @@ def change(
     workspace: Workspace, session: str, update: ProgressUpdate, label: Label | None = None
 ) -> SessionProgress:
     """Bring a session to where it is said to be, in one commit; UnknownSession."""
-    known_status(update.status)
+    update = checked(update)
     look = STATUSES.get(update.status or "") == "completed"
     _, state = workspace.repository.commit_made(
         session, lambda state: _commands(workspace, state, update, label or Label()), look=look
@@ -127,6 +126,50 @@ def known_status(status: str | None) -> None:
     """UsageError if this is no word for a status."""
     if status is not None and status not in STATUSES:
         raise UsageError(f"unknown status: {status[:40]!r}", hint="one of " + ", ".join(STATUSES))
+
+
+def checked(update: ProgressUpdate) -> ProgressUpdate:
+    """The update with lists that can be read twice. UsageError if it is not made of texts and such lists."""
+    known_status(update.status)
+    for name in ("in_progress", "summary", "last_action"):
+        if not isinstance(getattr(update, name), str | None):
+            raise UsageError(f"{name} is not a text", hint="leave it out, or give a text")
+    return msgspec.structs.replace(
+        update, completed=_items("completed", update.completed), next=_items("next_items", update.next),
+        blocked=_blocked(update.blocked),
+    )  # fmt: skip
+
+
+def _items(name: str, items: Any) -> Items:
+    if items is None:
+        return None
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise UsageError(f"{name} is not a list of texts", hint='for example ["user model", "tests"]')
+    listed = list(items)
+    for item in listed:
+        if not isinstance(item, str) or not item.strip():
+            raise UsageError(f"{name} has an item that is no text: {item!r}"[:200], hint="items are texts")
+    return listed
+
+
+def _blocked(blocked: Any) -> Blocked:
+    hint = 'for example [{"item": "tests", "reason": "no database"}]'
+    if blocked is None:
+        return None
+    if isinstance(blocked, str | Mapping) or not isinstance(blocked, Iterable):
+        raise UsageError("blocked is not a list of items with reasons", hint=hint)
+    listed = list(blocked)
+    for one in listed:
+        item = one.get("item") if isinstance(one, Mapping) else None
+        reason = one.get("reason") if isinstance(one, Mapping) else ""
+        if not isinstance(item, str) or not item.strip() or not isinstance(reason, str | None):
+            raise UsageError(f"a blocked item has an item and a reason, both texts: {one!r}"[:200], hint=hint)
+    return listed
+
+
+def goal_in(summary: str) -> str:
+    """The goal that a first summary tells; the recipe writes ``Starting:`` before it."""
+    return summary.strip().removeprefix("Starting:").strip()
 
 
 def shown(state: SessionState, label: Label) -> SessionProgress:
@@ -167,7 +210,7 @@ def _commands(
 def _checkpoint(state: SessionState, update: ProgressUpdate) -> Checkpoint:
     """What brings the plan, the summary and the last action to where they are said to be."""
     done, waiting = update.completed or (), update.next or ()
-    stuck = {str(one["item"]): str(one.get("reason") or "") for one in update.blocked or ()}
+    stuck = {one["item"]: one.get("reason") or "" for one in update.blocked or ()}
     if len(done) + len(waiting) + len(stuck) > ITEMS_MAX:
         raise UsageError(f"more than {ITEMS_MAX:,} items at once", hint="say only what is new")
     named = {*done, *stuck, *([update.in_progress] if update.in_progress else ())}
@@ -181,17 +224,22 @@ def _checkpoint(state: SessionState, update: ProgressUpdate) -> Checkpoint:
     gone = [text for text in gone if text not in named]
     begins = [one for one in (update.in_progress,) if one and _status(state, one) != "active"]
     summary = update.summary if update.summary != state.summary else None
+    # one that was dropped is added where it waits
+    later = [text for text in waiting if text in gone or _status(state, text) in ("", "dropped")]
+    if later:  # what is done and under way comes before it in the plan
+        later = [text for text in (*done, *begins) if _is_new(state, text)] + later
     return Checkpoint(
         drop=tuple((text, "") for text in gone),
-        add=tuple(
-            text  # one that was dropped is added where it waits
-            for text in waiting
-            if text in gone or _status(state, text) in ("", "dropped")
-        ),
+        add=tuple(dict.fromkeys(later)),
         done=tuple(text for text in done if _status(state, text) != "done"),
         block=tuple(stuck.items()), stay=True, new=True, begin=tuple(begins),
         summary=summary, note=update.last_action or None,
     )  # fmt: skip
+
+
+def _is_new(state: SessionState, text: str) -> bool:
+    """Whether no item of the plan is meant, neither by its text nor by its number."""
+    return not _status(state, text) and parse_digits(text.removeprefix("#")) < 0
 
 
 def _status(state: SessionState, text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ....core.base.values import Value
@@ -133,6 +134,8 @@ class TrackedRuns:
 
     def start(self, run: str, *, namespace: str, agent: str, task: str, used: Sequence[str]) -> TrackedRun:
         """Begin to track a run; one that is tracked already stays as it is."""
+        with suppress(UnknownRun):
+            return self.get(run)
         about = {"namespace": namespace, "task": task, "used": list(used), "begun": now(), "agent": agent}
         self._memories.remember(f"run {run}", type="run", scope="global", namespace=RUNS, metadata=about)
         return self.get(run)

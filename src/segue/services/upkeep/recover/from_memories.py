@@ -11,18 +11,20 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from ....core.base.values import count
-from ....core.memories.model import Audience, Memory, audience_of, hash_of
+from ....core.base.text import clean_name
+from ....core.base.values import Value, count
+from ....core.memories.model import SESSION_TYPES, Audience, Memory, audience_of, hash_of
 from ....core.memories.words import words
 from ....core.sessions import commands as do
 from ....core.sessions.commands import Command
+from ....core.sessions.feature_commands import AddFeature
 from ....effects.clock import now
 from ....errors import BadName, SegueError
 from ....stores.memory_changes import MemoryChange, StoredMemory
@@ -33,8 +35,6 @@ from ...workspace.data_folder import DataFolder
 from .lost_state import LostSession, SourceWords, shortened
 from .result import Rung
 
-TELLING = ("session-init", "task-result", "task-failure", "history-summary")
-"""Types that only a session's own memories have."""
 WORDS = SourceWords(
     "memories", Rung("memories", "none", "no session is known from memories alone"),
     "the memories say nothing of", "reconstructed from memories",
@@ -138,7 +138,7 @@ def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[
     found = []
     for session, memories in by_session.items():
         with contextlib.suppress(BadName):
-            telling = any(memory.type in TELLING for memory in memories)
+            telling = any(type_of(memory.type, memory.metadata) in SESSION_TYPES for memory in memories)
             if telling and not home.archived(session).is_file():
                 ordered = sorted(memories, key=lambda m: (m.created, m.id))
                 reason = "what was declared is lost; memories told the rest"
@@ -146,35 +146,90 @@ def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[
     return found
 
 
+class Told(Value):
+    """What a session's memories tell of it, in their order."""
+
+    goal: str = ""
+    items: tuple[str, ...] = ()
+    done: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    criteria: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    """Features: id, description and steps."""
+
+
+def type_of(type: str, metadata: Mapping[str, Any]) -> str:
+    """The type of a memory; programs of the recipe write some of them into the metadata only."""
+    named = metadata.get("type")
+    return named.replace("_", "-") if type == "standard" and isinstance(named, str) else type
+
+
+def told_by(told: Told, type: str, content: str, metadata: Mapping[str, Any]) -> Told:
+    """What was told so far and by one more memory."""
+    text = shortened(content)
+    item = shortened(str(metadata.get("item") or metadata.get("task") or ""))
+    match type_of(type, metadata):
+        case "session-init":
+            return _begun(told, content, metadata)
+        case "task-result" if item:
+            return replace(told, done=_more(told.done, item))
+        case "task-failure" if item:
+            return replace(told, items=_more(told.items, item), failed=(*told.failed, f"{item}: {text}"))
+        case "decision" if text:
+            return replace(told, decisions=_more(told.decisions, text))
+        case "task-result" | "task-failure":
+            return told
+        case _:
+            return replace(told, findings=(*told.findings, text)) if text else told
+
+
+def _more(texts: tuple[str, ...], text: str) -> tuple[str, ...]:
+    return texts if text in texts else (*texts, text)
+
+
+def _begun(told: Told, content: str, metadata: Mapping[str, Any]) -> Told:
+    """A session's first memory: goal and plan are in the metadata, or in lines, as the recipe writes them."""
+    lines = dict(line.partition(": ")[::2] for line in content.splitlines())
+    goal = shortened(str(metadata.get("goal") or lines.get("Session goal") or content))
+    items = metadata.get("items") or _listed(lines.get("Subtasks", ""))
+    planned = [shortened(str(item)) for item in items if str(item).strip()]
+    criteria = []
+    for one in _listed(lines.get("Success criteria", "")):
+        if isinstance(one, dict) and isinstance(one.get("id"), str):
+            steps = one.get("test_steps")
+            steps = tuple(map(str, steps)) if isinstance(steps, list) else ()
+            criteria.append((one["id"], str(one.get("description") or one["id"]), steps))
+    return replace(
+        told, goal=told.goal or goal, items=tuple(dict.fromkeys((*told.items, *planned))),
+        criteria=(*told.criteria, *criteria),
+    )  # fmt: skip
+
+
+def _listed(text: str) -> list[Any]:
+    with contextlib.suppress(msgspec.MsgspecError):
+        found = msgspec.json.decode(text or "[]")
+        return found if isinstance(found, list) else []
+    return []
+
+
 def _commands(session: str, memories: Sequence[Memory]) -> list[Command]:
     """The session as commands: goal, plan, decisions, findings, summary, and where it all comes from."""
-    first = next((m for m in memories if m.type == "session-init"), memories[0])
-    goal = shortened(str(first.metadata.get("goal") or first.content)) or f"session {session}"
+    first, told = memories[0], Told()
+    for memory in memories:
+        told = told_by(told, memory.type, memory.content, memory.metadata)
+    goal = told.goal or shortened(first.content) or f"session {session}"
     organization, project = first.organization or "personal", first.project or "unknown"
     wishes: list[Command] = [do.Create(session, goal, organization, project)]
-    planned = [shortened(str(item)) for item in first.metadata.get("items") or [] if str(item).strip()]
-    wishes += [do.Add(item) for item in dict.fromkeys(planned)]
-    for memory in memories:
-        wishes += _wishes(memory)
+    wishes += [do.Add(item) for item in told.items]
+    wishes += [do.Done(item, new=True) for item in told.done]
+    wishes += [do.Fail(text) for text in told.failed]
+    wishes += [do.Decide(text) for text in told.decisions]
+    wishes += [do.Learn(text) for text in told.findings]
+    for id, description, steps in told.criteria:
+        with contextlib.suppress(BadName):
+            wishes.append(AddFeature(clean_name(id), description, steps=steps))
     source = count(len(memories), "memory", "memories")
     wishes.append(do.Describe(summary=f"reconstructed from {source}; what was declared is lost"))
     wishes.append(do.Note(f"reconstructed from {source}, the newest of {memories[-1].created[:16]}"))
     return wishes
-
-
-def _wishes(memory: Memory) -> list[Command]:
-    text = shortened(memory.content)
-    item = shortened(str(memory.metadata.get("item") or ""))
-    if not text:
-        return []
-    match memory.type:
-        case "task-result" if item:
-            return [do.Done(item, new=True)]
-        case "task-failure" if item:
-            return [do.Add(item), do.Fail(f"{item}: {text}")]
-        case "decision":
-            return [do.Decide(text)]
-        case "session-init" | "task-result" | "task-failure":
-            return []
-        case _:
-            return [do.Learn(text)]

@@ -82,6 +82,7 @@ def _written(context: CommandContext, path: Path | None, form: Format) -> str:
         return brief_of_transcript(path, agent, budget=most, form=form)
     from ....services.brief import project_brief as briefs
 
+    context.check_store()
     with briefs.workspace_to_look(context.folder, context.environment) as workspace:
         return briefs.brief_here(workspace, args.what or "", agent, budget=most, form=form)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....api.session import Session
 from ....errors import UsageError
 from ....services.features.complete import complete as run
+from ....services.resume.activity import note_activity
 from ...render import count, one_line
 from ..apply import AS_BEFORE
 from ..command import argument, command, flag
@@ -30,6 +31,7 @@ def complete(context: CommandContext) -> int:
     summary = text_or_stdin(context.args.summary)
     if context.args.with_model and not summary:
         summary = _summed_up(context, session)
+    note_activity(session)
     done = run(session, summary, force=context.args.force or "")
     gate, left = done.gate, done.left_open
     lines = [f"completed: {one_line(done.goal)}" if done.saved.events else AS_BEFORE]

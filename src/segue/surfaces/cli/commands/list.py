@@ -38,15 +38,20 @@ def listing(context: CommandContext) -> int:
 @command(
     "resumable",
     flag("--all", "sessions of all projects"),
+    argument("--project", "NAME", "only sessions of this project, by its key or its name"),
+    argument("--org", "NAME", "only sessions of this organization"),
     json="an array of Cards",
-    examples=("segue resumable", "segue resumable --all --json"),
+    examples=("segue resumable", "segue resumable --all --json", "segue resumable --org acme"),
 )  # fmt: skip
 def resumable(context: CommandContext) -> int:
     """Sessions that were paused or left in the middle."""
     from ....services.runs.take_in_newest import take_in_newest
 
     take_in_newest(context.segue.workspace)
-    cards = context.segue.resumable(everywhere=context.args.all)
+    args = context.args
+    cards = context.segue.resumable(
+        everywhere=args.all, project=args.project or "", organization=args.org or ""
+    )
     return _cards(context, cards, "nothing to resume; `segue list` shows all sessions")
 
 

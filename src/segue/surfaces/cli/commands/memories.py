@@ -6,7 +6,17 @@ from collections.abc import Callable, Sequence
 
 from ....core.memories.model import Memory
 from ....errors import UnknownSession
-from ....services.memories.curation import Pruned, audit, consolidate, decay, export, import_, prune, reembed
+from ....services.memories.curation import (
+    Pruned,
+    audit,
+    consolidate,
+    decay,
+    deprecated,
+    export,
+    import_,
+    prune,
+    reembed,
+)
 from ...render import ago, count, one_line, plain, recalled_object
 from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, read_file, write_bytes
@@ -16,6 +26,8 @@ from ..views.memories import memory_text, pair_lines
 
 def _list(context: CommandContext) -> int:
     args = context.args
+    if args.deprecated:
+        return _list_deprecated(context)
     found = context.look().recall(
         "*",
         top_k=args.limit,
@@ -29,6 +41,20 @@ def _list(context: CommandContext) -> int:
     )
     empty = 'no memories here yet; `segue remember "…"` adds one'
     return context.listed(objects, ("memory", "type", "scope", "when", "says"), rows, empty)
+
+
+def _list_deprecated(context: CommandContext) -> int:
+    args = context.args
+    gone = deprecated(
+        context.look().memories, session=args.session or "", types=args.type or (), limit=args.limit
+    )
+    rows = (
+        (one.id, one.type, ago(one.deprecated), one.superseded_by, one.reason, one.content) for one in gone
+    )
+    empty = "no memory was pruned, decayed or replaced here"
+    return context.listed(
+        [plain(one) for one in gone], ("memory", "type", "since", "now in", "why", "says"), rows, empty
+    )
 
 
 def _show(context: CommandContext) -> int:
@@ -74,23 +100,31 @@ def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memo
 
 
 def _prune(context: CommandContext) -> int:
-    session = context.args.session or context.args.id or context.segue.session().id
+    args = context.args
+    session = args.session or args.id or context.segue.session().id
     try:
         done = prune(
-            context.segue.memories, session, keep=context.args.keep,
-            condense=_condenser(context, session) if context.args.with_model else None,
+            context.segue.memories, session, keep=args.keep, dry_run=args.dry_run,
+            condense=_condenser(context, session) if args.with_model and not args.dry_run else None,
         )  # fmt: skip
     except UnknownSession:  # or the session exists and has learnt nothing
         context.segue.attach(session)
-        done = Pruned(0, 0)
+        done = Pruned(0, 0, dry_run=args.dry_run)
+    return context.report({"session": session, **plain(done)}, *_pruned_lines(context, session, done))
+
+
+def _pruned_lines(context: CommandContext, session: str, done: Pruned) -> list[str]:
     whose = f"session {one_line(session)}"
-    if done.summarised:
-        what = f"{count(done.summarised, 'memory', 'memories')} summarised in {done.summary}"
-        line = f"{whose}: {what}; {done.kept} kept unchanged"
-    else:
+    if not done.summarised:
         what = f"{whose} has {count(done.kept, 'memory', 'memories')}, and {context.args.keep} are kept"
-        line = f"nothing to prune: {what}; use --session for another session"
-    return context.report({"session": session, **plain(done)}, line)
+        return [f"nothing to prune: {what}; use --session for another session"]
+    many = count(done.summarised, "memory", "memories")
+    if done.dry_run:
+        head = f"{whose}: {many} would be summarised; {done.kept} would be kept unchanged"
+        return [head, *(f"  {one_line(line)}" for text in done.summaries for line in text.split("\n"))]
+    lines = [f"{whose}: {many} summarised in {done.summary}; {done.kept} kept unchanged"]
+    shown = ", ".join(done.gone[:12]) + (" …" if len(done.gone) > 12 else "")
+    return [*lines, f"no longer recalled: {shown}", "`segue memories list --deprecated` shows them"]
 
 
 def _decay(context: CommandContext) -> int:
@@ -146,13 +180,14 @@ command(
     many("--type", "TYPE", "with list: memories of this type"),
     argument("--limit", "N", "with list: the newest N; by default 50", type=int, default=50),
     argument("--keep", "N", "with prune: keep the newest N; by default 50", type=int, default=50),
-    flag("--dry-run", "with decay, consolidate: only show what would happen"),
+    flag("--deprecated", "with list: memories that no longer count, and why"),
+    flag("--dry-run", "with prune, decay, consolidate: only show what would happen"),
     flag("--with-model", "with prune: let the configured model add what matters"),
     flag("--keep-trust", "with import: keep their degree of trust, instead of trusting them less"),
     json="list: an array of Memories; else what was done",
     examples=(
         "segue memories list --type decision", "segue memories audit",
-        "segue memories prune --session leak-hunt", "segue memories export memories.jsonl",
+        "segue memories prune --session leak-hunt --dry-run", "segue memories list --deprecated",
     ),
     actions={
         "list": _list, "show": _show, "audit": _audit, "prune": _prune, "decay": _decay,

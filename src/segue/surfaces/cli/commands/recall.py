@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....core.memories.model import SCOPES
 from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UsageError
+from ....services.memories.reader import count_search
 from ....services.memories.service import Recalled
 from ...render import ago, recalled_object
 from ..command import argument, command, many
@@ -44,6 +45,7 @@ def recall(context: CommandContext) -> int:
         agents=args.agent or None, sessions=args.session or None, metadata=facts(args.meta),
         since=args.since or "", until=args.until or "", session=args.session or "",
     )  # fmt: skip
+    count_search(segue.workspace)
     least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH
     if found and found[0].score < least and args.query != "*":
         context.say(context.style.paint("nothing matches well; these are the closest:", "dim"))
@@ -59,7 +61,9 @@ def recall(context: CommandContext) -> int:
 )  # fmt: skip
 def playbook(context: CommandContext) -> int:
     """List strategies that worked for such a task."""
-    found = context.look().playbook(context.args.task, top_k=context.args.limit)
+    segue = context.look()
+    found = segue.playbook(context.args.task, top_k=context.args.limit)
+    count_search(segue.workspace)
     return _shown(context, found, "no strategies for that; `segue remember --type strategy` adds one")
 
 

@@ -8,7 +8,7 @@ from ....services.resume.resume import Switched, switch as run
 from ...render import delta_object, saved_object
 from ..command import argument, command
 from ..context import CommandContext
-from ..views.resumption import context_lines, copied, over_line, restored_words
+from ..views.resumption import context_lines, copied, explained, over_line, restored_words, working_lines
 from .resume import budget_arguments
 
 BUDGET = "balanced"
@@ -19,7 +19,7 @@ BUDGET = "balanced"
     "switch",
     argument("id", "ID", "the session to switch to"),
     *budget_arguments(f"by default {BUDGET}"),
-    json="Saved with `id`, `status`, `paused`, `from`, `to`, `since` and `restoration`",
+    json="Saved with `id`, `status`, `paused`, `from`, `to`, `since`, `restoration` and `working`",
     examples=("segue switch 2026-11-15-coding-shop-001", "segue switch leak-hunt --json"),
 )  # fmt: skip
 def switch(context: CommandContext) -> int:
@@ -41,7 +41,7 @@ def _object(done: Switched) -> dict[str, Any]:
     ends = {"from": done.before, "to": "" if done.is_over else done.saved.session}
     return saved_object(
         done.saved, id=done.saved.session, status=done.status, paused=done.paused, since=since,
-        restoration=done.restoration, **ends,
+        restoration=done.restoration, working=done.working, **ends,
     )  # fmt: skip
 
 
@@ -52,10 +52,11 @@ def _lines(context: CommandContext, done: Switched) -> list[str]:
     assert restored is not None  # it is there unless the session is over
     lines = [f"paused: {done.paused}"] if done.paused else []
     lines += [f"from: {done.before or 'nothing'}", f"to: {session}", ""]
+    explain, around = context.args.explain, working_lines(done.working) if done.working is not None else []
     if context.args.budget:
-        return lines + context_lines(
-            restored.text, context.style, restored=restored, explain=context.args.explain
-        )
+        lines += context_lines(restored.text, context.style, restored=restored, explain=explain)
+        return lines + around
     brief = brief_of_session(context.segue.workspace, session)
     lines += context_lines(brief, context.style, since=done.since)
-    return [*lines, "", f"{restored_words(restored)}; `segue resume --budget {BUDGET}` prints it"]
+    lines += ["", *explained(restored)] if explain else []
+    return [*lines, *around, "", f"{restored_words(restored)}; `segue resume --budget {BUDGET}` prints it"]

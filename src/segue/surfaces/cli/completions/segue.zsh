@@ -786,7 +786,8 @@ _shtab_segue_memories_options=(
   "*--type[with list\: memories of this type\; repeatable]:TYPE:"
   "--limit[with list\: the newest N\; by default 50]:N:"
   "--keep[with prune\: keep the newest N\; by default 50]:N:"
-  "--dry-run[with decay, consolidate\: only show what would happen]"
+  "--deprecated[with list\: memories that no longer count, and why]"
+  "--dry-run[with prune, decay, consolidate\: only show what would happen]"
   "--with-model[with prune\: let the configured model add what matters]"
   "--keep-trust[with import\: keep their degree of trust, instead of trusting them less]"
   "--json[print JSON instead of text]"
@@ -1055,6 +1056,8 @@ _shtab_segue_remember_defaults_added=0
 
 _shtab_segue_resumable_options=(
   "--all[sessions of all projects]"
+  "--project[only sessions of this project, by its key or its name]:NAME:"
+  "--org[only sessions of this organization]:NAME:"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"

@@ -39,13 +39,17 @@ def context_lines(
     if since is not None:
         lines += ["", *since_lines(since, style)]
     if restored is not None and explain:
-        lines += ["", *_explained(restored)]
+        lines += ["", *explained(restored)]
     return lines
 
 
 def working_lines(found: Working) -> list[str]:
-    """What was in focus, and which agents were at work; the rest is in the brief."""
+    """What was in focus, the threads that are open, and which agents were at work."""
     lines, focus = [], found.focus
+    if not focus.file and focus.note_id:
+        lines.append(
+            f"focus: note {one_line(focus.note_id)}" + (", which is gone" if focus.exact is False else "")
+        )
     if focus.file:
         place = f"{focus.file}:{focus.position}" if focus.position else focus.file
         then = f"{focus.file_then}:{focus.position_then}" if focus.position_then else focus.file_then
@@ -55,16 +59,21 @@ def working_lines(found: Working) -> list[str]:
             f"focus: {one_line(place)}{one_line(was)}{gone}"
             + (f": {one_line(focus.text)}" if focus.text else "")
         )
+    for thread in found.threads:
+        notes = f" ({', '.join(map(one_line, thread.notes))})" if thread.notes else ""
+        status = f", {one_line(thread.status)}" if thread.status != "in_progress" else ""
+        lines.append(f"thread: {one_line(thread.topic)}{notes}{status}, {ago(thread.last_activity)}")
     for one in found.agents:
         facts = [one.mode, f"process {one.process}" if one.pid else "", one.last_topic]
         facts.append(
             count(one.suggestions_pending, "suggestion") + " pending" if one.suggestions_pending else ""
         )
-        lines.append(f"agent {one.name}: " + ", ".join(one_line(fact) for fact in facts if fact))
+        said = ", ".join(one_line(fact) for fact in facts if fact)
+        lines.append(f"agent {one.name}: {said}" if said else f"agent {one.name}")
     return ["", *lines] if lines else []
 
 
-def _explained(restored: Restoration) -> list[str]:
+def explained(restored: Restoration) -> list[str]:
     """The log as a table: what was loaded, what not, and why."""
     lines = [restored_words(restored)]
     for one in restored.log:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ....core.sessions.budget import budget_words
 from ....core.sessions.state import SessionState
 from ....core.sessions.status import SessionStatus
 from ...render import Style, ago, bar, cells, count, one_line, packed, shown, wrap
@@ -170,6 +171,7 @@ def _around(view: View, status: SessionStatus) -> None:
     if status.status == "paused":
         reason = one_line(status.lifecycle.pause_reason)
         view.fact("Paused", ago(status.lifecycle.paused) + (f": {reason}" if reason else ""))
+    view.fact("Budget", budget_words(status.budget))
     view.newest("Checkpoints", [("", one_line(name)) for name in status.checkpoints], 3)
     view.fact("Handed to", one_line(status.handed_to))
 
@@ -199,8 +201,10 @@ def show_lines(status: SessionStatus, style: Style, state: SessionState) -> list
         view.fact(label, one_line(text))
     _answered(view, state)
     view.rows("Changes", [("", f"{one_line(file)} ({kind})") for file, kind in status.changes])
-    used = [("", f"{one_line(n)}, {count(use.count, 'time')}") for n, use in state.notes.items()]
+    used = [("", f"{one_line(n)}, {count(use.count, 'time')}") for n, use in state.notes.items() if use.count]
     view.rows("Notes used", used)
+    loaded = [("", one_line(n)) for n, use in state.notes.items() if not use.count]
+    view.rows("Notes loaded", loaded)
     view.rows("Agents", [("", agent_words(name, agent)) for name, agent in status.agents.items()])
     return [*status_lines(status, style, state, all=True), "", *view.lines]
 

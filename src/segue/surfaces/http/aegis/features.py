@@ -12,7 +12,7 @@ from ....core.sessions.state import SessionState
 from ....errors import UnknownFeature, UsageError
 from ....services.server.aegis import progress
 from ....services.server.aegis.progress import Label, ProgressUpdate
-from ....services.server.session_index import shared_session
+from ....services.server.session_index import only_session, shared_session
 from ..server.route import Caller
 from .base import DEFAULT, Name, Text, aegis_route, namespace_label
 
@@ -76,8 +76,10 @@ class FeatureListOut(msgspec.Struct):
 def create_feature(caller: Caller, body: FeatureIn) -> FeatureOut:
     """Declare a feature; if the id exists already, that feature is returned unchanged."""
     workspace, label = caller.segue.workspace, namespace_label(body.namespace)
-    id = body.session_id or caller.index.session_with(workspace, body.feature_id, label, strict=True)
-    id = id or shared_session(label)
+    id = body.session_id or ""
+    if not id:
+        found = caller.index.sessions_with(workspace, body.feature_id, label, strict=True)
+        id = only_session(body.feature_id, found) if found else shared_session(label)
     if not workspace.repository.exists(id):
         goal = ProgressUpdate(summary=None if body.session_id else "Features that name no session")
         progress.create(workspace, id, Label(namespace=label), goal)
@@ -90,19 +92,21 @@ def create_feature(caller: Caller, body: FeatureIn) -> FeatureOut:
 
 
 @aegis_route("GET", "/memories/ace/feature/{id}", role="reader")
-def get_feature(caller: Caller, id: str, namespace: str = DEFAULT) -> FeatureOut:
-    """A feature as it is now."""
-    return _feature(_session_with(caller, id, namespace), id)
+def get_feature(caller: Caller, id: str, namespace: str = DEFAULT, session_id: str = "") -> FeatureOut:
+    """A feature as it is now. If several sessions have one of this id, ``session_id`` says which."""
+    return _feature(_session_with(caller, id, namespace, session_id), id)
 
 
 @aegis_route("PATCH", "/memories/ace/feature/{id}", role="writer", errors=(404, 409))
-def update_feature(caller: Caller, id: str, body: FeatureChangeIn, namespace: str = DEFAULT) -> FeatureOut:
+def update_feature(
+    caller: Caller, id: str, body: FeatureChangeIn, namespace: str = DEFAULT, session_id: str = ""
+) -> FeatureOut:
     """Declare the progress of a feature. ``verified_by`` attests it; a claim without a name does not make it
-    pass."""
+    pass. If several sessions have a feature of this id, ``session_id`` says which."""
     status = _our_status(body.status)
     if (body.passes is True and status == "failing") or (body.passes is False and status == "passing"):
         raise UsageError("it cannot both pass and fail", hint="give one of status and passes")
-    session = _session_with(caller, id, namespace)
+    session = _session_with(caller, id, namespace, session_id)
     features, named = session.features, (body.verified_by or "").strip()
     caller.access.act_as(named)
     passes = body.passes is True or status == "passing" or bool(named and body.passes is None and not status)
@@ -151,12 +155,12 @@ def _our_status(status: str | None) -> str:
     return _OURS.get(status or "", status or "")
 
 
-def _session_with(caller: Caller, feature: str, namespace: str) -> Session:
+def _session_with(caller: Caller, feature: str, namespace: str, session: str) -> Session:
     """The session that a feature belongs to. Raises UnknownFeature."""
-    id = caller.index.session_with(caller.segue.workspace, feature, namespace_label(namespace))
-    if not id:
-        raise UnknownFeature(f"there is no feature {feature[:60]!r}", hint="list them, and see their ids")
-    return Session(caller.segue.workspace, id)
+    if session:
+        return caller.segue.attach(session)
+    found = caller.index.sessions_with(caller.segue.workspace, feature, namespace_label(namespace))
+    return Session(caller.segue.workspace, only_session(feature, found))
 
 
 def _sessions_with_features(caller: Caller, namespace: str) -> list[str]:

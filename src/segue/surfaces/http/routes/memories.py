@@ -212,6 +212,8 @@ class Pruning(RequestBody):
 
     session: Id
     keep: Annotated[int, Meta(ge=0, le=1_000_000)] = curation.KEEP_RECENT
+    dry_run: bool = False
+    """Only say what would be done."""
 
 
 class ImportedMemories(msgspec.Struct):
@@ -328,10 +330,10 @@ def delta(caller: Caller, body: Delta) -> MemoryIds:
 def prune(caller: Caller, body: Pruning) -> curation.Pruned:
     """Keep a session's newest memories; the others are deprecated and replaced by a summary."""
     try:
-        return curation.prune(caller.segue.memories, body.session, keep=body.keep)
+        return curation.prune(caller.segue.memories, body.session, keep=body.keep, dry_run=body.dry_run)
     except UnknownSession:
         caller.session(body.session)
-        return curation.Pruned(0, 0)
+        return curation.Pruned(0, 0, dry_run=body.dry_run)
 
 
 @route("GET", "/v1/memories/audit", role="reader", errors=())

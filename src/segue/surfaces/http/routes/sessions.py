@@ -133,7 +133,7 @@ def create_session(caller: Caller, body: NewSession) -> StartedSession:
         clean_text(getattr(body, name), what=name, limit=256)
     exists = bool(body.id) and segue.workspace.repository.exists(body.id)
     try:
-        session = segue.start(**msgspec.structs.asdict(body))
+        session = segue.attach(body.id) if exists else segue.start(**msgspec.structs.asdict(body))
     except AlreadyDone as again:  # the same request again, because its response was lost
         left = left_by(caller.server.projects.store(caller.access.project), again.stream)
         session, exists = segue.attach(left[0][0].removeprefix("session/")), True
