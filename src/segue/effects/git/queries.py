@@ -1,27 +1,15 @@
-"""Git commands with a time limit, one or several at the same time.
-
-They take no optional locks, never prompt, and do not see which repository the caller's environment names.
-"""
+"""Git commands with a time limit, one or several at the same time."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from pathlib import Path
 
+from .command import open_git
+
 NOT_STARTED = -1
 """The exit code of a command that could not be started."""
-
-
-def start_git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a git command; OSError if there is no git."""
-    ours = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    environment = {**ours, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-    command = ["git", "-C", str(root), *words]
-    return subprocess.Popen(
-        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
 
 
 def answer_of(process: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, bytes | None]:
@@ -46,7 +34,7 @@ class GitQueries:
     def ask(self, name: str, *words: str) -> None:
         """Start a git command; its answer is known by this name."""
         try:
-            self._processes[name] = start_git(self.root, *words)
+            self._processes[name] = open_git(self.root, *words)
         except OSError:
             self._processes[name] = None
 
