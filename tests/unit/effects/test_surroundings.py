@@ -23,7 +23,7 @@ def program(path: Path, canary: Path) -> None:
 def test_a_linked_interpreter_says_its_version_itself(tmp_path: Path) -> None:
     folder = environment(tmp_path)
     python_of(folder).symlink_to(sys.executable)
-    assert asked_version(tmp_path, folder, 10) == "%d.%d.%d" % sys.version_info[:3]
+    assert asked_version(tmp_path, folder, 10) == ".".join(map(str, sys.version_info[:3]))
 
 
 def test_an_interpreter_inside_the_project_is_not_run(tmp_path: Path) -> None:
