@@ -18,7 +18,7 @@ from segue.effects.git import history, repository as git, scene, trees
 from segue.effects.git.hunks import HunkQuery
 from segue.effects.git.probe import probe
 from segue.effects.git.publish import Publisher
-from segue.effects.git.queries import output_of
+from segue.effects.git.queries import output_of, root_commit, tracked
 
 SOURCE = Path(__file__).parents[3] / "src" / "segue"
 
@@ -48,11 +48,11 @@ def test_no_question_to_git_runs_a_program_of_the_repository(hostile: HostileRep
         "tree": lambda: trees.look(root),
         "hashes": lambda: trees.blob_ids(root, [b"file0.py", b"file3.py", b"data.bin"]),
         "hunks": lambda: HunkQuery(root, seconds=20).changes(),
-        "tracked": lambda: git.tracked(found),
-        "root commit": lambda: git.root_commit(found),
+        "tracked": lambda: tracked(found),
+        "root commit": lambda: root_commit(found),
         "history": lambda: history.HistoryQuery(Scene(at=1.0, git=True), root).history(),
         "since": lambda: history.HistoryQuery(
-            Scene(at=1.0, git=True, head=git.root_commit(found)), root
+            Scene(at=1.0, git=True, head=root_commit(found)), root
         ).history(),
         "reflog": lambda: history.head_at(root, time.time()),
         "files": lambda: history.files_at_commit(root, "HEAD", ["file0.py"]),

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 from .command import open_git
+from .repository import Repository
 
+TIME_SECONDS = 5.0
 NOT_STARTED = -1
 """The exit code of a command that could not be started."""
 
@@ -51,3 +53,17 @@ def output_of(root: Path, *words: str, seconds: float) -> bytes | None:
     queries = GitQueries(root, seconds)
     queries.ask("", *words)
     return queries.answer("")[1]
+
+
+def root_commit(repository: Repository) -> str:
+    """The first commit of the history; empty without commits or git, if it is shallow, or on timeout."""
+    if (repository.common / "shallow").exists():
+        return ""
+    commits = output_of(repository.root, "rev-list", "--max-parents=0", "HEAD", seconds=TIME_SECONDS)
+    return commits.split()[-1].decode() if commits else ""
+
+
+def tracked(repository: Repository) -> list[str]:
+    """The paths that git tracks, or does not ignore, below the root; empty without git or on timeout."""
+    names = output_of(repository.root, "ls-files", "-zco", "--exclude-standard", seconds=TIME_SECONDS)
+    return [path for path in (names or b"").decode("utf-8", "replace").split("\0") if path]

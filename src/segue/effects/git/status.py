@@ -14,12 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ...core.base.lazy import regex
 from .command import open_git
 from .filters import unchanged
 from .queries import NOT_STARTED, answer_of
 
 SUBMODULES_MAX, DEPTH_MAX = 64, 3
-_SUBMODULE_PATH = re.compile(rb"^\s*path\s*=\s*\"?([^\r\n\"]+?)\"?\s*$", re.M)
+_SUBMODULE_PATH = regex(rb"^\s*path\s*=\s*\"?([^\r\n\"]+?)\"?\s*$", re.M)
 _LINK_MODE = b"160000 "
 
 

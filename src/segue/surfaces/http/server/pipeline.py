@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import secrets
 import time
 
@@ -22,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ....core.base.lazy import regex
 from ....core.base.values import parse_digits
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
@@ -44,7 +44,7 @@ _KEY_CHARS_MAX = 255
 _TWIN_SECONDS = 2.0
 _KEPT_BYTES_MAX = 1_000_000
 _LOGGED_CHARS_MAX = 200
-_HOST = re.compile(r"([A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.%]+\])(?::[0-9]{0,5})?")
+_HOST = regex(r"([A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.%]+\])(?::[0-9]{0,5})?")
 
 
 class RequestPipeline:
