@@ -22,7 +22,6 @@ from ...core.memories.model import may_restore
 from ...core.models import plan_proposal, prompt
 from ...core.models.plan_proposal import PlanDraft, ProjectFacts
 from ...core.sessions import commands as do
-from ...effects.git import repository as git
 from ...effects.git.queries import tracked
 from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
