@@ -207,7 +207,8 @@ def test_what_a_relaunched_agent_is_told_is_not_closed_from_within(hostile: Chai
         left = [LeftoverProcess(1, f"python {SHORT}")]
         said = [
             first_prompt(workspace, handle), next_prompt(workspace, handle, f"it died: {SHORT}", left),
-            resume_prompt(handle, f"it died: {LINES}", left), resume_prompt(handle, f"{NOT_PROVEN} {LINES}", []),
+            resume_prompt(handle, f"it died: {LINES}", left),
+            resume_prompt(handle, f"{NOT_PROVEN} {LINES}", []),
         ]  # fmt: skip
     assert [fault for text in said for fault in faults(text)] == []
 

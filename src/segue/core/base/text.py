@@ -61,7 +61,8 @@ def clean_text(
     """
     if not text.isascii():
         text = _SURROGATES.sub("\ufffd", text)
-    text = visible_text(text)
+    if not _is_visible(text):
+        text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
     size = len(text) if text.isascii() else len(text.encode())
     if size > limit:
         raise TextTooLong(
@@ -71,11 +72,15 @@ def clean_text(
     return mask(text) if mask and text else text
 
 
+def _is_visible(text: str) -> bool:
+    lines = text.translate(_WITHOUT_BREAKS) if "\n" in text or "\t" in text else text
+    return lines.isprintable() and (text.isascii() or not _BLANK_LETTERS.search(text))
+
+
 def visible_text(text: str) -> str:
     """The text without escape sequences and without characters that a person does not see. Line ends of every
     kind become newlines; tabs stay."""
-    lines = text.translate(_WITHOUT_BREAKS) if "\n" in text or "\t" in text else text
-    if lines.isprintable() and (text.isascii() or not _BLANK_LETTERS.search(text)):
+    if _is_visible(text):
         return text
     text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
     while (shorter := _STRAY.sub("", text)) != text:

@@ -22,9 +22,9 @@ from .value import (
 )
 
 COOKIES_BYTES_MAX = 8_192
-WORDS_BYTES_MAX = 600
+BEFORE_PHRASE_MAX, WORDS_BYTES_MAX = 120, 600
 PHRASE_LENGTHS = (12, 15, 18, 21, 24)
-_PAIR = rb"([A-Za-z0-9_.$%-]{1,64})=(\\*\"?)([^\x00-\x20\x7f;,\"'\\`<>(){}\[\]|]+)"
+_PAIR = rb"([A-Za-z0-9_.$%-]{1,64})=(\\*\"?)([^\x00-\x20\x7f-\xff;,\"'\\`<>(){}\[\]|]+)"
 _NEXT_PAIR = rb"\\*\"?;(?: |%20)?"
 _ATTRIBUTES = frozenset(b"expires max-age domain path samesite priority version comment".split())
 
@@ -94,15 +94,16 @@ def judge_pgpass(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if secret else int(match.end())
 
 
-_ESCAPED_SPACE = rb"\\+[nrt\"]"
+_ESCAPED = rb"\\+(?:([nrt\"]|u00[01][0-9a-fA-F])|u[0-9a-fA-F]{4})"
 _BETWEEN_WORDS = rb"[\s,;:|\"'`*_.)(\[\]0-9-]{1,12}"
 
 
 def judge_seed(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     """The words of a phrase from which a wallet can be made again, near a word that speaks of one."""
     first: int = match.end()
-    window = bytes_regex(_ESCAPED_SPACE).sub(
-        lambda escape: b" " * len(escape[0]), chunk[first : first + WORDS_BYTES_MAX]
+    window = bytes_regex(_ESCAPED).sub(
+        lambda escape: (b" " if escape[1] else b"\x80") * len(escape[0]),
+        chunk[first : first + WORDS_BYTES_MAX],
     )
     words: list[Span] = []
     for word in bytes_regex(rb"[A-Za-z\x80-\xff]+").finditer(window):
@@ -115,6 +116,8 @@ def judge_seed(chunk: bytes, match: Any, rule: Rule) -> Verdict:
             words = []
         if is_known:
             words.append(word.span())
+        elif word.start() > BEFORE_PHRASE_MAX:
+            break
     if len(words) not in PHRASE_LENGTHS:
         return first
     spans = [(first + start, first + end) for start, end in words]

@@ -8,6 +8,7 @@ masked where it stands.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,8 @@ from .value import Span, Verdict, bytes_regex
 
 Find = Callable[[bytes], Iterator[tuple[int, int, str]]]
 """The rules: (start, end, kind) of everything to mask."""
-WINDOW_BYTES = 1_024
+WINDOW_BYTES, BEFORE_BYTES = 256, 64
+_GAP = rb"[\s\"'`,;]|\\+[nrt]"
 _TOKEN = rb"[A-Za-z0-9_.~+/=-]"
 _TOKEN_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~+/=-]"
 _INVISIBLE = INVISIBLE.encode("latin-1")
@@ -34,31 +36,40 @@ def judge_disguised(chunk: bytes, match: Any, find: Find) -> Verdict:
     if rest and rest.start(1) >= end:
         return [rest.span(1)]
     first, last = _window(chunk, start, end)
-    text, offsets = _without_invisible(chunk, first, last)
-    for begin, stop, _ in find(text):
-        span = offsets[begin], offsets[stop - 1] + 1
+    text, origin = _without_invisible(chunk, first, last)
+    found = [(origin(begin), origin(stop - 1) + 1) for begin, stop, _ in find(text)]
+    for span in found:
         if span[0] < start < span[1]:
             return [span]
-    return int(end)
+    return int(end) if found else max(end, last)
 
 
 def _window(chunk: bytes, start: int, end: int) -> Span:
-    """What stands around, from a space or a quote to another."""
+    """The word around, with a little before it that may tell what it is."""
     first, last = max(0, start - WINDOW_BYTES), min(len(chunk), end + WINDOW_BYTES)
-    if first and (gap := bytes_regex(rb"[\s\"']").search(chunk, first, start)):
-        first = gap.start()
-    return first, last
+    gaps = [gap.end() for gap in bytes_regex(_GAP).finditer(chunk, first, start)]
+    first = next((gap for gap in gaps if gap >= gaps[-1] - BEFORE_BYTES), first) if gaps else first
+    after = bytes_regex(_GAP).search(chunk, end, last)
+    return first, after.start() if after else last
 
 
-def _without_invisible(chunk: bytes, first: int, last: int) -> tuple[bytes, list[int]]:
-    """The text without invisible characters, and where each of its bytes stands in the chunk."""
-    pieces, offsets, at = [], list[int](), first
-    for unseen in (*bytes_regex(_INVISIBLE).finditer(chunk, first, last), None):
-        until = unseen.start() if unseen else last
-        pieces.append(chunk[at:until])
-        offsets.extend(range(at, until))
-        at = unseen.end() if unseen else last
-    return b"".join(pieces), offsets
+def _without_invisible(chunk: bytes, first: int, last: int) -> tuple[bytes, Callable[[int], int]]:
+    """The text without invisible characters, and where in the chunk one of its bytes stands."""
+    pieces: list[bytes] = []
+    at, length, begins, starts = first, 0, [0], [first]
+    for unseen in bytes_regex(_INVISIBLE).finditer(chunk, first, last):
+        pieces.append(chunk[at : unseen.start()])
+        length += unseen.start() - at
+        at = unseen.end()
+        begins.append(length)
+        starts.append(at)
+    pieces.append(chunk[at:last])
+
+    def origin(position: int) -> int:
+        piece = bisect_right(begins, position) - 1
+        return starts[piece] + position - begins[piece]
+
+    return b"".join(pieces), origin
 
 
 def judge_encoded(chunk: bytes, match: Any, find: Find) -> Verdict:
@@ -74,11 +85,11 @@ _NEW_LINE = rb"(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}"
 _PIECE = rb"[A-Za-z0-9_.+/=~-]"
 _BROKEN = (
     rb"(" + _PIECE + rb"{8,200})" + _NEW_LINE + rb"(" + _PIECE + rb"{4,200})(?:" + _NEW_LINE + rb"("
-    + _PIECE + rb"{4,200}))?(?=[\s\"'`\\,;)\x1b]|\Z)"
+    + _PIECE + rb"{4,200}))?(?![A-Za-z0-9_.+/=~-])"
 )  # fmt: skip
-_CONTINUED = _NEW_LINE + rb"([A-Za-z0-9_.+/=~-]{8,2000})(?=[\s\"'`\\,;)\x1b]|\Z)"
-LINE_LENGTH_MIN = 40
-"""A token is broken where a line is full."""
+_CONTINUED = _NEW_LINE + rb"([A-Za-z0-9_.+/=~-]{8,2000})(?![A-Za-z0-9_.+/=~-])"
+TOKEN_LENGTH_MIN = 40
+"""A token is broken only if it is long."""
 
 
 class BrokenMatch:
@@ -110,8 +121,7 @@ def continuation(chunk: bytes, start: int, end: int) -> Span | None:
     if found is None:
         return None
     rest = found[1].decode("ascii")
-    line = max(chunk.rfind(b"\n", 0, start), chunk.rfind(b"\\n", 0, start), start - LINE_LENGTH_MIN)
     mixed = re.search(r"\d", rest) and re.search(r"[A-Z]", rest) and re.search(r"[a-z]", rest)
-    if end - line < LINE_LENGTH_MIN or not mixed or is_wordy(rest):
+    if end - start < TOKEN_LENGTH_MIN or not mixed or is_wordy(rest):
         return None
     return found.span(1)

@@ -10,19 +10,20 @@ from .rules import Rule
 from .value import Span, Verdict, after_escapes, bytes_regex
 
 PEM_BYTES_MAX = 16 * 1024
-LINE_LENGTH_MIN = 16
+LINE_LENGTH_MIN, LINE_LENGTH_MAX = 16, 160
 """A line of a key that is shorter is only its last one."""
 _PEM_END = rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_PARTS = rb"\\+(?:u[0-9a-fA-F]{4}|.)|([A-Za-z0-9+/]*[A-Z][A-Za-z0-9+/=]{15,})"
-_NEW_LINE = rb"(?:[ \t]|\\+[rt])*(?:\r?\n|\\+n)(?:[ \t]|\\+[rt])*"
-_PEM_LINES = rb"(?:" + _NEW_LINE + rb"(?:[A-Za-z0-9+/=]+|[A-Za-z-]+: [A-Za-z0-9,. -]+)(?![^\s\"'\\\x1b]))+"
-_PREFIX = rb"(?:(?:[ \t>|+-]|\\+t)*(?:[0-9]{1,6}(?:\xe2\x86\x92|\\+u2192|[:|]))?[ \t]*)"
+_NEW_LINE = rb"(?:[ \t]|\\+[rt])*+(?:\r?\n|\\+n)(?:[ \t]|\\+[rt])*+"
+_NO_MORE = rb"(?![^\s\"'\\\x1b\x80-\xff])"
+_PEM_LINES = rb"(?:" + _NEW_LINE + rb"(?:[A-Za-z0-9+/=]+|[A-Za-z-]+: [A-Za-z0-9,. -]+)" + _NO_MORE + rb")+"
+_PREFIX = rb"(?:[ \t>|+-]|\\+t)*+(?:[0-9]{1,6}(?:\xe2\x86\x92|\\+u2192|[:|])[ \t]*+)?"
 """What may stand before a line of a key: its number, or the sign of a quotation or a patch."""
 _KEY_LINES = (
-    rb"[A-Za-z0-9+/]+={0,2}(?:" + _NEW_LINE + _PREFIX + rb"[A-Za-z0-9+/]{16,}={0,2}(?![^\s\"'\\\x1b]))*"
-    rb"(?:" + _NEW_LINE + _PREFIX + rb"[A-Za-z0-9+/]{2,}={1,2}(?![^\s\"'\\\x1b]))?"
+    rb"[A-Za-z0-9+/]+={0,2}(?:" + _NEW_LINE + _PREFIX + rb"[A-Za-z0-9+/]{16,}={0,2}" + _NO_MORE + rb")*"
+    rb"(?:" + _NEW_LINE + _PREFIX + rb"[A-Za-z0-9+/]{2,}={1,2}" + _NO_MORE + rb")?"
 )
-_BREAK = rb"\r?\n|\\+r\\+n|\\+n"
+_LAST_BREAK = rb"(?:\r?\n|(?:\\+r)?\\+n)(?:[^\\\n]|\\+(?!n)[^\\])*+\Z"
 _KEY_LINE = _PREFIX + rb"([A-Za-z0-9+/]+={0,2})[ \t]*"
 _BEFORE_LINE = b" \t>|+-0123456789:\xe2\x86\x92"
 _LAST_WORD = rb"(?:[^A-Za-z0-9+/\\]|\\+(?:u[0-9a-fA-F]{4}|.))([A-Za-z0-9+/]{16,}={0,2})[ \t]*\Z"
@@ -45,23 +46,32 @@ def judge_pem(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 
 def judge_pem_end(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     """The lines of a key before its END line, where BEGIN is missing."""
-    end: int = match.start()
-    first = max(0, end - PEM_BYTES_MAX)
-    breaks = [found.span() for found in bytes_regex(_BREAK).finditer(chunk, first, end)]
-    if not breaks or chunk[breaks[-1][1] : end].strip(_BEFORE_LINE):
-        return int(match.end())
-    starts = [first, *(stop for _, stop in breaks[:-1])]
     spans: list[Span] = []
-    for start, (stop, _) in zip(reversed(starts), reversed(breaks), strict=True):
+    begin, stop = _line_before(chunk, match.start())
+    if stop < 0 or chunk[begin : match.start()].strip(_BEFORE_LINE):
+        return int(match.end())
+    first = match.start() - PEM_BYTES_MAX
+    while stop > first:
+        start, stop_before = _line_before(chunk, stop)
         line = bytes_regex(_KEY_LINE).fullmatch(chunk, start, stop)
         if line is None:  # the key may begin within a line
-            line = bytes_regex(_LAST_WORD).search(chunk, max(start, stop - 100), stop)
+            line, stop_before = bytes_regex(_LAST_WORD).search(chunk, start, stop), -1
         if line is None or (spans and line.end(1) - line.start(1) < LINE_LENGTH_MIN):
             break
         spans.append(line.span(1))
-        if line.re.pattern == _LAST_WORD:
-            break
+        stop = stop_before
     return spans[::-1] or int(match.end())
+
+
+def _line_before(chunk: bytes, end: int) -> Span:
+    """Where the line begins that ends here, and where the line before it ends; -1 if that is too far."""
+    first = max(0, end - LINE_LENGTH_MAX)
+    found = bytes_regex(_LAST_BREAK).search(chunk[first:end])
+    if found is None:
+        return first, -1
+    text = found.group()
+    sign = bytes_regex(rb"\r?\n|(?:\\+r)?\\+n").match(text)
+    return first + found.start() + (sign.end() if sign else 0), first + found.start()
 
 
 def judge_der(chunk: bytes, match: Any, rule: Rule) -> Verdict:
