@@ -56,8 +56,8 @@ def marks_in(text: str) -> int:
     """How many marks a reader might see: in any writing, with whatever is not seen left out."""
     seen = unicodedata.normalize("NFKC", text)
     seen = "".join(c for c in seen if c in "\n\t" or not is_unseen(c))
-    for opening, closing in BRACKETS:
-        seen = seen.replace(opening, "[").replace(closing, "]")
+    for pair in BRACKETS:
+        seen = seen.replace(pair[0], "[").replace(pair[1], "]")
     return len(re.findall(r"\[\s*/?\s*segue\s*\]", seen, re.I))
 
 

@@ -60,6 +60,13 @@ def test_headers_and_urls_have_a_limit_and_what_is_over_it_is_said(
         assert b"application/problem+json" in head and json.loads(body)["status"] == status
 
 
+@pytest.mark.parametrize(("size", "status"), [(1, 400), (100, 401)])
+def test_a_body_in_many_chunks_of_a_byte_is_refused(server: SegueServer, size: int, status: int) -> None:
+    head = b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n" + ENDING
+    chunks = (b"%x\r\n" % size + b"x" * size + b"\r\n") * 300
+    assert status_of(answer_to(server, head + chunks + b"0\r\n\r\n")) == status
+
+
 def test_connections_that_say_nothing_shut_nobody_out(server: SegueServer) -> None:
     alone = attacks.health_seconds(server, 100)
     before = attacks.resident_mb(server)

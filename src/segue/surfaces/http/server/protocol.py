@@ -21,6 +21,9 @@ from .connections import ConnectionTable, Place
 _PIECE_BYTES = 8_192
 _FRAMING_BYTES_MAX = 8_192
 """Beside as many bytes as the body has: chunks of one byte are no way to send one."""
+_CHUNKS_FREE, _CHUNK_BYTES = 256, 64
+"""After so many chunks of a body, their mean size must be at least this."""
+_SMALL_CHUNKS = "the chunks of the body are too small, or the headers after it too long"
 
 
 class _OverLimit(Exception):
@@ -36,6 +39,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _body_bytes = 0
     _framing_bytes = 0
     """Bytes of a request beside its head and its body: sizes of chunks, headers after the body."""
+    _chunks = 0
     _is_in_head = True
     """Whether the head of a request is waited for, or was begun."""
     _has_served = False
@@ -115,7 +119,7 @@ class LimitedProtocol(HttpToolsProtocol):
         elif not was_in_head:
             self._framing_bytes += len(piece) - (self._body_bytes - body_before)
             if self._framing_bytes > _FRAMING_BYTES_MAX + self._body_bytes:
-                self._refuse(400, "the chunks of the body are too small, or the headers after it too long")
+                self._refuse(400, _SMALL_CHUNKS)
 
     # -- what the parser finds -------------------------------------------------------------------
 
@@ -133,8 +137,15 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_head, self._head_bytes, self._body_bytes, self._framing_bytes = False, 0, 0, 0
+        self._chunks = 0
         self._read_within(None)
         super().on_headers_complete()
+
+    def on_chunk_header(self) -> None:
+        self._chunks += 1
+        if self._chunks > _CHUNKS_FREE + self._body_bytes // _CHUNK_BYTES:
+            self._refusal = 400, _SMALL_CHUNKS
+            raise _OverLimit
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
