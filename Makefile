@@ -173,6 +173,14 @@ bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compa
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
 
+.PHONY: bench-attacks
+bench-attacks: $(BENCH_VENV)/.installed ## what strangers without a key cost the others: requests without an end, idle connections
+	$(call clean_python,$(BENCH_VENV)) -m bench.attacks $(ARGS)
+
+.PHONY: bench-secrets
+bench-secrets: $(BENCH_VENV)/.installed ## how many shapes of secrets are masked, beside detect-secrets and gitleaks' rules in GITLEAKS=FILE
+	$(call clean_python,$(BENCH_VENV)) -m bench.secrets $(if $(GITLEAKS),--gitleaks $(GITLEAKS)) $(ARGS)
+
 .PHONY: bench-memory
 bench-memory: $(BENCH_VENV)/.installed ## how well and how fast memories are found, compared with other tools; CORPUS=LoCoMo's JSON
 	$(call clean_python,$(BENCH_VENV)) -m bench.memory $(CORPUS) --peers $(ARGS)

@@ -31,7 +31,8 @@ def _chars(rng: random.Random, chars: str, n: int) -> str:
     """Random, and like every real one with a digit and both cases where there are any."""
     while True:
         made = "".join(rng.choices(chars, k=n))
-        if n < 8 or (any(c.isdigit() for c in made) and made[0] not in "-_+/" and made[-1] not in "-_+/"):
+        digit = any(c.isdigit() for c in made) or not any(c.isdigit() for c in chars)
+        if n < 8 or (digit and made[0] not in "-_+/" and made[-1] not in "-_+/"):
             return made
 
 
@@ -45,6 +46,10 @@ def _jwt(rng: random.Random) -> str:
 
 def _uuid(rng: random.Random) -> str:
     return "-".join(_chars(rng, HEX, n) for n in (8, 4, 4, 4, 12))
+
+
+def _discord_of_today(rng: random.Random) -> str:
+    return f"M{_chars(rng, ALNUM, 25)}.{_chars(rng, URLSAFE, 6)}.{_chars(rng, URLSAFE, 38)}"
 
 
 def _discord(rng: random.Random) -> str:
@@ -64,22 +69,22 @@ _PLAIN: dict[str, tuple[str, str, int]] = {
     "gitlab-deploy": ("gldt-", URLSAFE, 20),
     "anthropic-key": ("sk-ant-" + "api03-", URLSAFE, 95),
     "openai-key": ("sk-", ALNUM, 48),
-    "openai-project-key": ("sk-proj-", URLSAFE, 120),
+    "openai-project-key": ("sk-proj-", URLSAFE, 156),
     "openrouter-key": ("sk-or-" + "v1-", HEX, 64),
     "google-key": ("AIza", URLSAFE, 35),
     "google-client-secret": ("GOCSPX-", URLSAFE, 28),
     "google-access-token": ("ya29.", URLSAFE, 120),
     "slack-bot": ("xoxb-" + "123456789012-", ALNUM, 24),
-    "slack-user": ("xoxp-" + "123456789012-", ALNUM, 32),
+    "slack-user": ("xoxp-" + "123456789012-123456789012-123456789012-", HEX, 32),
     "stripe-live": ("sk_" + "live_", ALNUM, 24),
     "stripe-restricted": ("rk_" + "live_", ALNUM, 24),
     "stripe-webhook": ("whsec_", ALNUM, 32),
     "twilio-key": ("SK", HEX, 32),
     "npm-token": ("npm_", ALNUM, 36),
     "pypi-token": ("pypi-" + "AgEIcHlwaS5vcmc", URLSAFE, 120),
-    "huggingface-token": ("hf_", ALNUM, 34),
+    "huggingface-token": ("hf_", string.ascii_letters, 34),
     "digitalocean-token": ("dop_" + "v1_", HEX, 64),
-    "heroku-token": ("HRKU-", URLSAFE, 60),
+    "heroku-token": ("HRKU-AA", URLSAFE, 58),
     "shopify-token": ("shpat_", HEX, 32),
     "databricks-token": ("dapi", HEX, 32),
     "doppler-token": ("dp.pt.", ALNUM, 43),
@@ -97,7 +102,7 @@ _PLAIN: dict[str, tuple[str, str, int]] = {
     "sentry-token": ("sntryu_", HEX, 64),
     "square-token": ("sq0atp-", URLSAFE, 22),
     "mailgun-key": ("key-", HEX, 32),
-    "age-key": ("AGE-SECRET-" + "KEY-1", string.ascii_uppercase + string.digits, 58),
+    "age-key": ("AGE-SECRET-" + "KEY-1", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58),
     "atlassian-token": ("ATATT3", URLSAFE, 186),
     "figma-token": ("figd_", URLSAFE, 40),
     "supabase-key": ("sbp_", HEX, 40),
@@ -107,10 +112,21 @@ _PLAIN: dict[str, tuple[str, str, int]] = {
     "alibaba-key": ("LTAI", ALNUM, 20),
     "razorpay-key": ("rzp_" + "live_", ALNUM, 14),
 }
+_SIGNS = {"anthropic-key": (93, "AA"), "openai-key": (20, "T3BlbkFJ"), "openai-project-key": (74, "T3BlbkFJ")}
+"""What every key of a kind has at one place after its prefix."""
+
+
+def _plain(rng: random.Random, kind: str) -> str:
+    prefix, chars, n = _PLAIN[kind]
+    body = _chars(rng, chars, n)
+    at, sign = _SIGNS.get(kind, (0, ""))
+    return prefix + body[:at] + sign + body[at + len(sign) :]
+
 
 _SPECIAL: dict[str, Callable[[random.Random], str]] = {
     "jwt": _jwt,
     "discord-token": _discord,
+    "discord-token-of-today": _discord_of_today,
     "telegram-token": lambda rng: f"{rng.randrange(10**9, 10**10)}:AA{_chars(rng, URLSAFE, 33)}",
     "sendgrid-key": lambda rng: f"SG.{_chars(rng, URLSAFE, 22)}.{_chars(rng, URLSAFE, 43)}",
     "mailchimp-key": lambda rng: f"{_chars(rng, HEX, 32)}-us{rng.randrange(1, 22)}",
@@ -171,6 +187,41 @@ _TOLD: dict[str, tuple[str, str, int]] = {
     "environ-default": ('os.getenv("SHOP_API_KEY", "{}")', ALNUM, 32),
     "django-key": ("SECRET_KEY = 'dj-{}'", ALNUM + "!@#%^*-_=+", 50),
     "rails-key-base": ("secret_key_base: {}", HEX, 128),
+    "basic-header-of-bytes": ("Authorization: Basic {}", BASE64, 32),
+    "scheme-header": ("Authorization: SSWS {}", URLSAFE, 42),
+    "bearer-on-the-next-line": ("curl -H 'Authorization: Bearer \\\n  {}' x.test", URLSAFE, 40),
+    "bearer-in-two-strings": ("'Authorization: Bearer ' + '{}'", URLSAFE, 40),
+    "bearer-in-a-url": ("https://shop.test/?h=Bearer%20{}", URLSAFE, 40),
+    "bearer-in-a-form": ("header=Authorization%3A+Bearer+{}", URLSAFE, 40),
+    "cookie": ("Cookie: theme=dark; sessionid={}; lang=en", ALNUM, 32),
+    "set-cookie": ("Set-Cookie: connect.sid=s%3A{}; Path=/; HttpOnly", ALNUM, 32),
+    "json-cookie": ('{{"Cookie": "sid={}; a=b"}}', ALNUM, 26),
+    "curl-cookie": ("curl --cookie 'PHPSESSID={}' x.test", ALNUM, 26),
+    "kubeconfig-key": ("    client-key-data: {}", BASE64, 600),
+    "kubeconfig-token": ("- name: ann\n  user:\n    token: {}", ALNUM, 60),
+    "pgpass": ("db.shop.test:5432:shop:ann:{}", ALNUM + "!#%", 14),
+    "pgpass-any": ("*:*:*:postgres:{}", ALNUM, 14),
+    "htpasswd-bcrypt": ("ann:$2y$10${}", ALNUM + "./", 53),
+    "htpasswd-apr1": ("ann:$apr1$9Qf3xK2a${}", ALNUM + "./", 22),
+    "htpasswd-sha": ("ann:{{SHA}}{}=", BASE64, 27),
+    "shadow": ("ann:$6$Zk8hQ2vR${}:19000:0:99999:7:::", ALNUM + "./", 86),
+    "argon2": ("$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQxMg${}", BASE64, 43),
+    "django-hash": ("pbkdf2_sha256$600000$Zk8hQ2vRp1Lm${}=", BASE64, 43),
+    "fish": ("set -x OPENAI_API_KEY {}", ALNUM, 40),
+    "fish-universal": ("set -Ux DB_PASSWORD {}", ALNUM, 14),
+    "setx": ("setx STRIPE_SECRET {}", ALNUM, 32),
+    "setx-machine": ('setx /M GITHUB_TOKEN "{}"', ALNUM, 40),
+    "csh": ("setenv DB_PASSWORD {}", ALNUM, 14),
+    "aws-configure": ("aws configure set aws_secret_access_key {}", BASE64, 40),
+    "npm-config": ("npm config set //npm.shop.test/:_authToken {}", ALNUM, 36),
+    "terraform-variable": (
+        'variable "db_password" {{\n  type    = string\n  default = "{}"\n}}',
+        ALNUM,
+        16,
+    ),
+    "full-width-equals": ("password＝{}", ALNUM, 14),
+    "full-width-colon": ("token：{}", ALNUM, 32),
+    "encoded-equals": ("q=1%26password%3D{}", ALNUM, 16),
 }
 
 
@@ -187,6 +238,66 @@ def _service_account(rng: random.Random) -> Made:
     return Made("gcp-service-account", json.dumps(value), (*block.secrets, key_id))
 
 
+def _encoded_pem(rng: random.Random) -> Made:
+    coded = base64.b64encode(_key_block(rng, "RSA PRIVATE KEY").text.encode()).decode()
+    return Made("base64-of-a-pem", f"key: {coded}", (coded[60:],))
+
+
+def _wrapped_pem(rng: random.Random) -> Made:
+    coded = base64.encodebytes(_key_block(rng, "RSA PRIVATE KEY").text.encode()).decode().strip()
+    return Made("base64-of-a-pem-in-lines", coded, tuple(coded.split("\n")))
+
+
+def _encoded_keys(rng: random.Random) -> Iterator[Made]:
+    pair = f"AKIA{_chars(rng, UPPER, 16)}:{_chars(rng, BASE64, 40)}"
+    for kind, key in {"aws-pair": pair, "github": "ghp_" + _chars(rng, ALNUM, 36)}.items():
+        coded = base64.b64encode(key.encode()).decode()
+        yield Made(f"base64-of-{kind}", f"data: {coded}", (coded,))
+
+
+def _pem_without_begin(rng: random.Random) -> Made:
+    lines = _key_block(rng, "RSA PRIVATE KEY").text.split("\n")[1:]
+    return Made("pem-without-begin", "\n".join(lines), tuple(lines[:-1]))
+
+
+def _pem_without_fences(rng: random.Random) -> Made:
+    lines = [_chars(rng, BASE64, 64) for _ in range(8)]
+    lines[0] = "MIIEowIBAAKCAQEA" + lines[0][16:]
+    return Made("pem-without-fences", "\n".join(lines), (lines[0][16:], *lines[1:]))
+
+
+def _seed_phrases(rng: random.Random) -> Iterator[Made]:
+    words = (
+        "legal winner thank year wave sausage worth useful dragon pistol ocean filter hazard vivid".split()
+    )
+    for count, template in ((12, "mnemonic: {}"), (12, 'SEED_PHRASE="{}"'), (24, "my recovery phrase is {}")):
+        phrase = " ".join(rng.choices(words, k=count))
+        yield Made(f"seed-phrase-{template[:8]}", template.format(phrase), (phrase,))
+    phrase = "\n".join(f"{n}. {rng.choice(words)}" for n in range(1, 13))
+    yield Made("seed-phrase-numbered", f"seed words:\n{phrase}", (phrase[:20], phrase[-20:]))
+
+
+def _broken(rng: random.Random) -> Iterator[Made]:
+    """Tokens with something in the middle of them."""
+    for name, sign in {
+        "zero-width": "\u200b", "joiner": "\u200d", "bidi": "\u202e", "hyphen": "\u00ad", "mark": "\ufeff",
+        "line end": "\n", "indented line": "\n    ",
+    }.items():  # fmt: skip
+        for prefix, chars, n in (_PLAIN["github-token"], _PLAIN["aws-key"], _PLAIN["anthropic-key"]):
+            token = prefix + _chars(rng, chars, n)
+            at = rng.randrange(len(prefix) + 10, len(token) - 5)
+            head, tail = token[:at], token[at:]
+            if n == 95 and "line" in name:
+                head, tail = token[:70], token[70:]
+            text = f"export T={head}{sign}{tail}"
+            yield Made(f"{prefix} broken by {name}", text, (head[len(prefix) :], tail))
+        if "line" not in name:
+            secret = _chars(rng, ALNUM, 16)
+            yield Made(
+                f"password broken by {name}", f"password={secret[:9]}{sign}{secret[9:]}", (secret[:9],)
+            )
+
+
 def _basic_header(rng: random.Random) -> Made:
     coded = base64.b64encode(f"ann:{_chars(rng, ALNUM, 14)}".encode()).decode()
     return Made("basic-header", f"Authorization: Basic {coded}", (coded,))
@@ -199,8 +310,8 @@ def _value(rng: random.Random, chars: str, n: int) -> str:
 def bare(seed: int) -> Iterator[Made]:
     """Secrets that are known by their shape alone."""
     rng = random.Random(seed)
-    for kind, (prefix, chars, n) in _PLAIN.items():
-        secret = prefix + _chars(rng, chars, n)
+    for kind, (prefix, _, _) in _PLAIN.items():
+        secret = _plain(rng, kind)
         yield Made(kind, secret, (secret[len(prefix) :],))
     for kind, make in _SPECIAL.items():
         secret = make(rng)
@@ -217,6 +328,13 @@ def told(seed: int) -> Iterator[Made]:
         yield _key_block(rng, what)
     yield _service_account(rng)
     yield _basic_header(rng)
+    yield _encoded_pem(rng)
+    yield _wrapped_pem(rng)
+    yield from _encoded_keys(rng)
+    yield _pem_without_begin(rng)
+    yield _pem_without_fences(rng)
+    yield from _seed_phrases(rng)
+    yield from _broken(rng)
 
 
 PLACES: dict[str, str] = {

@@ -90,10 +90,17 @@ def python_of(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def asked_version(folder: Path, seconds: float) -> str:
-    """The version that the interpreter itself reports; empty if it does not run."""
+def asked_version(root: Path, folder: Path, seconds: float) -> str:
+    """The version of a virtual environment's interpreter; empty if it does not run.
+
+    It is asked itself if it lies outside of the project, as those do that a virtual environment links to. A
+    program that came with the project is not run: what the environment says of itself counts."""
+    program = python_of(folder).resolve()
+    if program.is_relative_to(root.resolve()) or not program.name.startswith("python"):
+        version = _version(folder)
+        return version if version != "?" and os.access(program, os.X_OK) else ""
     code = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
-    command = [str(python_of(folder)), "-I", "-S", "-c", code]
+    command = [str(program), "-I", "-S", "-c", code]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False

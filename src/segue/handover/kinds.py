@@ -16,7 +16,7 @@ from typing import Any
 
 from ..api.segue import Segue
 from ..core import event_kinds as ev
-from ..core.base.text import clean_text
+from ..core.base.text import clean_text, harmless_text
 from ..core.brief.facts import Probe
 from ..core.handover.markdown_layers import front_matter, happened, told_of
 from ..core.sessions.state import SessionState
@@ -110,7 +110,10 @@ class Steps:
         lines = [f"## {facts.get('at', now())[11:16]} {facts.get('goal') or 'handover'}".rstrip()]
         lines += [filled(text, self._words(work)).strip()]
         lines += facts.get("happened", [])
-        body, tag = self._clean("\n".join(filter(None, lines))), payload["tag"] or self.flow.tag
+        body, tag = (
+            self._clean(harmless_text("\n".join(filter(None, lines)))),
+            payload["tag"] or self.flow.tag,
+        )
         path = self.store.write(1, f"{body}\n", tag, payload["date"], id=work.run)
         return {"path": self._relative(path)}
 
@@ -125,7 +128,8 @@ class Steps:
             head = front_matter(told_of(state, facts["head"], facts["at"]))
         words = self._words(work)
         text = filled(payload["text"], words).strip() or payload["given"].strip() or words["note"].strip()
-        parts = [HEADER.format(layer=2, date=payload["date"]).strip(), text, facts.get("brief", "").strip()]
+        header, brief = HEADER.format(layer=2, date=payload["date"]).strip(), facts.get("brief", "").strip()
+        parts = [header, harmless_text(text), brief]
         body = self._clean("\n\n".join(filter(None, parts)))
         path = self.store.put_state(f"{head}{body}\n")
         return {"path": self._relative(path), "bytes": len(head.encode()) + len(body.encode())}

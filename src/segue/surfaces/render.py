@@ -35,7 +35,6 @@ _MARKS = {
     "more": ("…", "..."),
     "dot": ("·", "-"),
 }
-_NO_LIMIT = 1 << 60
 ROOMY = 80
 """From this many columns on, lines are fitted to the width."""
 STRETCH_MIN = 16
@@ -103,10 +102,11 @@ def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
 
 
 def safe(text: str) -> str:
-    """The text without anything that would control a terminal; newlines and tabs stay."""
-    from ..core.base.text import clean_text  # not at the top, because a brief does not need it
+    """The text without anything that would control a terminal or imitate our marks; newlines and tabs
+    stay."""
+    from ..core.base.text import encodable, harmless_text  # not at the top, because a brief does not need it
 
-    return clean_text(text, limit=_NO_LIMIT)
+    return harmless_text(encodable(text))
 
 
 def one_line(text: str) -> str:
@@ -349,8 +349,30 @@ def plain(value: Any) -> Any:
 
 
 def as_json(value: Any) -> str:
-    """JSON with an indent of two spaces, in the order of the fields."""
-    return msgspec.json.format(msgspec.json.encode(_encodable(plain(value))), indent=2).decode()
+    """JSON with an indent of two spaces, in the order of the fields, for whoever asked on this machine: often
+    an agent, so that no text in it can be taken for a brief's beginning or end."""
+    harmless = _harmless(_encodable(plain(value)))
+    return msgspec.json.format(msgspec.json.encode(harmless), indent=2).decode()
+
+
+def _harmless(value: Any) -> Any:
+    from ..core.base.text import harmless_text
+
+    if isinstance(value, str):
+        return harmless_text(value)
+    if isinstance(value, list):
+        return [_harmless(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    from ..core.runs.inherited import delimited
+
+    own = (
+        "text" if "tokens_used" in value else "brief"
+    )  # a restored context has marks of ours, and so has a brief
+    return {
+        harmless_text(key): delimited(inner) if key == own and isinstance(inner, str) else _harmless(inner)
+        for key, inner in value.items()
+    }
 
 
 def compact(value: Any) -> bytes:

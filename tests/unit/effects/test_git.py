@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from segue.effects.git import repository as git
+from segue.effects.git.queries import root_commit
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -81,7 +82,7 @@ def test_the_root_commit_is_the_first_one(repository: Path) -> None:
     first = run(repository, "rev-parse", "HEAD")
     run(repository, "commit", "-q", "--allow-empty", "-m", "second")
     found = git.find(repository)
-    assert found is not None and git.root_commit(found) == first
+    assert found is not None and root_commit(found) == first
 
 
 def test_there_is_no_root_commit_without_commits_or_in_a_shallow_clone(
@@ -93,4 +94,4 @@ def test_there_is_no_root_commit_without_commits_or_in_a_shallow_clone(
     run(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "shallow")
     for name in ("empty", "shallow"):
         found = git.find(tmp_path / name)
-        assert found is not None and git.root_commit(found) == ""
+        assert found is not None and root_commit(found) == ""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from tests.support import made_up_secrets as secrets_kit
@@ -248,6 +249,36 @@ def test_plain_text_hashes_code_and_placeholders_stay(text: str, way: str) -> No
     assert WAYS[way](text) == text
 
 
+HARMLESS: dict[str, list[str]] = json.loads(Path(__file__).with_name("harmless.json").read_text())
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", HARMLESS)
+def test_of_harmless_strings_of_every_kind_none_is_touched(kind: str, way: str) -> None:
+    assert [text for text in HARMLESS[kind] if WAYS[way](text) != text] == []
+
+
+def test_there_are_many_harmless_strings() -> None:
+    assert sum(map(len, HARMLESS.values())) >= 210
+
+
+def test_a_phrase_that_is_spread_over_strings_leaves_the_json_whole() -> None:
+    words = "legal winner thank year wave sausage worth useful legal winner thank yellow".split()
+    masked = json.loads(redact_bytes(json.dumps({"mnemonic": words}).encode()))
+    assert set(masked["mnemonic"]) == {"[redacted:seed-phrase]"}
+
+
+def test_more_words_than_a_phrase_has_are_a_list_of_words() -> None:
+    words = " ".join(["legal winner thank year wave sausage worth useful"] * 4)
+    assert redact(f"mnemonic words: {words}") == f"mnemonic words: {words}"
+
+
+def test_the_lines_around_a_key_without_its_first_line_stay() -> None:
+    key = "\n".join(["Zk3J" * 16] * 3)
+    masked = redact(f"see the notes\n{key}\n{END}\nand go on")
+    assert masked.startswith("see the notes\n[redacted:") and masked.endswith(f"{END}\nand go on")
+
+
 def test_masking_twice_changes_nothing_more() -> None:
     once = redact("password=hunter2hunter2 and ghp_" + "a1" * 18)
     assert redact(once) == once
@@ -341,6 +372,22 @@ def test_only_the_lines_with_secrets_change_in_a_long_chunk() -> None:
         '"secret":"',
         "://a:b",
         "-----BEGIN PRIVATE KEY-----\n",
+        "-----END PRIVATE KEY-----\n",
+        "Zk3JZk3JZk3JZk3JZk3J\n-----END PRIVATE KEY-----\n",
+        "MIIEowIBAAKCAQEA\n",
+        "MIIEowIBAAKCAQEA\n" + " " * 900,
+        "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ" * 2 + "\n",
+        "Cookie: a=b; ",
+        "a=b1234567890a; ",
+        "mnemonic legal winner ",
+        "ghp_aaaaaaaaaaaa\n",
+        "a\u200b",
+        "a\\u200b",
+        "set -x A_KEY ",
+        'variable "a_key" {',
+        ":5432:a:b:",
+        "bearer\n",
+        ".abcdef",
         "\\",
     ],
 )
@@ -368,10 +415,12 @@ def test_every_match_of_a_rule_begins_as_the_rule_says() -> None:
         text = made.text.encode()
         for rule in RULES:
             for match in re.finditer(rule.pattern.encode(), text):
-                start = text[match.start() :].decode("latin-1")
-                assert start.lower().startswith(tuple(rule.literals.split())), (rule, start)
+                start = text[match.start() :]
+                literals = tuple(literal.encode() for literal in rule.literals.split())
+                assert start.lower().startswith(literals), (rule, start)
                 head = rule.head or f"(?:{'|'.join(map(re.escape, rule.literals.split()))}){RUN}"
-                assert re.match(head.replace("(?-i:EAA)", "EAA"), start, re.IGNORECASE), (rule, start)
+                head = head.replace("(?-i:EAA)", "EAA")
+                assert re.match(head.encode(), start, re.IGNORECASE), (rule, start)
                 matched.add(rule.kind)
     assert len(matched) > 50
 

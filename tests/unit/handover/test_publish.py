@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,10 +62,10 @@ def test_what_the_user_has_staged_stays_staged_and_is_in_no_commit_of_ours(proje
 class Overtaken(Publisher):
     """Between its look and its commit, a git that an earlier handover left behind makes the commit."""
 
-    def _make_commit(self, index: Path, paths: list[str], message: str, head: str) -> bool:
+    def _make_commit(self, *given: Any) -> bool:
         git(self.root, "add", "memory")
         git(self.root, "commit", "-q", "-m", "left behind", "--", "memory")
-        return super()._make_commit(index, paths, message, head)
+        return super()._make_commit(*given)
 
 
 def test_what_an_earlier_git_committed_a_moment_ago_is_done(project: Path) -> None:

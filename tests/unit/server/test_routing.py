@@ -104,8 +104,8 @@ def asked(
 
     key = app.state.server.keys.create(project="p", role=role).key
     scope = {
-        "type": "http", "method": method, "path": path, "query_string": query.encode(),
-        "headers": [(b"authorization", f"Bearer {key}".encode())],
+        "type": "http", "http_version": "1.1", "method": method, "path": path, "query_string": query.encode(),
+        "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {key}".encode())],
     }  # fmt: skip
     asyncio.run(asyncio.wait_for(app(scope, receive, send), 10))
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

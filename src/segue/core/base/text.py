@@ -1,15 +1,15 @@
 """Cleaning of every text before it becomes durable: size limit, control characters, secrets.
 
-A text over its limit is refused, never truncated. Control characters, escape sequences, bidi
-overrides and lone surrogates are removed (newlines and tabs stay); emoji and right-to-left
-text are left as they are. Secrets are masked by a function that the caller passes in, because its
+A text over its limit is refused, never truncated. Control characters, escape sequences, characters that
+nobody sees and lone surrogates are removed (newlines and tabs stay); emoji and right-to-left
+text are left as they are. What is read by an agent passes ``harmless_text`` on its way out as well, because
+not all of it was stored by us. Secrets are masked by a function that the caller passes in, because its
 rules live outside of core. Names become parts of paths, so a bad one is refused, not repaired.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 
 from ...errors import BadName, TextTooLong
@@ -23,7 +23,6 @@ _SEQUENCES = (
     "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
 )
 ESCAPE_SEQUENCES = regex(_SEQUENCES)
-_CONTROLS = regex(f"{_SEQUENCES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 HARMLESS_CHARS = 400
 HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
 """Matches texts of short alphanumeric words, which need no cleaning and are too short to be secrets."""
@@ -44,6 +43,7 @@ _STRAY = regex(
 )
 """Characters that a terminal or a model processes but a person does not see. A joiner or a variant between
 letters that are not ASCII stays: some scripts and emoji need it."""
+_WITHOUT_BREAKS = {ord("\n"): None, ord("\t"): None}
 _LINE_ENDS = regex("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _WINDOWS = regex(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -59,9 +59,10 @@ def clean_text(
 
     Raises TextTooLong, which calls the text ``what``, if it has more than ``limit`` bytes.
     """
-    if not text.isascii() or not text.isprintable():
+    if not text.isascii():
         text = _SURROGATES.sub("\ufffd", text)
-        text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    if not _is_visible(text):
+        text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
     size = len(text) if text.isascii() else len(text.encode())
     if size > limit:
         raise TextTooLong(
@@ -71,14 +72,32 @@ def clean_text(
     return mask(text) if mask and text else text
 
 
+def _is_visible(text: str) -> bool:
+    lines = text.translate(_WITHOUT_BREAKS) if "\n" in text or "\t" in text else text
+    return lines.isprintable() and (text.isascii() or not _BLANK_LETTERS.search(text))
+
+
 def visible_text(text: str) -> str:
     """The text without escape sequences and without characters that a person does not see. Line ends of every
     kind become newlines; tabs stay."""
-    if text.isprintable() and (text.isascii() or not _BLANK_LETTERS.search(text)):
+    if _is_visible(text):
         return text
     text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
     while (shorter := _STRAY.sub("", text)) != text:
         text = shorter
+    return text
+
+
+_MARKS = regex(r"[\[［【〔⟦⁅❲]\s*([/／⁄∕]?)\s*segue\s*[\]］】〕⟧⁆❳]", re.I)
+
+
+def harmless_text(text: str) -> str:
+    """The text as an agent may read it: without what a person does not see, and with whatever looks like one
+    of our marks in parentheses, so that no text from elsewhere can open or close a brief. It never gets
+    longer."""
+    text = visible_text(text)
+    if "segue" in lowered(text):
+        text = _MARKS.sub(lambda mark: "(/segue)" if mark[1] else "(segue)", text)
     return text
 
 
@@ -119,5 +138,5 @@ def lowered(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without anything that would control a terminal. There is no length limit."""
-    return " ".join(clean_text(text, limit=sys.maxsize).split())
+    """The text on one line, as a person or an agent may read it."""
+    return " ".join(harmless_text(encodable(text)).split())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from ..base.lazy import regex
-from ..base.text import visible_text
+from ..base.text import harmless_text, visible_text
 
 _LIST_MARK = regex(r"\s+\d{1,2}[.)]$")
 
@@ -16,18 +14,12 @@ def size(text: str) -> int:
 
 
 _SPACES = {ord("\n"): " ", ord("\t"): " "}
-_MARKS = regex(r"[\[［【〔⟦]\s*([/／]?)\s*segue\s*[\]］】〕⟧]", re.I)
 
 
 def plain(line: str) -> str:
-    """The line without control sequences and invisible characters, and with whatever looks like one of our
-    marks in parentheses, so that no text from elsewhere can open or close a brief. It never gets longer."""
+    """The text on one line, as an agent may read it. It never gets longer."""
     line = visible_text(line)
-    if not line.isprintable():
-        line = line.translate(_SPACES)
-    if "segue" in line.lower():
-        line = _MARKS.sub(lambda mark: "(/segue)" if mark[1] else "(segue)", line)
-    return line
+    return harmless_text(line if line.isprintable() else line.translate(_SPACES))
 
 
 def cut(text: str, most: int) -> str:

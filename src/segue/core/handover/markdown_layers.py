@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.lazy import regex
+from ..base.text import one_line
 from ..base.values import Value
 from ..journal.event import Body
 from ..sessions import events as ev
@@ -139,7 +140,7 @@ def _json(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= TEXT_CHARS else line[: TEXT_CHARS - 1] + "…"
 
 

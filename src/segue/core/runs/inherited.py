@@ -15,6 +15,7 @@ from typing import Any
 
 from ..base.json_prefix import decode_prefix
 from ..base.lazy import regex
+from ..base.text import harmless_text
 from . import sentences
 from .brief_labels import Label
 from .carried_over import BETWEEN, EARLIER, FROM_BEFORE, Inherited
@@ -22,7 +23,6 @@ from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
-_TO_PARENTHESES = str.maketrans({"[": "(", "]": ")"})
 GO_ON = "Go on with this work where it stopped."  # how prompts began that stood outside our marks
 STARTED_AGAIN = "Go on with the work; your process was started again"
 STOPPED_TOO_EARLY = "You stopped, but it is"
@@ -39,22 +39,13 @@ _FAILING = regex(rf'(?m)^[-* ]*(?:{Label.TREE}:)?[* ]*{Label.FAILING}:\** `([^`\
 _FAILED = regex(r"(?m)^(\S.*?) failed: '([^'\n]*)'$")  # in a manifest
 
 
-def without_marks(text: str) -> str:
-    """The text with our marks made harmless, because a quotation must not end the brief that it is in."""
-    if "segue]" not in text:
-        return text
-    for mark in (OPENING, CLOSING):
-        text = text.replace(mark, mark.translate(_TO_PARENTHESES))
-    return text
-
-
 def delimited(brief: str) -> str:
     """The brief with our marks only at its beginning and its end, and harmless everywhere else."""
-    if brief.count("segue]") <= 2:
-        return brief
     body, _, closing = brief.rpartition("\n")
-    end = CLOSING + without_marks(closing.removeprefix(CLOSING))
-    return f"{OPENING}{without_marks(body.removeprefix(OPENING))}\n{end}"
+    if not body.startswith(OPENING) or not closing.startswith(CLOSING):
+        return harmless_text(brief)
+    end = CLOSING + harmless_text(closing.removeprefix(CLOSING))
+    return f"{OPENING}{harmless_text(body.removeprefix(OPENING))}\n{end}"
 
 
 def users_part(prompt: str) -> str:

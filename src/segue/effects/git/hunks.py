@@ -1,22 +1,23 @@
 """Uncommitted work as git sees it: the changed hunks with the functions around them, within a time limit.
 
 Two git commands run at the same time; what does not arrive in time is left out, and the result says so. Of
-files that git does not track yet, the beginning is shown. Nothing is run that a repository could configure:
-no external diff, no text conversion, no pager.
+files that git does not track yet, the beginning is shown. Files under a filter (Git LFS) are left out.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...core.base.values import Value
+from .filters import filters_of
 from .own_paths import NOTHING, OwnPaths
 from .queries import GitQueries
 
 TIME_SECONDS = 0.5
 OUTPUT_BYTES_MAX, NEW_BYTES_MAX, NEW_FILES_MAX = 400_000, 12_000, 8
-_SAFE = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty")
+_PLAIN = ("--no-color", "--no-renames")
 
 
 class Changed(Value):
@@ -59,13 +60,18 @@ class HunkQuery:
         root = self.queries.root
         listed = (names or b"").decode("utf-8", "replace").split("\0")
         new = [name for name in listed if name and not self._own.has(root / name)]
-        changed = [file for file in _files(text) if not self._own.has(root / file.path)]
+        changed = [file for file in self._as_stored(_files(text)) if not self._own.has(root / file.path)]
         files = [*changed, *_new_files(root, new[:NEW_FILES_MAX])]
         is_cut = code is None or names_code is None or len(text) > OUTPUT_BYTES_MAX
         return Changes(tuple(files), is_cut, max(0, len(new) - NEW_FILES_MAX))
 
+    def _as_stored(self, files: list[Changed]) -> list[Changed]:
+        """The files without those under a filter: git compares these with what the filter made of them."""
+        filtered = filters_of(self.queries.root, [os.fsencode(file.path) for file in files])
+        return [file for file in files if os.fsencode(file.path) not in filtered] if filtered else files
+
     def _ask_diff(self, context: str) -> None:
-        self.queries.ask("diff", "-c", "core.quotePath=false", "diff", "HEAD", *_SAFE, context)
+        self.queries.ask("diff", "diff", *_PLAIN, context, "HEAD")
 
 
 def _files(diff: str) -> list[Changed]:

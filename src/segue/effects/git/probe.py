@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ...core.brief.facts import Probe
@@ -34,31 +35,24 @@ def start_probe(
     if repository is None:
         return lambda: Probe(now=moment)
     from .queries import NOT_STARTED, GitQueries  # where there is no repository, no process is started
+    from .status import StatusQuery
 
     head, branch = git.head(repository)
     queries = GitQueries(repository.root, seconds)
-    queries.ask("status", "status", "--porcelain", "-z", "--untracked-files=normal")
+    status = None
+    with suppress(OSError):
+        status = StatusQuery(repository.root, "--untracked-files=normal")
     if since:
         queries.ask("log", "log", f"--since=@{int(since)}", "--format=%s", f"-{COMMITS_MAX}")
 
     def finish() -> Probe:
-        answers = [queries.answer(name) for name in (("status", "log") if since else ("status",))]
-        root, log = repository.root, answers[1][1] if since else None
-        dirty = [path for path in _paths(answers[0][1] or b"") if not own.has(root / path)]
+        left = max(0.001, queries.deadline - time.monotonic())
+        code, found = status.answer(left) if status is not None else (NOT_STARTED, None)
+        log_code, log = queries.answer("log") if since else (0, None)
+        paths = [entry.path.decode("utf-8", "replace") for entry in found.entries] if found else []
+        dirty = [path for path in paths if not own.has(repository.root / path)]
         commits = tuple((log or b"").decode("utf-8", "replace").splitlines())
-        unanswered = any(code in (None, NOT_STARTED) for code, _ in answers)
+        unanswered = any(one in (None, NOT_STARTED) for one in (code, log_code))
         return Probe(moment, branch, head, tuple(dirty[:DIRTY_MAX]), commits, unanswered)
 
     return finish
-
-
-def _paths(status: bytes) -> list[str]:
-    """The paths in the output of ``git status --porcelain -z``; the new one of a rename."""
-    paths: list[str] = []
-    parts = iter(status.split(b"\0"))
-    for part in parts:
-        if len(part) > 3:
-            paths.append(part[3:].decode("utf-8", "replace"))
-            if part[:1] in b"RC":
-                next(parts, None)
-    return paths

@@ -4,6 +4,9 @@ The commit is made with a copy of the index, so what the user has staged stays s
 ours. Nothing is forced, nothing is done during a merge or rebase, and nothing is committed that looks like a
 secret. A push counts when the remote itself reports the commit. What cannot be done now stays pending with a
 reason, and the same call completes it later.
+
+The commit is the user's: hooks, filters, signing and the way to the remote are those that his ``git commit``
+and ``git push`` would use. Everything else that git is asked runs nothing that the repository configures.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from msgspec.structs import replace
 from ..._failpoints import trip
 from ...core.base.values import Value
 from ..redaction.redact import secrets_in
+from .command import Allowed, open_git
+from .filters import filters_of
 
 LOCK_SECONDS = 10.0
 """How long to wait for another git process that holds the index."""
@@ -34,7 +39,6 @@ _UNDER_WAY = {
     "rebase-apply": "a rebase",
     "BISECT_LOG": "a bisection",
 }
-_PLACES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
 _SCAN_BYTES_MAX = 32_000_000
 _NOBODY = {"NAME": "Segue", "EMAIL": "segue@localhost"}
 """The author where git is not configured with one."""
@@ -79,6 +83,10 @@ class Publisher(Value):
     timeout_seconds: float = 60.0
     lock_seconds: float = LOCK_SECONDS
 
+    @property
+    def _hooks(self) -> tuple[Allowed, ...]:
+        return ("hooks",) if self.hooks else ()
+
     def publish(self, message: str) -> Published:
         """Commit what changed in the paths, and push it if that is wanted."""
         done = Published(False)
@@ -95,19 +103,17 @@ class Publisher(Value):
             return replace(done, ok=False, reason=str(pending), pushed=False, found=pending.found)
 
     def _git(
-        self, *words: str, index: Path | None = None, text: str = "", our_author: bool = False
-    ) -> subprocess.CompletedProcess[str]:
-        environment = {name: value for name, value in os.environ.items() if name not in _PLACES}
-        environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_EDITOR": "true"}
-        if index is not None:
-            environment["GIT_INDEX_FILE"] = str(index)
+        self, *words: str, index: Path | None = None, text: str = "", our_author: bool = False,
+        allow: tuple[Allowed, ...] = (),
+    ) -> subprocess.CompletedProcess[str]:  # fmt: skip
+        environment = {"GIT_INDEX_FILE": str(index)} if index is not None else {}
         if our_author:
             for name, value in _NOBODY.items():
                 environment |= {f"GIT_AUTHOR_{name}": value, f"GIT_COMMITTER_{name}": value}
         try:
-            process = subprocess.Popen(
-                ["git", "-C", str(self.root), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, errors="replace", env=environment, start_new_session=True,
+            process = open_git(
+                self.root, *words, allow=allow, environment=environment, stdin=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
             )  # fmt: skip
         except OSError as fault:
             raise CannotPublish(f"git cannot be run: {fault.strerror}") from fault
@@ -120,9 +126,9 @@ class Publisher(Value):
             raise CannotPublish(f"git {words[0]} took longer than {self.timeout_seconds:g} seconds") from None
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
-    def _ask(self, *words: str, index: Path | None = None) -> str:
+    def _ask(self, *words: str, index: Path | None = None, allow: tuple[Allowed, ...] = ()) -> str:
         """The output of a git command; CannotPublish with its error message if it fails."""
-        done = self._git(*words, index=index)
+        done = self._git(*words, index=index, allow=allow)
         if done.returncode != 0:
             raise CannotPublish(f"git {words[0]}: {_error_message(done)}")
         return done.stdout
@@ -152,11 +158,12 @@ class Publisher(Value):
             if original.exists():
                 shutil.copyfile(original, index)
             paths = self._known(index)
-            files = self._changed(index, paths, head) if paths else ()
+            allow = self._filters(index, paths)
+            files = self._changed(index, paths, head, allow) if paths else ()
             if files:
                 self._check_no_secrets(files, message)
                 trip("handover.commit.before")
-                if not self._make_commit(index, paths, message, head):
+                if not self._make_commit(index, paths, message, head, allow):
                     files = ()
                 trip("handover.commit.after")
             if paths:
@@ -186,8 +193,19 @@ class Publisher(Value):
                 known.append(path)
         return known
 
-    def _changed(self, index: Path, paths: list[str], head: str) -> tuple[str, ...]:
-        self._ask("add", "-A", "--", *paths, index=index)
+    def _filters(self, index: Path, paths: list[str]) -> tuple[Allowed, ...]:
+        """Filters are run if one of the files to commit is under one: it may be what encrypts the file."""
+        if not paths:
+            return ()
+        listed = self._ask("ls-files", "-z", "-c", "-o", "--exclude-standard", "--", *paths, index=index)
+        return (
+            ("filters",) if filters_of(self.root, map(os.fsencode, filter(None, listed.split("\0")))) else ()
+        )
+
+    def _changed(
+        self, index: Path, paths: list[str], head: str, allow: tuple[Allowed, ...]
+    ) -> tuple[str, ...]:
+        self._ask("add", "-A", "--", *paths, index=index, allow=allow)
         words = ("diff", "--cached", "--name-only", "-z", "--no-renames", "--no-relative")
         if head:
             names = self._ask(*words, head, "--", *paths, index=index)
@@ -214,17 +232,22 @@ class Publisher(Value):
         if found:
             raise CannotPublish(f"something looks like a secret: {found[0]}", found)
 
-    def _make_commit(self, index: Path, paths: list[str], message: str, head: str) -> bool:
+    def _make_commit(
+        self, index: Path, paths: list[str], message: str, head: str, allow: tuple[Allowed, ...]
+    ) -> bool:
         """Whether this call made the commit: a git process of a killed handover may have made it."""
         words = ["commit", "--quiet", "--cleanup=whitespace", "--file=-", "--only"]
         words += [] if self.hooks else ["--no-verify"]
         words += [] if self.sign is None else ["--gpg-sign" if self.sign else "--no-gpg-sign"]
         no_author = self._git("var", "GIT_COMMITTER_IDENT").returncode != 0
-        done = self._git(*words, "--", *paths, index=index, text=message, our_author=no_author)
+        done = self._git(
+            *words, "--", *paths, index=index, text=message, our_author=no_author,
+            allow=(*allow, "signing", *self._hooks),
+        )  # fmt: skip
         if done.returncode == 0:
             return True
         now = self._git("rev-parse", "--verify", "-q", "HEAD").stdout.strip()
-        if now == head or self._changed(index, paths, now):
+        if now == head or self._changed(index, paths, now, allow):
             raise CannotPublish(f"git commit: {_error_message(done)}")
         return False
 
@@ -246,7 +269,9 @@ class Publisher(Value):
         if self._has(ref, commit):
             return
         words = ["push", "--quiet", *([] if self.hooks else ["--no-verify"])]
-        done = self._git(*words, self.remote, f"{commit}:{ref}")
+        done = self._git(
+            *words, self.remote, f"{commit}:{ref}", allow=("transports", "signing", *self._hooks)
+        )
         trip("handover.push.after")
         if done.returncode != 0:
             raise CannotPublish(f"git push: {_error_message(done)}")
@@ -255,14 +280,17 @@ class Publisher(Value):
 
     def _has(self, ref: str, commit: str) -> bool:
         """Whether the remote's branch is at this commit or contains it."""
-        words = self._ask("ls-remote", self.remote, ref).split()
+        words = self._ask("ls-remote", self.remote, ref, allow=("transports",)).split()
         if not words:
             return False
         tip = words[0]
         if tip == commit:
             return True
         if self._git("cat-file", "-e", f"{tip}^{{commit}}").returncode != 0:
-            self._ask("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", self.remote, ref)
+            self._ask(
+                "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", self.remote, ref,
+                allow=("transports",),
+            )  # fmt: skip
         return self._git("merge-base", "--is-ancestor", commit, tip).returncode == 0
 
 

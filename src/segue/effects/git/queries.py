@@ -1,27 +1,17 @@
-"""Git commands with a time limit, one or several at the same time.
-
-They take no optional locks, never prompt, and do not see which repository the caller's environment names.
-"""
+"""Git commands with a time limit, one or several at the same time."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from pathlib import Path
 
+from .command import open_git
+from .repository import Repository
+
+TIME_SECONDS = 5.0
 NOT_STARTED = -1
 """The exit code of a command that could not be started."""
-
-
-def start_git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a git command; OSError if there is no git."""
-    ours = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    environment = {**ours, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-    command = ["git", "-C", str(root), *words]
-    return subprocess.Popen(
-        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
 
 
 def answer_of(process: subprocess.Popen[bytes], seconds: float) -> tuple[int | None, bytes | None]:
@@ -46,7 +36,7 @@ class GitQueries:
     def ask(self, name: str, *words: str) -> None:
         """Start a git command; its answer is known by this name."""
         try:
-            self._processes[name] = start_git(self.root, *words)
+            self._processes[name] = open_git(self.root, *words)
         except OSError:
             self._processes[name] = None
 
@@ -63,3 +53,17 @@ def output_of(root: Path, *words: str, seconds: float) -> bytes | None:
     queries = GitQueries(root, seconds)
     queries.ask("", *words)
     return queries.answer("")[1]
+
+
+def root_commit(repository: Repository) -> str:
+    """The first commit of the history; empty without commits or git, if it is shallow, or on timeout."""
+    if (repository.common / "shallow").exists():
+        return ""
+    commits = output_of(repository.root, "rev-list", "--max-parents=0", "HEAD", seconds=TIME_SECONDS)
+    return commits.split()[-1].decode() if commits else ""
+
+
+def tracked(repository: Repository) -> list[str]:
+    """The paths that git tracks, or does not ignore, below the root; empty without git or on timeout."""
+    names = output_of(repository.root, "ls-files", "-zco", "--exclude-standard", seconds=TIME_SECONDS)
+    return [path for path in (names or b"").decode("utf-8", "replace").split("\0") if path]

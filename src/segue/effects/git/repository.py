@@ -1,7 +1,7 @@
-"""Repositories and working trees, read without running git where possible.
+"""Repositories and working trees, read without running git.
 
 Every command needs to know which repository, working tree and project a folder belongs to, so that is read
-from git's own files. Git itself runs only for the root commit and for lists of files, and then rarely.
+from git's own files.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...core.base.values import Value
-
-TIME_SECONDS = 5.0
 
 
 class Repository(Value):
@@ -136,21 +134,3 @@ def normalise_url(url: str) -> str:
 
 def _local(path: str) -> str:
     return re.sub(r"/+", "/", path).rstrip("/").removesuffix(".git").rstrip("/")
-
-
-def root_commit(repository: Repository) -> str:
-    """The first commit of the history; empty without commits or git, if it is shallow, or on timeout."""
-    if (repository.common / "shallow").exists():
-        return ""
-    from .queries import output_of  # few commands run git
-
-    commits = output_of(repository.root, "rev-list", "--max-parents=0", "HEAD", seconds=TIME_SECONDS)
-    return commits.split()[-1].decode() if commits else ""
-
-
-def tracked(repository: Repository) -> list[str]:
-    """The paths that git tracks, or does not ignore, below the root; empty without git or on timeout."""
-    from .queries import output_of
-
-    names = output_of(repository.root, "ls-files", "-zco", "--exclude-standard", seconds=TIME_SECONDS)
-    return [path for path in (names or b"").decode("utf-8", "replace").split("\0") if path]

@@ -7,9 +7,8 @@ walked, up to a limited number of files.
 from __future__ import annotations
 
 import os
-import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from ..files.atomic import is_protected_database
 from ..processes.identity import host_name
 from . import repository as git, trees
 from .own_paths import NOTHING, OwnPaths
-from .queries import answer_of, output_of, start_git
+from .queries import output_of
+from .status import Status, StatusEntry, StatusQuery
 
 TIME_SECONDS = 5.0
 DIRTY_MAX = 1_000
@@ -26,7 +26,6 @@ READ_BYTES_MAX = trees.LARGE_BYTES
 """A larger file is identified by its size and modification time instead of a hash."""
 FILES_MAX = 20_000
 """The limit for folders without git."""
-_STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal")
 _DOING = (
     ("rebase-merge", "rebase"), ("rebase-apply", "rebase"), ("MERGE_HEAD", "merge"),
     ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert"), ("BISECT_LOG", "bisect"),
@@ -39,22 +38,21 @@ class SceneQuery:
     def __init__(self, folder: Path) -> None:
         self.at = time.time()
         self.repository = git.find(folder)
-        self._status: subprocess.Popen[bytes] | None = None
+        self._status: StatusQuery | None = None
         if self.repository is not None:
             with suppress(OSError):
-                self._status = start_git(self.repository.root, *_STATUS)
+                self._status = StatusQuery(self.repository.root, "--untracked-files=normal")
 
     def __enter__(self) -> SceneQuery:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._status is not None:  # nobody waited for it
-            answer_of(self._status, 0.0)
+        self.status(0.0)  # nobody may have waited for it
 
-    def status(self, seconds: float) -> bytes | None:
-        """The output of git; None if it failed or took too long."""
-        process, self._status = self._status, None
-        return answer_of(process, seconds)[1] if process is not None else None
+    def status(self, seconds: float) -> Status | None:
+        """What git says; None if it failed or took too long."""
+        query, self._status = self._status, None
+        return query.answer(seconds)[1] if query is not None else None
 
 
 def look(
@@ -74,7 +72,7 @@ def look(
     deadline = time.monotonic() + seconds
     status = begun.status(seconds)
     if status is not None:
-        branch, head, dirty = _read_status(status)
+        branch, head, dirty = status.branch, status.head, _dirty(status.entries)
     else:
         (head, branch), dirty = git.head(repository), []
     root = repository.root
@@ -90,26 +88,18 @@ def look(
     )  # fmt: skip
 
 
-def _read_status(status: bytes) -> tuple[str, str, list[Dirty]]:
-    """Branch, head and uncommitted files from the output of ``git status``."""
-    branch = head = ""
+def _dirty(entries: Iterable[StatusEntry]) -> list[Dirty]:
+    """The uncommitted files that git names, without those that tools create."""
     found: list[Dirty] = []
-    parts = iter(status.split(b"\0"))
-    for part in parts:
-        if part.startswith(b"# branch.oid "):
-            head = part[13:].decode().replace("(initial)", "")
-        elif part.startswith(b"# branch.head "):
-            branch = part[14:].decode("utf-8", "replace").replace("(detached)", "")
-        elif part[:2] == b"1 ":
-            found.append(Dirty(os.fsdecode(part.split(b" ", 8)[8]), _kind(part[2:4])))
-        elif part[:2] == b"2 ":
-            path, source = os.fsdecode(part.split(b" ", 9)[9]), os.fsdecode(next(parts, b""))
-            found.append(Dirty(path, "renamed", source=source))
-        elif part[:2] == b"u ":
-            found.append(Dirty(os.fsdecode(part.split(b" ", 10)[10]), "conflict"))
-        elif part[:2] == b"? " and not trees.is_generated(part[2:]):
-            found.append(Dirty(os.fsdecode(part[2:]), "created"))
-    return branch, head, found
+    for entry in entries:
+        path = os.fsdecode(entry.path)
+        if entry.source:
+            found.append(Dirty(path, "renamed", source=os.fsdecode(entry.source)))
+        elif entry.is_tracked:
+            found.append(Dirty(path, "conflict" if entry.signs == b"UU" else _kind(entry.signs)))
+        elif not trees.is_generated(entry.path):
+            found.append(Dirty(path, "created"))
+    return found
 
 
 def _kind(signs: bytes) -> Kind:

@@ -25,7 +25,9 @@ import msgspec
 
 from ...core.features.checks import glob_regex, is_literal
 from ..files.atomic import is_protected_database
-from .queries import start_git
+from .command import open_git
+from .filters import LFS, filters_mentioned, filters_of, pointer_id
+from .status import StatusQuery
 
 GENERATED = frozenset(
     "__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .venv venv node_modules .git "
@@ -37,6 +39,8 @@ _RACY_SECONDS = 2.0
 _READ_BYTES = 1 << 20
 LARGE_BYTES = 8_000_000
 _FEW = 500
+_STATUS_SECONDS_MAX = 86_400.0
+"""Whoever proves a feature waits for git, however long it takes."""
 
 
 class Tree:
@@ -138,19 +142,17 @@ def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) ->
 def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[list[bytes], str] | None:
     """The lines of the tree and its head, by means of git; None if git fails."""
     try:
-        status = start_git(
-            root, "status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=all",
-            "--ignore-submodules=none",
-        )  # fmt: skip
+        query = StatusQuery(root, "--no-renames", "--untracked-files=all")
     except OSError:
         return None
     index = _index(root, cache)  # while git reads the tree
-    entries = status.communicate()[0].split(b"\0")[:-1]
-    if status.returncode or index is None:
+    _, status = query.answer(_STATUS_SECONDS_MAX)
+    if status is None or index is None:
         return None
     lines, hidden = index
-    head, changed = _changes(entries)
-    changed |= hidden
+    head = status.head
+    changed = {entry.path for entry in status.entries if entry.signs[1:] != b"."}
+    changed |= hidden | _of_other_filters(root, lines)
     if not changed:
         return lines, head  # in git's own order, which is ours
     tree = Tree(root, lines)
@@ -186,7 +188,7 @@ def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | N
             first, _, rest = cache.read_bytes().partition(b"\n")
             if first == stamp:
                 return rest.split(b"\n"), set()
-    listing = start_git(root, "ls-files", "-s", "-v", "-z")
+    listing = open_git(root, "ls-files", "-s", "-v", "-z")
     entries = listing.communicate()[0].split(b"\0")[:-1]
     if listing.returncode:
         return None
@@ -216,21 +218,25 @@ def _stamp(root: Path) -> bytes:
     return f"{index.st_ino} {index.st_size} {index.st_mtime_ns} {index.st_ctime_ns}".encode()
 
 
-def _changes(entries: list[bytes]) -> tuple[str, set[bytes]]:
-    """The head, and the paths whose content differs from the index, from the output of ``git status``."""
-    head, changed = "", set[bytes]()
-    for part in entries:
-        kind = part[:2]
-        if kind == b"1 ":
-            if part[3:4] != b".":
-                changed.add(part.split(b" ", 8)[8])
-        elif kind == b"u ":
-            changed.add(part.split(b" ", 10)[10])
-        elif kind == b"? ":
-            changed.add(part[2:])
-        elif part.startswith(b"# branch.oid "):
-            head = part[13:].decode(errors="replace")
-    return ("" if head == "(initial)" else head), changed
+def _of_other_filters(root: Path, lines: list[bytes]) -> set[bytes]:
+    """The tracked files under a filter whose stored form is not known here: they are read as they are, so
+    that a commit changes nothing about them."""
+    named = [line.partition(b"\0")[0] for line in lines if b".gitattributes\0" in line]
+    if not filters_mentioned(root, named):
+        return set()
+    paths = [line.partition(b"\0")[0] for line in lines]
+    return {path for path, name in filters_of(root, paths).items() if name != LFS}
+
+
+def _pointers(root: Path, paths: Sequence[bytes]) -> dict[bytes, bytes]:
+    """The ids of the files that Git LFS stores."""
+    found = {}
+    for path, name in filters_of(root, paths).items():
+        full = os.path.join(os.fsencode(root), path)
+        if name == LFS and not is_protected_database(full):
+            with suppress(OSError):
+                found[path] = pointer_id(full)
+    return found
 
 
 def _below_root(root: Path, paths: Iterable[Path]) -> tuple[bytes, ...]:
@@ -272,10 +278,11 @@ def _dirty_lines(root: Path, paths: list[bytes], *, filtered: bool) -> list[byte
     plain = [path for path in paths if b"\n" not in path and _is_file(root, path)] if filtered else []
     ids: dict[bytes, bytes] = {}
     if plain:
-        hashing = start_git(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)
+        hashing = open_git(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)
         hashes = hashing.communicate(b"".join(path + b"\n" for path in plain))[0].split(b"\n")[:-1]
         if hashing.returncode == 0 and len(hashes) == len(plain):
             ids = dict(zip(plain, hashes, strict=True))
+        ids |= _pointers(root, plain)
     lines: list[bytes] = []
     for path in paths:
         if path.endswith(b"/") or os.path.isdir(os.path.join(os.fsencode(root), path)):

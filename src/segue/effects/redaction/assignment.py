@@ -19,11 +19,14 @@ from .value import (
     Extent,
     Verdict,
     as_read,
+    bytes_regex,
     extent_of,
     harmless_verdict,
     whole_value,
 )
 
+_OTHER_JOINTS = rb"\xef\xbc[\x9a\x9d]|\\+u[fF]{2}1[aAdD]|%3[aAdD]"
+"""An equals sign or a colon in full width, or encoded for a URL."""
 _KEY_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$@-"
 _ENDS = (b"", b" ", b"\t", b"\r", b"\n", b"\\", b'"', b".", b"!", b"?")
 """What may follow a value that stands alone; in code, something else follows."""
@@ -40,7 +43,9 @@ class Assignment:
         self.start: int = start
         self.name = chunk[start:end].decode("latin-1")
         """The telling part of the name: `PASSWORD` of `DB_PASSWORD`."""
-        self.joint: bytes = match.group(2)
+        self.joint: bytes = bytes_regex(_OTHER_JOINTS).sub(
+            lambda sign: b"=" if sign[0][-1:] in b"\x9ddD" else b":", match.group(2)
+        )
         self.quote: bytes = match.group(3) or b""
         """The quote before the value, with its backslashes; empty if there is none."""
         self._value_start: int = match.end(3) if self.quote else match.end(2)

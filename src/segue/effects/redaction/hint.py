@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import chain
 
-from .rules import RULES
+from .rules import INVISIBLE_STARTS, RULES
 
 _RUN_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.~+/=\\-"
 _RUN_LENGTH, _RUN_LENGTH_COMMON = 10, 24
@@ -20,6 +20,9 @@ _WORD_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 _SPACE = " \t\r\n"
 _QUOTES = "\"'`"
 _TELLING = "pass pwd pw secret token key credential auth sig dsn conn access bearer".split()
+_UNSEEN = INVISIBLE_STARTS.split()[:-1]
+_PORTS = (":5", ":6432", ":1", ":2", ":*")
+_PHRASE_WORDS = 12
 _TOGETHER = (
     ("@", "://"),
     ("@", ":\\"),
@@ -28,6 +31,14 @@ _TOGETHER = (
     ("mysql", "-p"),
     ("sshpass", "-p"),
     ("redis-cli", "-a"),
+    ("-----end", "private"),
+    ("cookie", "="),
+    ("variable", "default"),
+    ("%3", "pass"),
+    ("%3", "token"),
+    ("%3", "secret"),
+    ("%3", "key"),
+    ("\\u", "\\u"),
 )
 """For rules that begin neither with a literal of their own nor with a telling word: both parts must occur."""
 
@@ -39,6 +50,10 @@ def may_hold_secret(text: str) -> bool:
         return True
     if any(word in low and _introduces_value(low, word) for word in _TELLING):
         return True
+    if not text.isascii() and any(sign in text for sign in _UNSEEN):
+        return True
+    if _is_password_line(low) or _may_be_phrase(low) or _may_be_discord(low):
+        return True
     if ("-u" in low and ":" in low and _names_user(low)) or ("basic" in low and _is_basic(low)):
         return True
     return any(literal in low and _runs_on(low, literal) for literal in _literals())
@@ -47,7 +62,8 @@ def may_hold_secret(text: str) -> bool:
 @cache
 def _literals() -> tuple[str, ...]:
     """The literals that begin the rules which need no telling word."""
-    shapes = [rule.literals.split() for rule in RULES if rule.check == "shape"]
+    kinds = ("shape", "der", "encoded", "encoded_pem")
+    shapes = [rule.literals.split() for rule in RULES if rule.check in kinds and rule.literals != "."]
     return tuple(dict.fromkeys(chain.from_iterable(shapes)))
 
 
@@ -60,10 +76,30 @@ def _after(low: str, word: str, length: int) -> list[str]:
 
 
 def _runs_on(low: str, literal: str) -> bool:
+    if literal.startswith(("$", "{", "pbkdf2")):
+        return True
     if literal == "-us":
         return any(rest.isdigit() for rest in _after(low, literal, 1))
     length = _RUN_LENGTH_COMMON if literal in _COMMON else _RUN_LENGTH
     return any(len(rest) == length and not rest.strip(_RUN_CHARS) for rest in _after(low, literal, length))
+
+
+def _is_password_line(low: str) -> bool:
+    return low.count(":") >= 4 and any(port in low for port in _PORTS)
+
+
+def _may_be_phrase(low: str) -> bool:
+    return any(word in low for word in ("mnemonic", "phrase", "seed", "words", "word")) and (
+        len(low.split(None, _PHRASE_WORDS)) >= _PHRASE_WORDS or '","' in low
+    )
+
+
+def _may_be_discord(low: str) -> bool:
+    parts = low.split(".")
+    return any(
+        len(second) == 6 and len(third) >= 27 and first.strip()
+        for first, second, third in zip(parts, parts[1:], parts[2:], strict=False)
+    )
 
 
 def _is_basic(low: str) -> bool:
@@ -76,14 +112,16 @@ def _names_user(low: str) -> bool:
 
 
 def _introduces_value(low: str, word: str) -> bool:
-    option = "--" in low or word == "bearer"
+    option = "--" in low or word == "bearer" or any(verb in low for verb in ("set ", "setx ", "setenv "))
     for rest in _after(low, word, 120):
         rest = rest.lstrip(_WORD_CHARS)
         then = rest.lstrip(_SPACE + _QUOTES + "]")
         between = rest[: len(rest) - len(then)]
-        if (then[:1] and then[0] in ":=?|>\\") or then.startswith("value"):
+        if (then[:1] and then[0] in ":=?|>\\＝：") or then.startswith("value"):
             return True
         if then[:1] == "," and (between.endswith(tuple(_QUOTES)) or "value" in then):
+            return True
+        if word == "bearer" and rest.startswith(("%", "+")):
             return True
         if option and then and between.startswith(tuple(_SPACE)):
             return True

@@ -14,6 +14,8 @@ trufflehog showed which ones matter; every rule here was written from scratch.
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 W = r"(?:[ \t\r\n]|\\+[nrt])"
 """White space, plain or escaped."""
 U = r"\\+u(?:00[89a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2})[0-9a-fA-F]|\\+/"
@@ -24,6 +26,8 @@ FIRST = rf"(?:[^\x00-\x20\x7f\"'\\`,\]}}:\[{{<$]|{U})"
 """The first character in quotes: never one that can follow a closing quote in JSON or begin a mask."""
 Q = r"(?:\\*[\"'`])"
 """A quote of any depth, never the backslashes of an escape that follows."""
+WIDE = r"＝|：|\\+u[fF]{2}1[aAdD]"
+"""A full-width equals sign or colon, plain or escaped."""
 
 PASSWORDS = r"passcode|passphrase|passw(?:or)?d|pgpass|pwd|[_.-]pass|[_-]pw"
 NAMES = (
@@ -38,14 +42,25 @@ KEY_OF = tuple(
 """Words that make `key` a telling name. They are matched backwards from `key`, because so many alternatives
 would double the size of the automaton."""
 SUFFIX = (
-    r"(?:[_-]?(?:value|plain|prod|production|staging|stage|dev|test|live|old|new|b64|base64|[0-9]{1,2}))?"
+    r"(?:[_-]?(?:value|plain|prod|production|staging|stage|dev|test|live|old|new|b64|base64|data|"
+    r"[0-9]{1,2}))?"
 )
 TYPE = rf"(?:{W}{{0,2}}:{W}{{0,2}}&?(?:'static )?[A-Za-z]{{3,9}}(?:{W}\|{W}[A-Za-z]{{4,9}})?{W}{{1,2}})?"
 """A type annotation between a name and its value."""
-JOINED = rf"(?:{Q}?\]?{TYPE}{W}{{0,4}}(?:=>|[:=]=?|\?=|\|\|=){W}{{0,4}}|{Q},{W}{{0,8}})"
+JOINED = rf"(?:{Q}?\]?{TYPE}{W}{{0,4}}(?:=>|[:=]=?|\?=|\|\|=|%3[aAdD]|{WIDE}){W}{{0,4}}|{Q},{W}{{0,8}})"
 """What may stand between a name and its value: an assignment, or the next argument."""
 VALUE_OF = rf"{Q}?,?{W}{{0,12}}{Q}?value{Q}?{W}{{0,2}}[:=]{W}{{0,2}}"
 """The same where name and value are two fields of one object."""
+INVISIBLE_STARTS = (
+    "\u00ad \u034f \u061c \u180e \u200b \u200c \u200d \u200e \u200f \u202a \u202b \u202c \u202d \u202e "
+    "\u2060 \u2061 \u2062 \u2063 \u2064 \u2066 \u2067 \u2068 \u2069 \ufe0e \ufe0f \ufeff \\"
+)
+INVISIBLE = (
+    r"(?:\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|"
+    r"\xef\xb8[\x8e\x8f]|\xef\xbb\xbf|"
+    r"\\+u(?:00[aA][dD]|034[fF]|061[cC]|180[eE]|200[b-fB-F]|202[a-eA-E]|206[0-9]|[fF][eE]0[eEfF]|[fF][eE][fF][fF]))"
+)
+"""A character that is not seen, plain or escaped: it may stand in the middle of a secret."""
 
 
 class Rule:
@@ -79,6 +94,8 @@ def _shape(kind: str, literals: str, pattern: str, head: str = "", before: str =
     return Rule(kind, literals, pattern, head, "shape", before)
 
 
+_CRYPT = "[./A-Za-z0-9]"
+_CRYPT_HEAD = r"\$(?:apr1|[1567y]|argon2i?d?)\$[./a-z0-9=]+[$,]"
 _SHAPES = (
     ("aws-key", "akia asia abia acca", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
     ("aws-key", "absk", r"ABSK[A-Za-z0-9+/]{100,}={0,2}"),
@@ -130,9 +147,10 @@ _SHAPES = (
     ("shopify-token", "shpat_ shpca_ shppa_ shpss_ shpua_", r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}"),
     (
         "discord-token",
-        "m n o",
-        r"(?:[MNO][DTjz][AEIMQUYcgk][wxyz0-5]){5,6}«b»{0,6}\.«b»{6}\.«b»{27,40}",
-        "(?:[mno][dtjz][aeimquycgk][wxyz0-5]){3}",
+        ".",
+        r"\.«b»{6}\.«b»{27,40}",
+        r"\.[a-z0-9_-]{6}\.[a-z0-9_-]{27}",
+        r"[MNO]«b»{22,27}",
     ),
     ("databricks-token", "dapi", r"dapi«h»{32}(?:-[0-9])?\b"),
     ("doppler-token", "dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}"),
@@ -190,6 +208,33 @@ _SHAPES = (
     ("razorpay-key", "rzp_", r"rzp_(?:live|test)_«a»{14,}"),
     ("openshift-token", "sha256~", r"sha256~«b»{43}"),
     ("azure-secret", "q~", r"Q~[A-Za-z0-9_~.-]{31,34}", "", r"[A-Za-z0-9_~.-]{3}[0-9]"),
+    (
+        "password-hash",
+        "$2a$ $2b$ $2x$ $2y$",
+        rf"\$2[abxy]\$[0-9]{{2}}\${_CRYPT}{{53}}",
+        r"\$2[abxy]\$[0-9]{2}",
+    ),
+    ("password-hash", "$apr1$ $1$", rf"\$(?:apr1|1)\${_CRYPT}{{1,8}}\${_CRYPT}{{22}}", _CRYPT_HEAD),
+    (
+        "password-hash",
+        "$5$ $6$",
+        rf"\$[56]\$(?:rounds=[0-9]+\$)?{_CRYPT}{{1,16}}\${_CRYPT}{{43,86}}",
+        _CRYPT_HEAD,
+    ),
+    ("password-hash", "$y$ $7$", rf"\$[y7]\${_CRYPT}{{1,16}}\${_CRYPT}{{1,86}}\${_CRYPT}{{43}}", _CRYPT_HEAD),
+    (
+        "password-hash",
+        "$argon2",
+        r"\$argon2(?:id?|d)\$[a-z0-9=,$]+\$[A-Za-z0-9+/]{11,}\$[A-Za-z0-9+/]{27,}",
+        _CRYPT_HEAD,
+    ),
+    ("password-hash", "{sha} {ssha}", r"\{S?SHA\}[A-Za-z0-9+/]{27,}={0,2}", r"\{s?sha\}[a-z0-9+/]{8}"),
+    (
+        "password-hash",
+        "pbkdf2_sha",
+        r"pbkdf2_sha(?:1|256|512)\$[0-9]+\$«b»+\$[A-Za-z0-9+/]{27,}={0,2}",
+        r"pbkdf2_sha[0-9]+\$",
+    ),
     ("jwt", "eyj", r"eyJ«b»{10,}\.«b»{10,}\.«b»{6,}(?:\.«b»{6,}\.«b»{6,})?"),
 )
 
@@ -198,7 +243,7 @@ _PASS = rf"(?:[^\x00-\x20\x7f\"'\\/@<>\[\](){{}}`|]|{U})"
 PEM = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
 _NAMED_HEAD = (
-    rf"(?:{NAMES}){SUFFIX}(?:(?:[ \t\r\n\]\"'`\\]|\\[nrt])*(?:[:=>]|[?|]+=|value)|"
+    rf"(?:{NAMES}){SUFFIX}(?:(?:[ \t\r\n\]\"'`\\]|\\[nrt])*(?:[:=>]|[?|]+=|value|%3[ad]|＝|：|uff1[ad])|"
     r"\\*[\"'`],|,(?:[ \t\r\n\"'`\\]|\\[nrt])*value)"
 )
 _NAMED = (
@@ -208,8 +253,36 @@ _NAMED = (
 _URL_HEAD = rf":\\*/\\*/{_USER}*(?::{_PASS}*)?@"
 _OPTION = rf"-[a-z_]*(?:{PASSWORDS}|pass|secret|token|key){W}"
 
+_GAP = rf"(?:{W}{{1,2}}|{W}{{0,2}}\\*{W}{{1,10}}|%20|\+|{W}?{Q}{W}?[+.]?{W}?{Q})"
+"""What stands between `Bearer` and its token: a space, also encoded; the end of a line, or of a string."""
+_ENCODED = tuple(
+    b64encode(start.encode()).decode()[: len(start) * 4 // 3]
+    for start in "AKIA ASIA ghp_ gho_ ghs_ github_pat_ glpat- sk-ant- sk-proj- sk_live_ xoxb- xoxp- AIza "
+    "npm_ pypi- eyJhbGciO".split()
+)
+"""How the base64 of some keys begins."""
+_DER = (
+    r"(?:MII[A-Za-z0-9+/]{3}IBA(?:AKC|DANBgkq)|MHcCAQEE|MI(?:GH|HuA|G2)AgEA|MC4CAQAwBQYDK2V|"
+    r"b3BlbnNzaC1rZXktdjE)"
+)
+"""How a private key begins within a PEM, in base64."""
+_SET = rf"set(?:x|env)?{W}(?:[-/][A-Za-z-]{{1,9}}{W}){{0,3}}"
+_COOKIE = rf"cookies?{Q}?(?:{W}{{0,2}}[:=]{W}{{0,2}}|{W}){Q}?[A-Za-z0-9_.$%-]{{1,64}}="
+_PGPASS = r":(?:5[0-9]{3}|6432|[12]5[0-9]{3}|\*):[A-Za-z0-9_*.-]+:[A-Za-z0-9_.@-]+:"
+_SEED = r"(?:mnemonic|phrase|seed[ _-]?words?|seed\\*[\"'`]?[ ]?[:=])"
+
 RULES: tuple[Rule, ...] = (
     Rule("private-key", "-----begin", PEM, "-----begin [a-z0-9 ]*private", "pem"),
+    Rule("private-key", "-----end", PEM.replace("BEGIN", "END"), "-----end [a-z0-9 ]*private", "pem_end"),
+    Rule("private-key", "mii mhcc mig mih mc4c b3blbnnzac", _DER, _DER.replace("A-Za-z", "a-z"), "der"),
+    Rule("private-key", "ls0tls1crudjti", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}", check="encoded_pem"),
+    Rule(
+        "encoded-key",
+        " ".join(_ENCODED).lower(),
+        rf"(?:{'|'.join(_ENCODED)})[A-Za-z0-9+/_-]{{20,}}={{0,2}}",
+        check="encoded",
+    ),
+    Rule("disguised", INVISIBLE_STARTS, *2 * (INVISIBLE + "[A-Za-z0-9_.~+/=-]",), "disguised"),
     *(_shape(*shape) for shape in _SHAPES),
     _shape("telegram-token", ":aa", r":AA«b»{33}", "", "[0-9]{8,10}"),
     Rule(
@@ -230,14 +303,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "bearer",
         "bearer",
-        rf"(?i:bearer{W}{{1,2}}([A-Za-z0-9._~+/-]{{16,}}=*))",
-        rf"bearer{W}{{1,2}}[A-Za-z0-9._~+/-]{{8}}",
+        rf"(?i:bearer{_GAP}([A-Za-z0-9._~+/-]{{16,}}=*))",
+        rf"bearer{_GAP}[A-Za-z0-9._~+/-]{{8}}",
         "spoken",
     ),
     Rule(
         "bearer",
         "authorization",
-        rf"(?i:authorization{Q}?{W}?[:=]{W}?{Q}?(?:token|apikey|key|bot){W}([A-Za-z0-9._~+/=-]{{8,}}))",
+        rf"(?i:authorization{Q}?{W}?[:=]{W}?{Q}?(?:token|apikey|key|bot|basic|[a-z][a-z0-9-]{{2,24}}){W}{{1,2}}"
+        r"([A-Za-z0-9._~+/=-]{8,}))",
         _NAMED_HEAD,
         "spoken",
     ),
@@ -263,6 +337,24 @@ RULES: tuple[Rule, ...] = (
         "option",
     ),
     Rule("option", "-", rf"(?i:{_OPTION}({Q})?({FIRST}{V}{{5}}))", rf"{_OPTION}{Q}?{FIRST}", "option"),
+    Rule(
+        "assigned",
+        "set",
+        rf"(?i:{_SET}([A-Za-z0-9_./:@-]*(?:{NAMES}){SUFFIX}){W}{{1,4}}({Q})?({FIRST}{V}{{5}}))",
+        rf"{_SET}(?:(?-i:[A-Z][A-Z0-9_]{{3}})|aws_s|//)",
+        "command",
+    ),
+    Rule(
+        "assigned",
+        "variable",
+        rf"(?i:variable{W}{{1,2}}{Q}([A-Za-z0-9_-]*(?:{NAMES}){SUFFIX}){Q}{W}{{0,4}}\{{[^{{}}]{{0,400}}?"
+        rf"{W}default{W}{{0,12}}={W}{{0,4}}({Q})({FIRST}))",
+        rf"variable{W}{{1,2}}{Q}",
+        "command",
+    ),
+    Rule("cookie", "cookie", f"(?i:{_COOKIE})", _COOKIE, "cookie"),
+    Rule("pgpass", ":5 :6432 :1 :2 :*", rf"{_PGPASS}({V}{{3,}})", _PGPASS, "pgpass"),
+    Rule("seed-phrase", "mnemonic phrase seed", f"(?i:{_SEED})", _SEED, "seed"),
     Rule(
         "netrc",
         "login",

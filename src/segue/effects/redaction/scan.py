@@ -9,13 +9,15 @@ escape of the JSON around it, and none looks further than a fixed number of byte
 from __future__ import annotations
 
 import re
-from binascii import a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 from .assignment import judge_assigned
+from .contexts import judge_command, judge_cookies, judge_pgpass, judge_seed
+from .disguises import BrokenMatch, broken_match, continuation, judge_disguised, judge_encoded
 from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, key_of_what, regex
+from .key_blocks import PEM_BYTES_MAX, decoded, judge_der, judge_encoded_pem, judge_pem, judge_pem_end
 from .rules import MEMBER, RULES, RUN, STAND_IN, Rule
 from .value import (
     BEFORE_BYTES_MAX,
@@ -34,7 +36,6 @@ from .value import (
 )
 
 MASK = "[redacted:{}]"
-PEM_BYTES_MAX = 16 * 1024
 PASSES_MAX = 8
 CALL_LENGTH_MAX = 300
 """How far before its option the name of a program may stand, in characters."""
@@ -173,9 +174,10 @@ def _rules_by_start() -> tuple[Callable[[bytes, int, int], Any], RulesByByte]:
     for rule in RULES:
         starts = rule.literals.split()
         literals.update(() if rule.head else starts)
-        for first in {start[0] for start in starts}:
-            own = tuple(start.encode() for start in starts if start[0] == first)
-            by_byte.setdefault(first.encode(), []).append((own, rule))
+        encoded = [start.encode() for start in starts]
+        for first in {start[:1] for start in encoded}:
+            own = tuple(start for start in encoded if start[:1] == first)
+            by_byte.setdefault(first, []).append((own, rule))
     heads = sorted({rule.head for rule in RULES if rule.head})
     starts_with = "|".join(map(re.escape, sorted(literals)))  # sorted: RE2 merges common prefixes
     heads_regex = compiled(f"(?i:(?:{starts_with}){RUN}|{'|'.join(heads)})", captures=False)
@@ -185,6 +187,7 @@ def _rules_by_start() -> tuple[Callable[[bytes, int, int], Any], RulesByByte]:
 def _first_match(chunk: bytes, start: int, begins: RulesByByte) -> tuple[Rule, Any] | None:
     head = chunk[start : start + 24].lower()
     within = None
+    broken: tuple[Rule, Any] | None = None
     for literals, rule in begins.get(head[:1], ()):
         if not head.startswith(literals):
             continue
@@ -196,7 +199,10 @@ def _first_match(chunk: bytes, start: int, begins: RulesByByte) -> tuple[Rule, A
             continue
         if match := compiled(rule.pattern).match(chunk, start):
             return rule, match
-    return None
+        if rule.check == "shape" and not rule.before and broken is None and len(literals[0]) > 2:
+            pieces = broken_match(chunk, start, len(literals[0]), compiled(rule.pattern))
+            broken = (rule, pieces) if pieces else None
+    return broken
 
 
 def _is_telling_key(chunk: bytes, start: int, head: bytes) -> bool:
@@ -229,13 +235,17 @@ def _within_word(chunk: bytes, start: int) -> bool:
 
 def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start: int
+    if isinstance(match, BrokenMatch):
+        return list(match.pieces)
     start, end = match.span()
     if chunk[start - 1 : start] == b"\\" and start:
         return start + 1  # its first letter belongs to an escape
     if rule.before:
         first = after_escapes(chunk, max(0, start - 32), start)
         prefix = bytes_regex(rule.before.encode() + rb"\Z").search(chunk, first, start)
-        return [(prefix.start(), end)] if prefix else start + 1
+        if not prefix or (rule.kind == "discord-token" and not _is_random(chunk, prefix.start(), end)):
+            return start + 1
+        return [(prefix.start(), end)]
     if bytes_regex(_BLOB_BEFORE).search(chunk, after_escapes(chunk, max(0, start - 40), start), start):
         return bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
     secret = chunk[start:end].decode("latin-1")
@@ -243,28 +253,18 @@ def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         return int(end)
     if rule.kind in ("openai-key", "llm-key") and is_wordy(secret):
         return int(end)
-    return [(start, end)]
+    return _with_rest(chunk, start, end)
 
 
-_PEM_END = rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_PEM_PARTS = rb"\\+(?:u[0-9a-fA-F]{4}|.)|([A-Za-z0-9+/]*[A-Z][A-Za-z0-9+/=]{15,})"
-_NEW_LINE = rb"(?:[ \t]|\\+[rt])*(?:\r?\n|\\+n)(?:[ \t]|\\+[rt])*"
-_PEM_LINES = rb"(?:" + _NEW_LINE + rb"(?:[A-Za-z0-9+/=]+|[A-Za-z-]+: [A-Za-z0-9,. -]+)(?![^\s\"'\\]))+"
+def _is_random(chunk: bytes, start: int, end: int) -> bool:
+    """Whether it is a word of its own without meaning, and not a path of names."""
+    return not _within_word(chunk, start) and not is_wordy(chunk[start:end].decode("latin-1"))
 
 
-def _pem(chunk: bytes, match: Any, rule: Rule) -> Verdict:
-    """A key up to its END line; if it is spread over strings, its part in each; without END, its lines."""
-    start, head = match.span()
-    limit = head + PEM_BYTES_MAX
-    end = bytes_regex(_PEM_END).search(chunk, head, limit)
-    if end and chunk.find(b"-----BEGIN", head, end.start()) < 0:
-        body = chunk[head : end.start()]
-        if b'"' not in body:
-            return [(start, end.end())] if re.match(rb"[^\"'`,)]*[A-Za-z0-9+/]{3}", body) else end.end()
-        parts = [m.span() for m in bytes_regex(_PEM_PARTS).finditer(chunk, head, end.start()) if m[1]]
-        return parts or head
-    lines = bytes_regex(_PEM_LINES).match(chunk, head, limit)
-    return [(start, lines.end())] if lines else int(head)
+def _with_rest(chunk: bytes, start: int, end: int) -> Verdict:
+    """The span of a token, and of what the end of a line has broken off."""
+    rest = continuation(chunk, start, end)
+    return [(start, end), rest] if rest else [(start, end)]
 
 
 def _userinfo(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -278,20 +278,11 @@ def _userinfo(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if is_credential else int(end)
 
 
-_FROM_URLSAFE = bytes.maketrans(b"-_", b"+/")
-
-
 def _basic(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start, end = match.span(1)
-    encoded = chunk[start:end].rstrip(b"=")
-    try:
-        decoded = a2b_base64(encoded.translate(_FROM_URLSAFE) + b"=" * (-len(encoded) % 4))
-    except ValueError:
-        return int(start)
-    _, colon, password = decoded.partition(b":")
-    is_credential = (
-        colon and len(password) > 2 and decoded.isascii() and decoded.decode("ascii").isprintable()
-    )
+    text = decoded(chunk[start:end])
+    _, colon, password = text.partition(b":")
+    is_credential = colon and len(password) > 2 and text.isascii() and text.decode("ascii").isprintable()
     return [(start, end)] if is_credential else int(start)
 
 
@@ -304,7 +295,7 @@ def _spoken(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         or is_wordy(value)
     ):
         return int(start)
-    return [(start, end)]
+    return _with_rest(chunk, start, end)
 
 
 def _curl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -362,9 +353,22 @@ def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if secret else int(start)
 
 
+def _found(text: bytes) -> Iterator[tuple[int, int, str]]:
+    return _spans(text, 0, len(text))
+
+
 _CHECKS: dict[str, Callable[[bytes, Any, Rule], Verdict]] = {
     "shape": _shape,
-    "pem": _pem,
+    "pem": judge_pem,
+    "pem_end": judge_pem_end,
+    "der": judge_der,
+    "encoded_pem": judge_encoded_pem,
+    "encoded": lambda chunk, match, rule: judge_encoded(chunk, match, _found),
+    "disguised": lambda chunk, match, rule: judge_disguised(chunk, match, _found),
+    "cookie": judge_cookies,
+    "command": judge_command,
+    "pgpass": judge_pgpass,
+    "seed": judge_seed,
     "userinfo": _userinfo,
     "basic": _basic,
     "spoken": _spoken,

@@ -23,7 +23,7 @@ from ...core.models import plan_proposal, prompt
 from ...core.models.plan_proposal import PlanDraft, ProjectFacts
 from ...core.sessions import commands as do
 from ...core.sessions.state import OBSERVER
-from ...effects.git import repository as git
+from ...effects.git.queries import tracked
 from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
 from ..brief.gather import summary_of_session
@@ -125,7 +125,7 @@ def project_facts(workspace: Workspace) -> ProjectFacts:
     """The files of the repository, and commands that check them: from build files and from the newest run."""
     root = workspace.working_tree.root
     repository = workspace.working_tree.repository
-    files = git.tracked(repository)[:FILES_MAX] if repository is not None else []
+    files = tracked(repository)[:FILES_MAX] if repository is not None else []
     made = [f"make {name}" for name in _TARGET.findall(_text(root / "Makefile")) if _CHECKS.search(name)]
     commands = [*made, *_package(root), *_languages(root, files), *_commands_run(workspace)]
     return ProjectFacts(tuple(files), tuple(dict.fromkeys(commands))[:COMMANDS_MAX])

@@ -360,7 +360,7 @@ class _Inspection:
             if not then:
                 return None
             return (False, f"{then} does not exist", "`python3 -m venv .venv`, then install")
-        version = surroundings.asked_version(place, min(5.0, self.left))
+        version = surroundings.asked_version(self.root, place, min(5.0, self.left))
         if not version:
             return (False, f"{place} does not run", "make it again: `python3 -m venv .venv`")
         was = then.rpartition(" ")[2]

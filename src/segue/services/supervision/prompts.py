@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...core.runs.inherited import CLOSING, OPENING, without_marks
+from ...core.base.text import harmless_text
+from ...core.runs.inherited import CLOSING, OPENING
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief.project_brief import brief_of_session
@@ -34,7 +35,7 @@ PROOF = f"{ALONE}; Segue then runs the checks itself, and what they do not prove
 
 def first_prompt(workspace: Workspace, session: SessionHandle) -> str:
     """The goal, the plan, and what must be proven; with a brief if there was work before."""
-    goal = session.state.goal
+    goal = harmless_text(session.state.goal)
     brief = brief_of_work(workspace, session) if has_history(workspace, session) else ""
     lines = [*_plan(session), *_proofs(session), _ending(session)]
     if not brief:
@@ -80,7 +81,7 @@ def next_prompt(
     )
     brief = brief_of_work(workspace, session)
     block = _marked([opening, *_left(left), *_plan(session), _ending(session)], brief)
-    return block if brief else f"{block}\n\n{session.state.goal}"
+    return block if brief else f"{block}\n\n{harmless_text(session.state.goal)}"
 
 
 def resume_prompt(session: SessionHandle, why: str, left: Sequence[LeftoverProcess]) -> str:
@@ -93,7 +94,7 @@ def resume_prompt(session: SessionHandle, why: str, left: Sequence[LeftoverProce
 
 def _marked(lines: Sequence[str], brief: str = "") -> str:
     """Lines of Segue's own between its marks, behind a brief if there is one."""
-    said = without_marks("\n".join(lines))
+    said = harmless_text("\n".join(lines))
     if not brief:
         return f"{OPENING} {said}\n{CLOSING}"
     body, _, closing = brief.rpartition("\n")

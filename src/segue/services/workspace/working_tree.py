@@ -168,7 +168,9 @@ class WorkingTree:
             url = git.remote_url(self.repository)
             if url:
                 return git.normalise_url(url), ""
-            commit = self._root_commit() or git.root_commit(self.repository)
+            from ...effects.git.queries import root_commit  # few commands run git
+
+            commit = self._root_commit() or root_commit(self.repository)
             if commit:
                 return f"commit:{commit}", commit
         return str(self.root), ""

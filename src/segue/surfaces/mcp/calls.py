@@ -170,4 +170,4 @@ def outcome_of(
 
 def _failed(code: str, message: str, hint: str, **facts: Any) -> ToolOutcome:
     error = {"code": code, "message": message, "hint": hint, **facts}
-    return ToolOutcome(json.dumps({"error": error}, indent=2, default=str), failed=True)
+    return ToolOutcome(as_json({"error": error}), failed=True)

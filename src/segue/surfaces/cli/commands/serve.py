@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import NotInstalled, RefusedError, UsageError, extra
-from ..command import argument, command, flag
+from ..command import argument, command, flag, many
 from ..context import CommandContext
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 PORT = 8787
+_OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 @command(
@@ -22,6 +23,19 @@ PORT = 8787
     flag("--no-auth", "require no key; on this machine only"),
     argument("--rate", "N", "requests per second for each key; 0: no limit", type=float, default=200.0),
     argument("--max-body", "MB", "the largest request, in MB; by default 16", type=int, default=16),
+    argument(
+        "--max-connections", "N",
+        "connections in all; by default 2,000, at most half of the files that the process may open",
+        type=int, default=2_000,
+    ),
+    argument(
+        "--max-per-address", "N", "connections of one address; by default 500", type=int, default=500,
+    ),
+    many("--proxy", "ADDRESS", "a trusted proxy, as 10.0.0.5 or 10.0.0.0/8: its connections are not counted"),
+    many(
+        "--allow-host", "NAME",
+        "a host name that it answers to; by default any, or those of this machine if nobody else reaches it",
+    ),
     argument(
         "--log", None, "log each request on stderr; by default as json", choices=("json", "none"),
         default="json",
@@ -63,17 +77,24 @@ def serve(context: CommandContext) -> int:
 
 
 def _options(args: Any, place: ListenAddress) -> Any:
+    from ...http.server.connections import ConnectionLimits, networks
     from ...http.server.context import ServerOptions
 
     if args.rate < 0 or args.max_body < 1 or args.audit_days < 0:
         raise UsageError(
             "--rate, --max-body and --audit-days cannot be negative", hint="see `segue serve --help`"
         )
-    hosts = ("localhost", "127.0.0.1", "::1") if args.no_auth and place.loopback else ()
+    if args.max_connections < 1 or args.max_per_address < 1:
+        raise UsageError("a server needs at least one connection", hint="see `segue serve --help`")
+    networks(args.proxy)
+    named = tuple(name.lower() for name in args.allow_host)
+    checked = named or (place.loopback and (args.no_auth or not args.proxy))
+    hosts = (*_OF_THIS_MACHINE, place.host.lower(), *named) if checked else ()
     return ServerOptions(
-        auth=not args.no_auth, hosts=hosts, rate=args.rate, burst=max(1.0, args.rate * 10),
-        body_bytes_max=args.max_body * 1_000_000, logs=args.log == "json",
+        auth=not args.no_auth, rate=args.rate, hosts=hosts,
+        burst=max(1.0, args.rate * 10), body_bytes_max=args.max_body * 1_000_000, logs=args.log == "json",
         audit_days=args.audit_days,
+        limits=ConnectionLimits(args.max_connections, args.max_per_address, tuple(args.proxy)),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from ....core.server.access import ALL_PROJECTS, KeyRecord
 from ....effects.clock import now
 from ....errors import NotAllowed, UnknownKey
 from ....services.server.keys import NewKey
+from ..server.context import NO_KEY
 from ..server.parameters import RequestBody
 from ..server.route import Caller, route
 
@@ -61,6 +62,15 @@ def reach_of(caller: Caller) -> str:
     return own.project if own is not None else ALL_PROJECTS
 
 
+def _demand_key(caller: Caller) -> None:
+    """Refuse a caller without a key, where none is asked for: a key would stay when the server asks again."""
+    if caller.access.key == NO_KEY:
+        raise NotAllowed(
+            "keys are not made, replaced or revoked without one",
+            hint="`segue key create` makes one on the server's machine; send that",
+        )
+
+
 def _manageable(caller: Caller, id: str) -> KeyRecord:
     """A key that the caller may manage. Raises UnknownKey for any other."""
     record, reach = caller.server.keys.get(id), reach_of(caller)
@@ -75,6 +85,7 @@ def _manageable(caller: Caller, id: str) -> KeyRecord:
 )  # fmt: skip
 def create_key(caller: Caller, body: KeyRequest) -> NewKey:
     """Make a key; its token is in this response and is never shown again."""
+    _demand_key(caller)
     caller.server.projects.check_pause(caller.access.project)
     reach = reach_of(caller)
     project = body.project or caller.access.project
@@ -101,6 +112,7 @@ def list_keys(caller: Caller) -> KeyList:
 @route("DELETE", "/v1/keys/{id}", role="admin", status=200)
 def revoke_key(caller: Caller, id: str) -> ShownKey:
     """Revoke a key; it is refused from the next request on."""
+    _demand_key(caller)
     caller.server.projects.check_pause(caller.access.project)
     return _shown(caller.server.keys.revoke(_manageable(caller, id).id, by=caller.access.key))
 
@@ -108,6 +120,7 @@ def revoke_key(caller: Caller, id: str) -> ShownKey:
 @route("POST", "/v1/keys/{id}/rotate", role="admin", status=201, body={"grace": "1h"})
 def rotate_key(caller: Caller, id: str, body: KeyRotation) -> NewKey:
     """Replace a key by a new one with the same role, project and agent."""
+    _demand_key(caller)
     caller.server.projects.check_pause(caller.access.project)
     return caller.server.keys.rotate(
         _manageable(caller, id).id, grace=body.grace, expires=body.expires, by=caller.access.key

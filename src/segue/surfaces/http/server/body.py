@@ -65,4 +65,6 @@ def unpacked(body: bytes, bytes_max: int) -> bytes:
         raise TooLarge(f"more than {bytes_max:,} bytes when unpacked")
     if not unpacker.eof:
         raise UsageError("the gzip data is incomplete", hint=_GZIP_HINT)
+    if unpacker.unused_data:
+        raise UsageError("something follows the gzip data", hint=_GZIP_HINT)
     return found

@@ -19,6 +19,7 @@ from ....services.server.idempotency import KEPT_HOURS, forget_marks
 from ....services.server.keys import Keys
 from ....services.server.projects import Projects
 from .commit_queue import CommitQueue, in_thread
+from .connections import ConnectionLimits
 from .follow import StreamFollower
 from .metrics import Metrics
 
@@ -43,6 +44,8 @@ class ServerOptions(Value):
     logs: bool = True
     audit_days: float = 400.0
     """How long a line of the audit is kept, in days; 0 means for ever."""
+    limits: ConnectionLimits = ConnectionLimits()
+    """What a client may send and hold before its key is looked at."""
 
 
 class ServerContext:

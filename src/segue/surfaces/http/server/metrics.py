@@ -9,6 +9,11 @@ from collections import defaultdict
 BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+OTHER_COUNTS = (
+    "keys_refused", "requests_limited", "requests_repeated", "requests_refused", "connections_refused",
+    "connections_closed", "connections_stalled",
+)  # fmt: skip
+"""Refused requests are no HTTP, or over a limit of it; closed connections made room for others."""
 
 
 class Metrics:
@@ -38,7 +43,7 @@ class Metrics:
             self._buckets[route][place] += 1
 
     def count(self, what: str) -> None:
-        """Count one more of: refused keys, limited requests, repeated requests."""
+        """Count one more of ``OTHER_COUNTS``."""
         with self._lock:
             self._other[what] += 1
 
@@ -53,7 +58,7 @@ class Metrics:
                 lines.append(
                     f'segue_requests_total{{method="{method}",route="{route}",status="{status}"}} {count}'
                 )
-            for what in ("keys_refused", "requests_limited", "requests_repeated"):
+            for what in OTHER_COUNTS:
                 lines += [f"# TYPE segue_{what}_total counter", f"segue_{what}_total {self._other[what]}"]
             lines.append("# TYPE segue_request_seconds histogram")
             for route, buckets in sorted(self._buckets.items()):

@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ....core.base.lazy import regex
 from ....core.base.values import parse_digits
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
@@ -43,6 +44,7 @@ _KEY_CHARS_MAX = 255
 _TWIN_SECONDS = 2.0
 _KEPT_BYTES_MAX = 1_000_000
 _LOGGED_CHARS_MAX = 200
+_HOST = regex(r"([A-Za-z0-9._~%!$&'()*+,;=-]+|\[[0-9A-Fa-f:.%]+\])(?::[0-9]{0,5})?")
 
 
 class RequestPipeline:
@@ -136,11 +138,22 @@ class _Exchange:
         return problems.response(problems.problem(500, "an error in the server, which it has logged"))
 
     def _check_host(self) -> None:
-        hosts = self._server.options.hosts
-        name = self._headers.get("host", "")
-        bare = name.rpartition(":")[0] if name.rpartition(":")[2].isdecimal() else name
-        if hosts and bare.strip("[]").lower() not in hosts:
-            raise Misdirected(f"this server is not {bare[:100]!r}", hint=f"use the host name {hosts[0]}")
+        """Refuse a request whose host or key a proxy before this server could read differently, and one for
+        another host."""
+        names = [name for name, _ in self._scope["headers"]]
+        for header in ("host", "authorization"):
+            if names.count(header.encode()) > 1:
+                raise UsageError(f"there is more than one header {header.title()}", hint="send one")
+        host = self._headers.get("host", "")
+        if "host" not in self._headers and self._scope["http_version"] != "1.0":
+            raise UsageError("the header Host is missing", hint="send it")
+        parts = _HOST.fullmatch(host)
+        if host and not parts:
+            raise UsageError("the header Host is no host name", hint="send a name or an address, and a port")
+        bare, hosts = (parts[1] if parts else "").strip("[]").lower(), self._server.options.hosts
+        if hosts and bare not in hosts:
+            hint = f"use the host name {hosts[0]}, or start it with `segue serve --allow-host NAME`"
+            raise Misdirected(f"this server is not {bare[:100]!r}", hint=hint)
 
     def _check_origin(self) -> None:
         """Refuse web pages on a server without keys: a browser would send their requests without asking

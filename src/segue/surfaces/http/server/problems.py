@@ -17,15 +17,18 @@ _STATUSES: dict[int, tuple[str, str]] = {
     403: ("not_allowed", "the key is for another role, project or agent"),
     404: ("unknown", "there is no such thing, or no such route"),
     405: ("usage", "this route does not support this method"),
+    408: ("usage", "the request did not come in time"),
     409: ("conflict", "it is not possible in the present state, or somebody else was faster"),
     413: ("too_large", "the request is larger than this server accepts"),
+    414: ("too_large", "the URL is longer than this server accepts"),
     415: ("usage", "this route does not accept this type of content"),
     421: ("not_known", "the request names another host"),
     422: ("usage", "the request is well formed, but what it says is not possible"),
     429: ("rate_limited", "too many requests with this key"),
+    431: ("too_large", "the headers are longer, or more, than this server accepts"),
     500: ("unforeseen", "an error in the server, which it has logged"),
     502: ("agent", "a program that the server depends on failed"),
-    503: ("store", "the store cannot be reached now, or is busy"),
+    503: ("store", "the store cannot be reached now, or it or the server is busy"),
 }
 
 

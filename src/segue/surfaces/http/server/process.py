@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +13,9 @@ from ....errors import AccessError, SegueError, UsageError
 from ....services.server.projects import Projects
 from ....services.server.startup import ListenAddress
 from ..app import application
+from .connections import ConnectionTable, TlsAcceptor
 from .context import ServerContext, ServerOptions
+from .protocol import LimitedProtocol
 
 GRACE_SECONDS = 10
 BACKLOG = 2_048
@@ -21,16 +24,36 @@ FILES_MAX = 65_536
 
 class _Server(uvicorn.Server):
     def __init__(
-        self, config: uvicorn.Config, on_start: Callable[[], None], on_shutdown: Callable[[], None]
-    ) -> None:
+        self, config: uvicorn.Config, table: ConnectionTable, count: Callable[[str], None],
+        on_start: Callable[[], None], on_shutdown: Callable[[], None],
+    ) -> None:  # fmt: skip
         super().__init__(config)
+        self._table = table
+        self._count = count
         self._on_start = on_start
         self._on_shutdown = on_shutdown
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        if self.started:
-            self._on_start()
+        """Start the application and accept connections, as uvicorn does, but with limits of our own."""
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            self.should_exit = True
+            return
+        loop, tls = asyncio.get_running_loop(), self.config.ssl
+        self.servers = [
+            TlsAcceptor(one, self._table, self._protocol, tls)  # type: ignore[misc]
+            if tls
+            else await loop.create_server(self._protocol, sock=one, backlog=BACKLOG)
+            for one in sockets or ()
+        ]
+        self.started = True
+        self._on_start()
+
+    def _protocol(self) -> LimitedProtocol:
+        return LimitedProtocol(
+            self._table, self._count, config=self.config, server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )  # fmt: skip
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_shutdown()  # before it waits for clients, so that streams end
@@ -41,7 +64,7 @@ def run(
     projects: Projects, where: ListenAddress, options: ServerOptions, announce: Callable[[str], None]
 ) -> int:
     """Serve until SIGTERM or SIGINT; what is under way is answered first. ``announce`` gets the URL."""
-    allow_more_files()
+    limits = options.limits.within(allow_more_files())
     listening = _listen(where.host, where.port)
     host = f"[{where.host}]" if ":" in where.host else where.host
     url = f"{'https' if where.tls else 'http'}://{host}:{listening.getsockname()[1]}"
@@ -50,7 +73,8 @@ def run(
     try:
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, lifespan="on",
-            timeout_graceful_shutdown=GRACE_SECONDS, backlog=BACKLOG,
+            timeout_graceful_shutdown=GRACE_SECONDS, http=LimitedProtocol, ws="none",
+            proxy_headers=False,
             ssl_certfile=where.certificate or None, ssl_keyfile=where.key or None,
         )  # fmt: skip
         config.load()
@@ -58,14 +82,17 @@ def run(
         raise UsageError(
             f"this certificate and key cannot be used: {fault}", hint="see --tls-cert"
         ) from fault
-    server = _Server(config, lambda: announce(url), server_context.follower.close)
+    count = server_context.metrics.count
+    server = _Server(
+        config, ConnectionTable(limits, count), count, lambda: announce(url), server_context.follower.close
+    )
     server.run(sockets=[listening])
     return 0 if server.started else 70
 
 
-def allow_more_files() -> None:
-    """Raise the limit of open files as far as this process may: each thread has its own connection to each
-    embedded store that it works on, and the usual 1,024 are used up by some ten projects."""
+def allow_more_files() -> int:
+    """Raise the limit of open files as far as this process may, and return it. Each thread has its own
+    connection to each embedded store that it works on: the usual 1,024 are used up by some ten projects."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -73,6 +100,9 @@ def allow_more_files() -> None:
         most = FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, FILES_MAX)
         if soft != resource.RLIM_INFINITY and soft < most:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return FILES_MAX if soft == resource.RLIM_INFINITY else soft
+    return FILES_MAX
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,131 @@
+"""Secrets that are known by where they stand: cookies, commands that set a variable, password files, words of
+a wallet."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_weak, is_wordy
+from .rules import NAMES, Rule
+from .value import (
+    Span,
+    Verdict,
+    after_escapes,
+    as_read,
+    bytes_regex,
+    extent_of,
+    harmless_verdict,
+    whole_value,
+)
+
+COOKIES_BYTES_MAX = 8_192
+BEFORE_PHRASE_MAX, WORDS_BYTES_MAX = 120, 600
+PHRASE_LENGTHS = (12, 15, 18, 21, 24)
+_PAIR = rb"([A-Za-z0-9_.$%-]{1,64})=(\\*\"?)([^\x00-\x20\x7f-\xff;,\"'\\`<>(){}\[\]|]+)"
+_NEXT_PAIR = rb"\\*\"?;(?: |%20)?"
+_ATTRIBUTES = frozenset(b"expires max-age domain path samesite priority version comment".split())
+
+
+def judge_cookies(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """The values of the cookies of a header that are no words, numbers or dates."""
+    name = re.search(rb"[A-Za-z0-9_.$%-]{1,64}=\Z", match.group())
+    at = match.start() + (name.start() if name else 0)
+    spans = []
+    limit = at + COOKIES_BYTES_MAX
+    while pair := bytes_regex(_PAIR).match(chunk, at, limit):
+        start, end = pair.span(3)
+        if pair[1].lower() not in _ATTRIBUTES and _is_cookie_secret(as_read(chunk[start:end])):
+            spans.append((start, end))
+        more = bytes_regex(_NEXT_PAIR).match(chunk, end, limit)
+        if more is None:
+            break
+        at = more.end()
+        if flag := bytes_regex(rb"(?i)(?:httponly|secure|partitioned);? ?").match(chunk, at, limit):
+            at = flag.end()
+    return spans or int(match.end())
+
+
+def _is_cookie_secret(value: str) -> bool:
+    if len(value) < 12 or is_placeholder(value) or re.fullmatch(r"[\d.:_-]+", value):
+        return False
+    return any(c.isdigit() for c in value) and not is_wordy(value)
+
+
+def judge_command(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """The value that a command gives to a variable with a telling name, without a sign between them."""
+    quote = match.group(2) or b""
+    extent = extent_of(chunk, quote, match.start(3))
+    key = match.group(1).decode("latin-1")
+    found = re.search(rf"(?i)(?:{NAMES})\w*$", key)
+    name = found.group().lstrip("_-") if found else key
+    value = as_read(chunk[extent.start : extent.end])
+    named = value.startswith(("-", "$", "(", "%")) or is_no_secret_name(key)
+    weak, shouted = is_weak(name), name.isupper()
+    if named or not is_secret(
+        name, value, key=key, quoted=extent.quoted, bare_code=False, weak=weak, alone=True, shouted=shouted
+    ):
+        return harmless_verdict(match.start(), quote, extent)
+    return whole_value(chunk, extent)
+
+
+_HOST = rb"(?:[A-Za-z0-9][A-Za-z0-9.-]*|\*)\Z"
+
+
+def judge_pgpass(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """The last of the five fields of a line in a password file of PostgreSQL."""
+    start, end = match.span(1)
+    first = after_escapes(chunk, max(0, match.start() - 80), match.start())
+    host = bytes_regex(_HOST).search(chunk, first, match.start())
+    value = as_read(chunk[start:end])
+    ends = chunk[end : end + 1] in (b"", b"\n", b"\r", b'"', b"'", b"\\", b" ", b"`", b"\x1b")
+    if (
+        not host
+        or chunk[host.start() - 1] in b"_:/@"
+        or not ends
+        or ":" in value
+        or is_placeholder(value)
+        or is_stand_in(value)
+    ):
+        return int(match.end())
+    secret = is_secret("password", value, quoted=False, bare_code=False, weak=False, alone=True)
+    return [(start, end)] if secret else int(match.end())
+
+
+_ESCAPED = rb"\\+(?:([nrt\"]|u00[01][0-9a-fA-F])|u[0-9a-fA-F]{4})"
+_BETWEEN_WORDS = rb"[\s,;:|\"'`*_.)(\[\]0-9-]{1,12}"
+
+
+def judge_seed(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """The words of a phrase from which a wallet can be made again, near a word that speaks of one."""
+    first: int = match.end()
+    window = bytes_regex(_ESCAPED).sub(
+        lambda escape: (b" " if escape[1] else b"\x80") * len(escape[0]),
+        chunk[first : first + WORDS_BYTES_MAX],
+    )
+    words: list[Span] = []
+    for word in bytes_regex(rb"[A-Za-z\x80-\xff]+").finditer(window):
+        is_known = word.group() in _seed_words()
+        if words and not (
+            is_known and bytes_regex(_BETWEEN_WORDS).fullmatch(window, words[-1][1], word.start())
+        ):
+            if len(words) in PHRASE_LENGTHS:
+                break
+            words = []
+        if is_known:
+            words.append(word.span())
+        elif word.start() > BEFORE_PHRASE_MAX:
+            break
+    if len(words) not in PHRASE_LENGTHS:
+        return first
+    spans = [(first + start, first + end) for start, end in words]
+    is_spread = b'"' in chunk[spans[0][0] : spans[-1][1]]  # over strings
+    return spans if is_spread else [(spans[0][0], spans[-1][1])]
+
+
+@cache
+def _seed_words() -> frozenset[bytes]:
+    """The 2,048 English words of BIP-39."""
+    return frozenset(Path(__file__).with_name("seed_words.txt").read_bytes().split())
