@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ...core.base.values import Value
 from ...core.features.checks import Check
@@ -126,8 +126,7 @@ class Runner:
         assert pipe is not None
         until = time.monotonic() + seconds
         while self._running:
-            ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
+            if not _is_ready(pipe, until - time.monotonic()):
                 return []
             chunk = os.read(pipe.fileno(), 1 << 16)
             if not chunk:
@@ -155,10 +154,17 @@ class Runner:
         with suppress(OSError):
             jobs.close()
         until = time.monotonic() + self._grace + 30
-        while select.select([outcomes], [], [], max(0.0, until - time.monotonic()))[0]:
+        while _is_ready(outcomes, until - time.monotonic()):
             if not os.read(outcomes.fileno(), 1 << 16):  # the server has ended, or is about to
                 break
         else:
             self._server.kill()
         outcomes.close()
         self._server.wait()
+
+
+def _is_ready(pipe: IO[bytes], seconds: float) -> bool:
+    """Whether something can be read within so many seconds, however many files this process has open."""
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN | select.POLLHUP)
+    return bool(waiting.poll(1_000 * max(0.0, seconds)))
