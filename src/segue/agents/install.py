@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from .._files import read_text
 from ..core.base.json_edit import NotJson, insertion, parse, removal
 from ..core.base.values import Value
 from . import agents, traits_of
@@ -92,10 +93,10 @@ class InstallTarget(Value):
         repository."""
         folder = self.root / ".git"
         if folder.is_file():  # of a worktree
-            named = folder.read_text(errors="replace").removeprefix("gitdir:").strip()
+            named = read_text(folder, errors="replace").removeprefix("gitdir:").strip()
             folder = self.root / named
             if (folder / "commondir").is_file():
-                folder /= (folder / "commondir").read_text(errors="replace").strip()
+                folder /= read_text(folder / "commondir", errors="replace").strip()
         return Path(os.path.normpath(folder / "info" / "exclude")) if folder.is_dir() else None
 
     def server(self) -> tuple[str, ...]:

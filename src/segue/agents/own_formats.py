@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .._files import open_file, read_bytes
 from ..errors import TranscriptUnreadable
 from .base import HEAD_BYTES, Form, Found, Reader, SearchScope
 from .message_format import begins_with_message, checked_messages, is_message, listed_messages
@@ -45,7 +46,7 @@ class MessageList(_OwnFormat):
 
     def load(self, path: Path, native: str) -> bytes:
         """The file, if every element of its list is a message. Raises TranscriptUnreadable."""
-        body = path.read_bytes()
+        body = read_bytes(path)
         checked_messages(listed_messages(body), str(path))
         return body
 
@@ -66,7 +67,7 @@ class PlainLog(_OwnFormat):
 
     def load(self, path: Path, native: str) -> bytes:
         """The end of the file, from a line's beginning on. Raises TranscriptUnreadable if it is not text."""
-        with path.open("rb") as file:
+        with open_file(path) as file:
             beyond = max(0, path.stat().st_size - LOG_BYTES_MAX)
             file.seek(beyond)
             body = file.read(LOG_BYTES_MAX)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from .._files import open_file, read_bytes
 from ..core.base.lazy import regex
 from .base import DECODE_ERRORS, Reader, SearchScope
 
@@ -27,7 +28,7 @@ class FileAgent:
         return reader
 
     def load(self, path: Path, native: str) -> bytes:
-        return path.read_bytes()
+        return read_bytes(path)
 
     def retention(self, where: SearchScope) -> int | None:
         return None
@@ -54,7 +55,7 @@ def stated(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
 def bytes_of(path: str | Path, size: int = -1) -> bytes:
     """The content of a file, or so many bytes from its beginning; empty if it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return file.read(size)
     except OSError:
         return b""

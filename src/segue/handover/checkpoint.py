@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .._failpoints import trip
+from .._files import read_bytes
 from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
 from .record import Extra, Record, code_of, fresh, is_whole, pending_in
 
@@ -142,7 +143,7 @@ class Checkpoint:
     def _read(self, path: Path) -> Record | None:
         """The record in a file; None if there is no file, an empty dict if it is damaged."""
         try:
-            record = json.loads(path.read_bytes())
+            record = json.loads(read_bytes(path))
         except FileNotFoundError:
             return None
         except (ValueError, RecursionError):

@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from .._files import open_file
 from .backends import Backend, GitBackend, NullBackend
 from .checkpoint import HandoverWarning
 from .engine import HandoverEngine
@@ -30,7 +31,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 def load_config(path: Path | str) -> dict[str, Any]:
     """The content of a TOML file, with a warning for each unknown key."""
-    with Path(path).open("rb") as file:
+    with open_file(Path(path)) as file:
         config = tomllib.load(file)
     for text in unknown_keys(config):
         warnings.warn(f"{path}: {text}", HandoverWarning, stacklevel=2)

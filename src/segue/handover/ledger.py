@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .._failpoints import trip
+from .._files import read_bytes
 from ..api.segue import Segue
 from ..core import event_kinds as ev
 from ..core.handover.events import checkpoint_of
@@ -70,7 +71,7 @@ class StoreCheckpoint:
 
     def _repair_file(self, record: Record) -> None:
         try:
-            in_file = json.loads(self.path.read_bytes())
+            in_file = json.loads(read_bytes(self.path))
         except FileNotFoundError:
             in_file = fresh()
         except (OSError, ValueError, RecursionError):

@@ -16,6 +16,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from .._files import read_bytes
 from ..core.base.lazy import regex
 from ..effects.files.atomic import folder_lock, sync_folder, tidy_leftovers, write_whole
 
@@ -67,7 +68,7 @@ class MemoryStore:
 
     def _add(self, target: Path, body: str, id: str) -> None:
         mark = f"<!-- note {id} -->\n" if id else ""
-        before = target.read_bytes() if target.exists() else b""
+        before = read_bytes(target) if target.exists() else b""
         if mark and mark.encode() in before:
             return
         if mark:
@@ -117,7 +118,7 @@ class MemoryStore:
         with folder_lock(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
             for path, body in bodies.items():
                 self.check_links(path)
-                if path.exists() and path.read_bytes() == body:
+                if path.exists() and read_bytes(path) == body:
                     path.unlink()
                     count += 1
             for folder in {path.parent for path in bodies}:
@@ -184,6 +185,6 @@ def _age(path: Path) -> tuple[str, int, str]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8", "replace")
+        return read_bytes(path).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""

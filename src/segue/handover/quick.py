@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from .._files import open_file
 from .._folders import data_path
 from .record import Record, code_of, is_whole
 
@@ -70,7 +71,7 @@ def _hash(path: str) -> str:
 
 def _read(path: str) -> tuple[int, Record] | None:
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             body = file.read()
     except FileNotFoundError:
         return 0, {"status": "none", "steps": {}}

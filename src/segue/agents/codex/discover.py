@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..._files import open_file
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Sign, Traits
 from ..transcript_files import FileAgent, json_text, listed
@@ -124,7 +125,7 @@ def _files(folder: str | Path) -> Iterable[str]:
 def _found(home: Path, path: str) -> Found | None:
     name = os.path.basename(path)
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             stat, start = os.fstat(file.fileno()), file.read(HEAD_BYTES)
     except OSError:
         return None
@@ -173,7 +174,7 @@ def _is_held(lock: Path) -> bool | None:
     try:
         import fcntl
 
-        with open(lock, "rb") as file:
+        with open_file(lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -187,7 +188,7 @@ def _is_held(lock: Path) -> bool | None:
 def is_turn_open(path: str) -> bool:
     """Whether the last 64 KB show a turn that started and did not end."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
             marks = _TURN.findall(file.read(_TAIL_BYTES))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from ..._files import read_bytes
 from ...core.base.lazy import regex
 from ...errors import TranscriptUnreadable
 from ..base import Form, Found, SearchScope, Sign, Traits
@@ -59,7 +60,7 @@ class OpenCode(FileAgent):
             return store.reading(path, lambda connection: store.conversation(connection, native))
         if path.parent.parent.name == "session" and path.parents[2].name == "storage":
             return store.from_files(path)
-        return path.read_bytes()
+        return read_bytes(path)
 
     def find(self, where: SearchScope) -> Iterator[Found]:
         folder = where.folder("XDG_DATA_HOME", ".local/share") / "opencode"

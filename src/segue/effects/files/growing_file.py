@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..._files import open_file
+
 CHUNK_BYTES = 1 << 18
 """Small enough that what is decoded from a chunk stays in the CPU's caches and its memory is reused."""
 
@@ -17,7 +19,7 @@ CHUNK_BYTES = 1 << 18
 def chunks(path: Path, start: int = 0, *, size: int = CHUNK_BYTES) -> Iterator[tuple[bytes, int]]:
     """Whole lines with their newlines, and the offset after them, until no newline is left. If the file ends
     without a newline, the torn rest follows, with the offset before it."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(start)
         offset = start
         rest: list[bytes] = []

@@ -20,6 +20,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..._failpoints import trip
+from ..._files import read_bytes
 from ...core.base.values import Value
 from .atomic import PRIVATE_FILE, private_folder, sync_folder
 
@@ -179,7 +180,7 @@ class Spool:
     def read(self, path: Path) -> list[SpoolRecord]:
         """The records of a file that was taken; none if another process has drained it."""
         try:
-            return list(decoded(path.read_bytes()))
+            return list(decoded(read_bytes(path)))
         except FileNotFoundError:
             return []
 

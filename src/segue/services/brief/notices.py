@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.sessions.state import SessionState
 from ..workspace.working_tree import tree_stream
 from ..workspace.workspace import Workspace
@@ -57,7 +58,7 @@ def steps_left(workspace: Workspace) -> list[str]:
 def _record(path: Path) -> dict[str, Any]:
     """The file of a handover; empty if it is damaged, which is for `segue handover check` to report."""
     try:
-        record = msgspec.json.decode(path.read_bytes())
+        record = msgspec.json.decode(read_bytes(path))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return {}
     return record if isinstance(record, dict) else {}

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ..._files import read_bytes
 from ...agents import agent as agent_of, hooks as wire, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
@@ -444,7 +445,7 @@ class Handler:
 
 def _marks(word: Path) -> Marks | None:
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(word.read_bytes().partition(b"\n")[2], type=Marks)
+        return msgspec.json.decode(read_bytes(word).partition(b"\n")[2], type=Marks)
     return None
 
 

@@ -95,6 +95,8 @@ class MemoryService:
         self.run = run
         self._session = session
         self._who = who
+        self.after_write: Callable[[int], None] = lambda count: None
+        """Is told how many memories were made."""
         self._recalls: dict[str, tuple[int, str]] = {}
         self._added = 0
 
@@ -140,6 +142,7 @@ class MemoryService:
         )
         self._check_room(drafts)
         ids = self.store.write(change)
+        self.after_write(len(ids))
         return [Remembered(id, id != m.id, m.flags) for id, m in zip(ids, drafts, strict=True)]
 
     def draft(
@@ -433,6 +436,7 @@ class WorkspaceMemories(MemoryService):
             session=lambda: current_session(workspace),
             who=lambda: declarer(workspace.repository.actor, workspace.environment),
         )  # fmt: skip
+        self.after_write = workspace.backups.written
         workspace.at_close.append(self.flush)
 
     def learnt(self, session: str, texts: Sequence[str]) -> MemoryChange:

@@ -22,6 +22,7 @@ from typing import Any, Union
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.base import canonical
 from ...core.base.values import Value, count
 from ...core.journal import pieces
@@ -80,7 +81,7 @@ def write(folder: Path, emergency: Emergency) -> Path:
 def read(path: Path) -> Emergency | None:
     """The content of a file; None if it is incomplete or its checksum is wrong."""
     try:
-        emergency = msgspec.json.decode(path.read_bytes(), type=Emergency)
+        emergency = msgspec.json.decode(read_bytes(path), type=Emergency)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return emergency if emergency.checksum == _sum(emergency) and emergency.session_id else None

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ..._files import read_text
 from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.lazy import regex
@@ -299,7 +300,7 @@ def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[core.LockCh
     locks = []
     for name in names:
         try:
-            now = (root / name).read_text(encoding="utf-8", errors="replace")
+            now = read_text(root / name, encoding="utf-8", errors="replace")
         except OSError:
             now = ""
         old = before.get(name, b"").decode("utf-8", "replace")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ... import errors
 from ..._failpoints import trip
+from ..._files import open_file, read_bytes
 from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
@@ -127,6 +128,7 @@ class Cleanup:
             if parcel.head != events[-1].hash:
                 raise errors.DamagedError("the archive", str(path), "it does not hold what was written")
             trip("cleanup.after_archive")
+            workspace.backups.note_store(less_events=len(events))
             self._drop(parcel, ledger)
             trip("cleanup.after_drop")
             workspace.repository.forget(id)
@@ -140,7 +142,7 @@ class Cleanup:
                 told = f"{path} holds another session {old.session}: nothing was overwritten"
                 hint = "move that file away, or restore it in another data folder"
                 raise errors.ConflictError(told, hint=hint)
-            if gzip.decompress(path.read_bytes()) == body:
+            if gzip.decompress(read_bytes(path)) == body:
                 return
         write_whole(path, gzip.compress(body, mtime=int(datetime.now(UTC).timestamp())))
 
@@ -171,13 +173,13 @@ def _continues(parcel: Parcel, old: Parcel) -> bool:
 
 def _read(path: Path) -> Parcel:
     try:
-        return unpack(gzip.decompress(path.read_bytes()))
+        return unpack(gzip.decompress(read_bytes(path)))
     except (gzip.BadGzipFile, EOFError, zlib.error, errors.BadImport) as fault:
         raise errors.DamagedError("the archive", str(path), str(fault)) from fault
 
 
 def _described(path: Path, parcel: Parcel | None = None) -> Archived:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         made = datetime.fromtimestamp(int.from_bytes(file.read(8)[4:], "little"), UTC)
     archived_at = made.isoformat(timespec="microseconds").replace("+00:00", "Z")
     size, id = path.stat().st_size, path.name.removesuffix(".jsonl.gz")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import stat
 from pathlib import Path
 
 from ...effects.files.atomic import private_folder, protect_database
@@ -18,6 +20,10 @@ def _hashed(text: str) -> str:
     import hashlib  # loads OpenSSL, which most commands do not need
 
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+STORE_BYTES_MIN = 512
+"""No SQLite database with anything in it is smaller."""
 
 
 class DataFolder:
@@ -56,19 +62,36 @@ class DataFolder:
         """Exists while a recovery puts a new store in place, and holds the path of the original."""
         return self.database.with_name(f"{self.database.name}.swapping")
 
+    @property
+    def store_note(self) -> Path:
+        """The note that says which store stands here; see ``store_note.py``."""
+        return self.database.with_name(f"{self.database.name}.note")
+
     def damage(self) -> str:
         """Why there is no intact store here although there was one; empty if all is well."""
-        if self.swap_note.exists():
+        if os.path.lexists(self.swap_note):
             return "a recovery was interrupted while it put the new store in place"
-        if self.database.exists():
+        try:
+            found = os.stat(self.database)
+        except FileNotFoundError:
+            return self._known_before("gone")
+        except OSError:
+            return ""  # opening it says what is in the way
+        if found.st_size >= STORE_BYTES_MIN or not stat.S_ISREG(found.st_mode):
             return ""
+        return self._known_before("empty" if not found.st_size else f"cut off after {found.st_size} bytes")
+
+    def _known_before(self, what: str) -> str:
+        """Of a file without content: what says that it had one; empty if it is new."""
         if any(self.backups.glob("segue-*.db")):
-            return "the file is gone, but there are backups of it"
+            return f"the file is {what}, but there are backups of it"
         log = self.database.with_name(f"{self.database.name}-wal")
         if log.exists() and log.stat().st_size:
-            return "the file is gone, but its write-ahead log is there"
+            return f"the file is {what}, but its write-ahead log is there"
         if self.originals():
-            return "the file is gone, but an original that a recovery kept is there"
+            return f"the file is {what}, but an original that a recovery kept is there"
+        if self.store_note.exists():
+            return f"the file is {what}, but {self.store_note.name} says that a store was here"
         return ""
 
     def for_store(self, where: str) -> DataFolder:

@@ -20,6 +20,7 @@ from typing import Any, NoReturn, TypeVar
 import apsw
 
 from ... import errors
+from ..._files import read_text
 from .. import forks
 from ..proofs import too_new
 from . import schema
@@ -30,6 +31,10 @@ Executor = apsw.Connection | apsw.Cursor
 BUSY_TIMEOUT_MS = 10_000
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of could not be made"
+_MAYBE_READABLE = (
+    apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
+)  # fmt: skip
+"""What SQLite raises for a file that it cannot prepare for writing; such a file may be readable."""
 _kept_open: list[int] = []
 
 
@@ -62,7 +67,7 @@ def read_mounts() -> str:
     """The mounts of this machine, as text."""
     try:
         if sys.platform != "darwin":
-            return Path("/proc/self/mounts").read_text(errors="replace")
+            return read_text(Path("/proc/self/mounts"), errors="replace")
         import subprocess
 
         command = ["/sbin/mount"]
@@ -169,10 +174,13 @@ class Database:
 
     def __init__(
         self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
-        lock: bool = False,
+        lock: bool = False, read_only: bool = False, not_empty: str = "",
     ) -> None:  # fmt: skip
         self.path = path
-        self._lock_openings = lock
+        self._lock_openings = lock and not read_only
+        self._read_only = read_only
+        self._not_empty = not_empty
+        """What is known of the store that stood here, if it cannot be without content; else empty."""
         self._name = str(path)
         self.busy_timeout_ms = busy_timeout_ms
         self._vfs = vfs
@@ -187,7 +195,13 @@ class Database:
         self.generation = 0
         """Counts how often it was closed: what was read of another one may be of another file."""
         self.writable = True
+        """Whether the schema is one that this Segue may write."""
         self.journal_mode = ""
+
+    @property
+    def unwritable(self) -> errors.SegueError | None:
+        """Why this thread can only read what is there; None if it can write, or has not opened it yet."""
+        return getattr(self._local, "unwritable", None)
 
     def connection(self) -> apsw.Connection:
         """This thread's connection of this process, to the file that has our path now."""
@@ -226,7 +240,8 @@ class Database:
 
     def _connect(self) -> apsw.Connection:
         try:
-            self._create_private()
+            if not self._read_only:
+                self._create_private()
             deadline = time.monotonic() + self.busy_timeout_ms / 1000
             with self._opening():
                 while True:
@@ -262,6 +277,43 @@ class Database:
         raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
     def _configured(self) -> apsw.Connection:
+        """A connection; one that only reads where the disk or the permissions allow no more."""
+        self._local.unwritable = None
+        if self._read_only:
+            return self._to_read(errors.AccessError(f"{self.path} was opened to be read only"))
+        try:
+            return self._to_write()
+        except _MAYBE_READABLE as fault:
+            if not self.path.is_file() or not os.stat(self._name).st_size:
+                raise
+            try:
+                return self._to_read(self.translate(fault))
+            except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError):
+                raise fault from None
+
+    def _to_read(self, why: errors.SegueError) -> apsw.Connection:
+        from .read_only import opened_to_read
+
+        db = opened_to_read(self.path)
+        try:
+            db.set_busy_timeout(self.busy_timeout_ms)
+            self.writable = schema.may_write(db)
+            self.journal_mode = str(db.pragma("journal_mode"))
+            self._refuse_cut_off(db)
+            self._refuse_emptied(db)
+        except BaseException:
+            db.close()
+            raise
+        self._local.unwritable = why
+        return self._taken(db)
+
+    def _taken(self, db: apsw.Connection) -> apsw.Connection:
+        with self._lock:
+            self._open.append(db)
+            self._inode = os.stat(self._name).st_ino
+        return db
+
+    def _to_write(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), vfs=self._vfs)
         try:
             db.set_busy_timeout(self.busy_timeout_ms)
@@ -280,13 +332,16 @@ class Database:
             if self.writable:
                 self.writable = schema.prepare(db)
             self._refuse_cut_off(db)
+            self._refuse_emptied(db)
         except BaseException:
             db.close()
             raise
-        with self._lock:
-            self._open.append(db)
-            self._inode = os.stat(self._name).st_ino
-        return db
+        return self._taken(db)
+
+    def _refuse_emptied(self, db: apsw.Connection) -> None:
+        """DamagedError if nothing is in the file although something was in the store that stood here."""
+        if self._not_empty and not db.execute("SELECT EXISTS (SELECT 1 FROM events)").fetchall()[0][0]:
+            raise errors.DamagedError("the store", self._name, f"it is empty, but {self._not_empty}")
 
     def _refuse_cut_off(self, db: apsw.Connection) -> None:
         """DamagedError if the file ends within a page: SQLite takes what is missing for zeros, and
@@ -327,7 +382,8 @@ class Database:
             try:
                 return db.execute(sql, values).fetchall()
             except apsw.SQLError as fault:
-                if self.writable or not str(fault).startswith("no such table"):
+                old = not self.writable or self.unwritable is not None
+                if not old or not str(fault).startswith("no such table"):
                     raise
                 return []
 
@@ -336,9 +392,7 @@ class Database:
     def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
         """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
         any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
-        db = self.connection()
-        if not self.writable:
-            raise too_new(db.pragma("user_version"), schema.SCHEMA)
+        db = self._connection_to_write()
         turn, local = self.turn(), self._local
         shared, cursor = local.shared, local.writer
         try:
@@ -359,6 +413,19 @@ class Database:
         finally:
             turn.release()
         return result
+
+    def _connection_to_write(self) -> apsw.Connection:
+        """This thread's connection; opened anew if it could only read, since space or permissions may be
+        there by now."""
+        db = self.connection()
+        if self.unwritable is not None and not self._read_only:
+            self._local.kept = self._local.db = None
+            db = self.connection()
+        if self.unwritable is not None:
+            raise self.unwritable
+        if not self.writable:
+            raise too_new(db.pragma("user_version"), schema.SCHEMA)
+        return db
 
     def _renew_writer(self, db: apsw.Connection, cursor: apsw.Cursor) -> None:
         """Take another cursor: one that was not at its end would hold this thread to an old state."""
@@ -409,7 +476,7 @@ class Database:
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
         """What this thread writes within is one transaction; see `SqliteStore.together`."""
-        db, turn = self.connection(), self.turn()
+        db, turn = self._connection_to_write(), self.turn()
         shared = self._local.shared = SharedCommit()
         try:
             yield shared

@@ -5,6 +5,7 @@ The rungs of the ladder that need no damaged file are climbed here, for the embe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
@@ -17,13 +18,14 @@ from ....core.sessions.rewind import difference
 from ....core.sessions.state import SessionState
 from ....effects.clock import now
 from ....effects.redaction.redact import redact
-from ....errors import StaleVersion, UsageError
+from ....errors import ConflictError, RefusedError, StaleVersion, UsageError
 from ....stores.base import Append, Journal
 from ...resume import emergency
 from ...sessions.repository import fold_all, stream_of
 from ...workspace.data_folder import DataFolder
 from ...workspace.workspace import Workspace
 from ..rebuild import stale_snapshots
+from .aside import put_aside
 from .result import ACTOR, OF_A_STATE, Rung
 
 TEXT_CHARS = 300
@@ -114,18 +116,28 @@ def merge_emergencies(
 ) -> tuple[Rung, bool]:
     """The rung of emergency files: all that are whole are merged; and whether that brought anything back."""
     files = emergency.pending(home.emergency)
-    whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
     if not files:
         return Rung("emergency", "none", "no emergency files"), False
+    whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
+    damaged = [file for file in files if file not in {one for one, _ in whole}]
     detail = f"{len(whole)} of {len(files)} files are whole"
-    if dry_run or not whole:
+    if dry_run:
         return Rung("emergency", "ok" if whole else "damaged", detail), False
     did: list[str] = []
-    with opened() as workspace:
-        for file, found in whole:
-            did += _restore_state(workspace.store, found)
-            did += emergency.merge(workspace, file)
-    return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
+    if whole:
+        with opened() as workspace:
+            for file, found in whole:
+                try:
+                    did += _restore_state(workspace.store, found)
+                    did += emergency.merge(workspace, file)
+                except (UsageError, ConflictError, RefusedError):
+                    damaged += home.emergency.glob(f"{file.name.partition('.json')[0]}.json*")
+        detail += f"; brought back: {', '.join(did) or 'nothing new'}"
+    damaged = [file for file in dict.fromkeys(damaged) if os.path.lexists(file)]
+    if damaged:
+        folder = put_aside(home, damaged, "emergency")
+        detail += f"; {count(len(damaged), 'file')} that cannot be merged put aside in {folder}"
+    return Rung("emergency", "used" if whole else "damaged", detail), bool(did)
 
 
 def _restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
