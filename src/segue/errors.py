@@ -346,6 +346,11 @@ _PATH = (
 )  # fmt: skip
 
 
+def is_of_store(fault: BaseException) -> bool:
+    """Whether the store could not take something: the call itself was right, and may succeed later."""
+    return isinstance(fault, StoreError | DamagedError | OSError) or type(fault) is AccessError
+
+
 def of_os(fault: OSError, name: str = "", *, hint: str = "") -> SegueError:
     """The SegueError for an OSError: access denied, no space left, or an invalid path."""
     name = name or str(fault.filename or "")

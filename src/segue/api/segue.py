@@ -135,10 +135,12 @@ class Segue:
     def session(self, id: str = "") -> Session:
         """The session with this id, else that of SEGUE_SESSION, else the current one of the working tree."""
         found = open_session.find_session(self.workspace, id)
-        if self.workspace.home.emergency.is_dir() and not self.workspace.pause_file.in_force():
+        home = self.workspace.home
+        left = home.emergency.is_dir() or home.emergency_elsewhere.is_dir()
+        if left and not self.workspace.pause_file.in_force():
             from ..services.resume import emergency
 
-            for path in emergency.pending(self.workspace.home.emergency, found.id):
+            for path in emergency.waiting(home, found.id):
                 with suppress(SegueError, OSError):
                     emergency.merge(self.workspace, path)
         return Session.of(found)

@@ -277,7 +277,15 @@ def _files(workspace: Workspace) -> list[Path]:
     home = workspace.home
     found = sorted(home.backups.glob("segue-*.db")) + sorted(home.backups.glob(".segue-*"))
     raw = home.evidence / "running"
-    folders = [home.archive, home.emergency, home.damaged, home.manifests, home.scenes, raw]
+    folders = [
+        home.archive,
+        home.emergency,
+        home.emergency_elsewhere,
+        home.damaged,
+        home.manifests,
+        home.scenes,
+        raw,
+    ]
     folders += [home.handover, home.handoff]
     for folder in folders:
         found += sorted(path for path in folder.rglob("*") if path.is_file())

@@ -45,6 +45,8 @@ class DataFolder:
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
         self.emergency = path / "emergency"
+        self.size_seen_bytes = 0
+        """The size of the store's file when ``damage`` last looked."""
         self.archive = path / "archive" / "sessions"
         self.evidence = path / "evidence"
         self.manifests = path / "manifests"
@@ -63,6 +65,17 @@ class DataFolder:
         return self.database.with_name(f"{self.database.name}.swapping")
 
     @property
+    def emergency_elsewhere(self) -> Path:
+        """Where emergency files go while the data folder cannot be written: in the folder for temporary
+        files, for this user and this data folder only."""
+        import tempfile
+        import zlib
+
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        folder = f"{zlib.crc32(str(self.path).encode(errors='surrogateescape')):08x}"
+        return Path(tempfile.gettempdir()) / f"segue-emergency-{user}" / folder
+
+    @property
     def store_note(self) -> Path:
         """The note that says which store stands here; see ``store_note.py``."""
         return self.database.with_name(f"{self.database.name}.note")
@@ -77,6 +90,7 @@ class DataFolder:
             return self._known_before("gone")
         except OSError:
             return ""  # opening it says what is in the way
+        self.size_seen_bytes = found.st_size
         if found.st_size >= STORE_BYTES_MIN or not stat.S_ISREG(found.st_mode):
             return ""
         return self._known_before("empty" if not found.st_size else f"cut off after {found.st_size} bytes")

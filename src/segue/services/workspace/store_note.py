@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .data_folder import DataFolder
 
 NOTE_BYTES_MAX = 4096
+EMPTY_STORE_BYTES_MAX = 1 << 18
+"""A store that never held anything is smaller than this."""
 
 
 class StoreNote(Value):
@@ -51,7 +53,10 @@ def read_note(path: Path) -> StoreNote | None:
 
 
 def held_before(home: DataFolder) -> str:
-    """What the store that stood here is known to have held, in words; empty if nothing is known."""
+    """What the store that stood here is known to have held, in words; empty if nothing is known, or if its
+    file is larger than that of an empty store, as ``home.damage`` saw it."""
+    if home.size_seen_bytes > EMPTY_STORE_BYTES_MAX:
+        return ""
     note = read_note(home.store_note)
     return f"it held {note.told()} on {note.at[:10]}" if note is not None and note.events else ""
 

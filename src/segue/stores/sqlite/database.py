@@ -29,6 +29,8 @@ T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
 BUSY_TIMEOUT_MS = 10_000
+SPACE_BYTES_MIN = 1 << 16
+"""With less than this SQLite cannot open a database to write it."""
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of could not be made"
 _MAYBE_READABLE = (
@@ -316,6 +318,8 @@ class Database:
     def _to_write(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), vfs=self._vfs)
         try:
+            if db.readonly("main"):  # SQLite opens what it may not write to be read
+                raise apsw.ReadOnlyError("attempt to write a readonly database")
             db.set_busy_timeout(self.busy_timeout_ms)
             db.pragma("synchronous", "FULL")
             self.writable = schema.may_write(db)
@@ -419,7 +423,8 @@ class Database:
         there by now."""
         db = self.connection()
         if self.unwritable is not None and not self._read_only:
-            self._local.kept = self._local.db = None
+            del self._local.kept, self._local.db
+            db.close(True)  # what it knows of the log would make the next one read-only, too
             db = self.connection()
         if self.unwritable is not None:
             raise self.unwritable
@@ -507,7 +512,20 @@ class Database:
         return errors.StoreBusy(f"the store was busy for {self.busy_timeout_ms / 1000:g} s", hint=hint)
 
     def _full(self) -> errors.StoreFull:
-        return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+        hint = "free some space, then try again; until then what is stored can be looked at"
+        return errors.StoreFull(f"no space left for {self.path}", hint=hint)
+
+    def _barred(self, fault: str) -> errors.SegueError:
+        folder = self.path.parent
+        with suppress(OSError, AttributeError):  # no such call on Windows
+            disk = os.statvfs(folder)
+            if disk.f_flag & os.ST_RDONLY:
+                fault = "its disk is mounted read-only"
+            elif disk.f_bavail * disk.f_frsize < SPACE_BYTES_MIN:
+                return self._full()
+        looked = "" if not self.path.is_file() else "; until then what is stored can be looked at"
+        hint = f"mend the permissions, or choose another folder with SEGUE_HOME{looked}"
+        return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
 
     def translate(self, fault: apsw.Error) -> errors.SegueError:
         """Our error for one of SQLite's."""
@@ -521,11 +539,10 @@ class Database:
         may = readable and os.access(self.path.parent, os.W_OK)
         read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
-            hint = "mend the permissions, or choose another folder with SEGUE_HOME"
-            return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
+            return self._barred(str(fault))
         if isinstance(fault, apsw.CantOpenError):
             return errors.StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
         if isinstance(fault, apsw.IOError):
-            hint = "check space and quotas with `df`, then try again"
+            hint = "check space and quotas with `df`, then try again; what is stored can be looked at"
             return errors.StoreUnavailable(f"the disk did not take it: {fault}", hint=hint)
         return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")

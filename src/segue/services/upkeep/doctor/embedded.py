@@ -160,7 +160,7 @@ def backups(home: DataFolder) -> Iterator[Diagnosis]:
 
 def emergency_files(home: DataFolder) -> Diagnosis:
     """Files of dying processes that wait, and those that can never be merged."""
-    waiting = emergency.pending(home.emergency)
+    waiting = emergency.waiting(home)
     damaged = [path for path in waiting if emergency.read(path) is None]
     if damaged:
         told = f"{count(len(damaged), 'file')} of {len(waiting)} cannot be read"

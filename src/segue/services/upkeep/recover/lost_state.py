@@ -115,7 +115,7 @@ def merge_emergencies(
     home: DataFolder, opened: Callable[[], AbstractContextManager[Workspace]], *, dry_run: bool
 ) -> tuple[Rung, bool]:
     """The rung of emergency files: all that are whole are merged; and whether that brought anything back."""
-    files = emergency.pending(home.emergency)
+    files = emergency.waiting(home)
     if not files:
         return Rung("emergency", "none", "no emergency files"), False
     whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
@@ -131,7 +131,7 @@ def merge_emergencies(
                     did += _restore_state(workspace.store, found)
                     did += emergency.merge(workspace, file)
                 except (UsageError, ConflictError, RefusedError):
-                    damaged += home.emergency.glob(f"{file.name.partition('.json')[0]}.json*")
+                    damaged += file.parent.glob(f"{file.name.partition('.json')[0]}.json*")
         detail += f"; brought back: {', '.join(did) or 'nothing new'}"
     damaged = [file for file in dict.fromkeys(damaged) if os.path.lexists(file)]
     if damaged:
