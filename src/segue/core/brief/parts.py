@@ -357,7 +357,8 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
     are."""
     if size(between.join(texts)) <= most:
         return between.join(texts)
-    for each in (160, 110, 80, 56, 40, *((28, 20) if most < TIGHT_ITEMS else ())):
+    lengths = (160, 110, 80, 56, 40, *((28, 20) if most < TIGHT_ITEMS else ()))
+    for each in lengths if len(texts) * (len(between) + 1) <= most else ():  # of more, not even letters fit
         short = [cut(text, each) for text in texts]
         if size(between.join(short)) <= most:
             return between.join(short)
