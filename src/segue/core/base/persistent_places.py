@@ -74,14 +74,14 @@ class Places(Sequence[int]):
 
     def added(self, place: int) -> Places:
         """With one more place; the same if it is there."""
-        number, at, there = self._find(place)
-        if there:
-            return self
         chunks = self._chunks
-        if number == len(chunks):  # behind all others
+        if not chunks or chunks[-1][-1] < place:  # behind all others
             if chunks and len(chunks[-1]) < _CHUNK_MAX:
                 return self._derived((*chunks[:-1], (*chunks[-1], place)), self._length + 1)
             return self._derived((*chunks, (place,)), self._length + 1)
+        number, at, there = self._find(place)
+        if there:
+            return self
         chunk = (*chunks[number][:at], place, *chunks[number][at:])
         half = len(chunk) // 2
         parts = (chunk,) if len(chunk) <= _CHUNK_MAX else (chunk[:half], chunk[half:])

@@ -26,8 +26,8 @@ from ...core.brief.passages import Passage, passages
 from ...core.features.events import CheckRan
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration, pieces_of
-from ...core.runs.carried_over import as_item
 from ...core.runs.model import RunDigest
+from ...core.runs.same_items import as_item
 from ...core.runs.sentences import flat, words
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState

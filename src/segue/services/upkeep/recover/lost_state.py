@@ -103,7 +103,10 @@ def lost_pieces(journal: Journal) -> list[str]:
     """A line for each session whose agents' states name pieces that the store does not have."""
     lost = []
     for stream, _ in journal.streams("session/"):
-        for agent in fold_all(journal.read(stream)).agents.values():
+        events = journal.read(stream)
+        if not any(event.kind == ev.AgentSaved.KIND for event in events):
+            continue
+        for agent in fold_all(events).agents.values():
             have = journal.pieces(agent.pieces)
             gone = sum(address not in have for address in agent.pieces)
             if gone:
