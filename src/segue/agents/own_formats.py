@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .._files import open_file, read_bytes
+from .._files import open_file
 from ..errors import TranscriptUnreadable
 from .base import HEAD_BYTES, Form, Found, Reader, SearchScope
 from .message_format import begins_with_message, checked_messages, is_message, listed_messages
+from .transcript_files import document
 
 LOG_BYTES_MAX = 16_000_000
 
@@ -46,7 +47,7 @@ class MessageList(_OwnFormat):
 
     def load(self, path: Path, native: str) -> bytes:
         """The file, if every element of its list is a message. Raises TranscriptUnreadable."""
-        body = read_bytes(path)
+        body = document(path)
         checked_messages(listed_messages(body), str(path))
         return body
 

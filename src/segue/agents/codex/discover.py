@@ -213,14 +213,14 @@ def _index(home: Path) -> dict[str, str]:
 
 
 def _threads(database: Path) -> list[tuple[Any, ...]]:
-    uri = f"{database.absolute().as_uri()}?mode=ro"
     import apsw  # files are read without it
 
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    query = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
+    from ..foreign_database import opened, rows
+
     try:
-        with closing(apsw.Connection(uri, flags=flags)) as connection:
-            connection.set_busy_timeout(50)
-            return list(connection.execute(query))
-    except apsw.Error:
+        with closing(opened(database, "mode=ro", busy_ms=50)) as connection:
+            newest = f"ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
+            found = rows(connection, "threads", ("rollout_path", "cwd"), newest)
+    except (apsw.Error, OSError):
         return []
+    return [(row.get("rollout_path"), row.get("cwd")) for row in found]

@@ -128,7 +128,9 @@ def _blocks(reading: Reading, path: Path, clean: Clean | None) -> Iterator[bytes
             reading.torn = block
             return
         yield block
-        reading.offset, reading.seen[offset] = offset, raw[-SEEN_BYTES:]
+        if offset - reading.offset == len(raw):  # else a very long line was shortened
+            reading.seen[offset] = raw[-SEEN_BYTES:]
+        reading.offset = offset
 
 
 def final(reading: Reading, agent: Agent) -> RunDigest:
