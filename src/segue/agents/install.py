@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .._files import read_text
-from ..core.base.json_edit import NotJson, insertion, parse, removal
+from ..core.base.json_edit import NotJson, decoded, insertion, removal
 from ..core.base.values import Value
 from . import agents, traits_of
 from .base import loaded
@@ -184,11 +184,11 @@ def written(edit: Edit, text: str) -> str:
     if edit.block:
         return _with_block(edit, text)
     try:
-        if all(_has(parse(text).value, entry) for entry in edit.entries):
+        if all(_has(decoded(text), entry) for entry in edit.entries):
             return text
         text = taken_out(edit, text)
         for entry in edit.entries:
-            if not entry.element and _at(parse(text).value, entry.path) is not None:
+            if not entry.element and _at(decoded(text), entry.path) is not None:
                 raise CannotEdit(f"{'.'.join(entry.path)} exists already, and Segue did not write it")
             text = insertion(text, entry.path, entry.value, element=entry.element).applied(text)
     except NotJson as fault:
@@ -233,14 +233,14 @@ def is_ours(value: Any) -> bool:
 
 
 def _without(text: str, entry: JsonEntry) -> str:
-    existing = _at(parse(text).value, entry.path) if text.strip() else None
+    existing = _at(decoded(text), entry.path) if text.strip() else None
     if entry.element:
         while isinstance(existing, list):
             index = next((index for index, element in enumerate(existing) if is_ours(element)), None)
             if index is None:
                 return text
             text = removal(text, entry.path, index)
-            existing = _at(parse(text).value, entry.path)
+            existing = _at(decoded(text), entry.path)
             if existing == []:
                 return _pruned(text, entry.path)
         return text
@@ -251,7 +251,7 @@ def _without(text: str, entry: JsonEntry) -> str:
 
 def _pruned(text: str, path: tuple[str, ...]) -> str:
     """The text without containers that have become empty."""
-    while path and _at(parse(text).value, path) in ({}, []):
+    while path and _at(decoded(text), path) in ({}, []):
         text = removal(text, path)
         path = path[:-1]
     return text
