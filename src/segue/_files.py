@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
-Name = str | os.PathLike[str]
+APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+"""To append to a file of our own; opening a pipe in its place does not wait."""
+
+Name = str | bytes | os.PathLike[str]
 
 
 def open_file(path: Name, *, buffering: int = -1) -> BinaryIO:
@@ -32,7 +35,10 @@ def open_given_file(path: Name) -> BinaryIO:
 
 
 def _opened(path: Name, buffering: int, *, pipes: bool) -> BinaryIO:
-    descriptor = os.open(path, _FLAGS)
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except ValueError as fault:  # a zero byte in the path
+        raise OSError(errno.EINVAL, str(fault), os.fspath(path)) from fault
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

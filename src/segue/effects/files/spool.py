@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..._failpoints import trip
-from ..._files import read_bytes
+from ..._files import APPEND_FLAGS, read_bytes
 from ...core.base.values import Value
 from .atomic import PRIVATE_FILE, private_folder, sync_folder
 
@@ -118,7 +118,7 @@ class Spool:
         body = encoded(replace(record, id=id, at_ns=at_ns, pid=record.pid or os.getppid()))
         while True:
             new = not self.path.exists()
-            spool = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
+            spool = os.open(self.path, APPEND_FLAGS, PRIVATE_FILE)
             try:
                 if os.fstat(spool).st_size > SPOOL_BYTES_MAX:
                     return False

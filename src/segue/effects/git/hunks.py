@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..._files import open_file
 from ...core.base.values import Value
 from .queries import GitQueries
 
@@ -80,7 +81,7 @@ def _new_files(root: Path, names: Sequence[str]) -> list[Changed]:
     files = []
     for name in names:
         try:
-            with (root / name).open("rb") as file:
+            with open_file(root / name) as file:
                 body = file.read(NEW_BYTES_MAX + 1)
         except OSError:
             continue

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..._files import open_file, read_bytes
+from ..._files import APPEND_FLAGS, open_file, read_bytes
 from ...core.base.values import Value
 from ...errors import NotInstalled
 from .identity import ancestors, command_of, is_alive, start_of
@@ -88,7 +88,7 @@ def spawn(
     """Start a program, on our terminal if ``screen``, else without one. NotInstalled if it does not exist."""
     marked = {**environment, MARK: mark}
     output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    descriptor = os.open(output, APPEND_FLAGS, 0o600)
     try:
         process = subprocess.Popen(
             words, cwd=folder, env=marked,

@@ -506,7 +506,7 @@ def _tidy(
         with suppress(OSError):
             _mark(home, name, where).unlink()
         if everywhere or not any(entry.agent == name for entry in left):
-            shutil.rmtree(roots_folder(home, name), ignore_errors=True)
+            _remove_folder(roots_folder(home, name))
     used = {entry.before for entry in left}
     with suppress(OSError):
         for name in os.listdir(home.path / KEPT):
@@ -517,7 +517,12 @@ def _tidy(
         return
     with suppress(OSError):
         (home.path / NAME).unlink()
-    shutil.rmtree(home.path / "hook", ignore_errors=True)
+    _remove_folder(home.path / "hook")
     for folder in (home.path / KEPT, home.path / "spool", home.path):
         with suppress(OSError):
             folder.rmdir()
+
+
+def _remove_folder(path: Path) -> None:
+    if path.is_dir():  # ``rmtree`` would wait for a pipe
+        shutil.rmtree(path, ignore_errors=True)
