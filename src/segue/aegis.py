@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from .api.segue import Segue
+from .core.base.checked_calls import checked
 from .errors import UnknownFeature, UnknownSession
 from .services.features.features import Features
 from .services.memories.service import Recalled
@@ -33,6 +34,7 @@ class Record(dict[str, Any]):
             raise AttributeError(name) from None
 
 
+@checked
 class AegisClient:
     """The recipe's client. By default it uses the store of this machine, which needs no key; it can also use
     a Segue server (``base_url="https://…"`` with an ``api_key``) or any other store.
@@ -143,6 +145,7 @@ class Playbook(list[Record]):
         return list(self)
 
 
+@checked
 class ProgressApi:
     """The progress of sessions."""
 
@@ -181,6 +184,7 @@ def _progress(session: SessionProgress) -> Record:
     return Record({**msgspec.structs.asdict(session), "blocked_items": blocked})
 
 
+@checked
 class FeaturesApi:
     """The features of all sessions, found by their ids."""
 

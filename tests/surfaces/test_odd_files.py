@@ -90,7 +90,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     repository.git("commit", "-qm", "first", author="Ann")
     (shop / "new.py").write_text("x = 1\n")
     for agent, native in AGENTS.items():
-        steps = [
+        steps: list[s.Step] = [
             s.Start(cwd=str(shop)), s.Prompt(1.7e9, "Mend the parser of the invoices, please"),
             s.Say(1.7e9 + 5, "I am at it."),
         ]  # fmt: skip
@@ -170,7 +170,7 @@ def test_no_command_waits_for_what_lies_where_it_looks_for_a_file(
             except subprocess.TimeoutExpired:
                 faults.append(f"{command} waits for {path.relative_to(world.folder)}")
                 continue
-            if "Traceback" in done.stderr or "should not have happened" in done.stderr:
+            if "Traceback" in done.stderr or "unexpected error" in done.stderr:
                 faults.append(f"{command} with {path.relative_to(world.folder)}: {done.stderr[-300:]}")
     assert not faults, "\n".join(faults)
 

@@ -21,6 +21,7 @@ from typing import Any, Literal
 from .._files import read_text
 from ..core.base.json_edit import NotJson, decoded, insertion, removal
 from ..core.base.values import Value
+from ..errors import UnknownAgent
 from . import agents, traits_of
 from .base import loaded
 
@@ -165,8 +166,11 @@ def installers() -> dict[str, str]:
 
 
 def installer(name: str) -> Installer:
-    """The installer of an agent; KeyError if it has none."""
-    found: Installer = loaded(installers()[name])
+    """The installer of an agent; UnknownAgent if it has none."""
+    known = installers()
+    if name not in known:
+        raise UnknownAgent(f"Segue cannot be installed in {name!r}", hint=f"known: {', '.join(known)}")
+    found: Installer = loaded(known[name])
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
+from ..core.base.checked_calls import checked
 from ..core.base.values import Progress, Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError
@@ -50,6 +51,7 @@ _MOVED = {
 }  # fmt: skip
 
 
+@checked
 class Segue:
     """Sessions that survive, in a data folder.
 

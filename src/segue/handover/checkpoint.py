@@ -21,7 +21,9 @@ from typing import Any
 
 from .._failpoints import trip
 from .._files import read_bytes
+from ..core.base.checked_calls import checked
 from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
+from ..errors import BadValue
 from .record import Extra, Record, code_of, fresh, is_whole, pending_in
 
 RESUME_NONE = 0
@@ -41,6 +43,7 @@ def stamp() -> str:
     return datetime.now(UTC).isoformat()
 
 
+@checked
 class Checkpoint:
     """A checkpoint in a file; any number of processes may use it at the same time."""
 
@@ -92,7 +95,12 @@ class Checkpoint:
         self._change(note)
 
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
-        """Record that a step is done, and its output; with ``last``, the same write completes the run."""
+        """Record that a step is done, and its output, any JSON value; with ``last``, the same write completes
+        the run."""
+        try:
+            json.dumps(output)
+        except (TypeError, ValueError, RecursionError) as fault:
+            raise BadValue(f"the output of {step_name} is no JSON value: {fault}") from fault
 
         def note(record: Record) -> Record:
             record["steps"][step_name] = "done"

@@ -17,8 +17,10 @@ from datetime import datetime
 from pathlib import Path
 
 from .._files import read_bytes
+from ..core.base.checked_calls import checked
 from ..core.base.lazy import regex
 from ..effects.files.atomic import folder_lock, sync_folder, tidy_leftovers, write_whole
+from ..errors import BadValue
 
 HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
 LAYERS = (1, 2, 3)
@@ -28,6 +30,7 @@ _WAIT_SECONDS = 60.0
 _FILE_MODE = 0o666  # subject to the user's umask: these files are meant to be shared
 
 
+@checked
 class MemoryStore:
     """The layers under one root."""
 
@@ -42,7 +45,7 @@ class MemoryStore:
 
         A note is not added again if its file already has one with the same ``id``."""
         if layer not in LAYERS:
-            raise ValueError(f"invalid layer: {layer}")
+            raise BadValue(f"invalid layer: {layer}")
         date = checked_date(date_str or datetime.now().strftime("%Y-%m-%d"))
         target = self.path_of(layer, tag, date)
         if dry_run:
@@ -86,7 +89,7 @@ class MemoryStore:
         path = target
         while path != self.root and path != path.parent:
             if path.is_symlink():
-                raise ValueError(f"{path} is a symbolic link: nothing is read or written through it")
+                raise BadValue(f"{path} is a symbolic link: nothing is read or written through it")
             path = path.parent
 
     def put_state(self, text: str) -> Path:
@@ -155,7 +158,7 @@ class MemoryStore:
 def checked_date(date: str) -> str:
     """A date that is safe in a path, YYYY-MM with or without a day; ValueError for anything else."""
     if not _DATE.fullmatch(date) or ".." in date:
-        raise ValueError(f"not a date: {date[:40]!r}; write it as YYYY-MM-DD")
+        raise BadValue(f"not a date: {date[:40]!r}; write it as YYYY-MM-DD")
     return date
 
 

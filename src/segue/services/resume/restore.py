@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core import event_kinds as ev
+from ...core.base.checked_calls import checked
 from ...core.base.text import visible_text
 from ...core.base.token_estimate import Counter, estimate
 from ...core.base.values import count as count_of
@@ -132,6 +133,7 @@ class RestorationSources:
         return query_of(self.state, self.digests)
 
 
+@checked
 def restore(
     workspace: Workspace, session: str = "", *, budget: str | int = "balanced", notes: Iterable[str] = (),
     decisions: int = DECISIONS_MAX, count: Counter | None = None,

@@ -159,11 +159,12 @@ def _version_at(workspace: Workspace, state: SessionState | None, moment: float)
 def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> Scene:
     stored = scenes.stored_scene(workspace, state.id if state else "")
     touched = stored.touched if stored else scenes.touched(workspace.working_tree.root, state, ())
+    start = start.replace("\0", "")
     age = _AGO.fullmatch(start.strip())
     if age:
         moment = max(1.0, time.time() - float(age[1]) * _UNITS[age[2]])  # not before 1970
         return _derived_scene(workspace, state, moment, f"git's reflog, {start} ago", touched=touched)
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError, OSError):
         moment = datetime.fromisoformat(start).timestamp()
         return _derived_scene(workspace, state, moment, f"git's reflog at {start}", touched=touched)
     logged = output_of(

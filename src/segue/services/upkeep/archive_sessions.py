@@ -19,6 +19,7 @@ from pathlib import Path
 from ... import errors
 from ..._failpoints import trip
 from ..._files import open_file, read_bytes
+from ...core.base.checked_calls import checked
 from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
@@ -49,6 +50,7 @@ class Archived(Value):
     """Why the file cannot be read; empty if it can."""
 
 
+@checked
 class Cleanup:
     """The archive of a data folder."""
 
@@ -58,7 +60,7 @@ class Cleanup:
     def candidates(self, days: float | None = None) -> Cards:
         """Sessions that were completed or abandoned longer ago than the settings say."""
         age_days = self._workspace.settings.number("cleanup_days") if days is None else days
-        if age_days < 0:
+        if not age_days >= 0:  # not a number either
             hint = "0 means all sessions that are over"
             raise errors.UsageError(f"{age_days:g} days are no age", hint=hint)
         before = moment(-86_400 * age_days)

@@ -23,6 +23,8 @@ from .data_folder import DataFolder, is_remote
 from .store_note import missing_in, note_store
 
 _CHECK_EVERY_WRITES = 64
+_CLOSE_SECONDS = 3_600
+"""A backup that says that it is from later than that is from a time when the clock was wrong."""
 
 
 class Backup(Value):
@@ -114,7 +116,8 @@ class Backups:
         try:
             private_folder(self._home.backups)
             back_up(self._journal.database, target)
-            for old in self.list()[max(1, int(self._settings["backup_keep"])) :]:
+            others = [backup for backup in self.list() if backup.path != target]
+            for old in others[max(0, int(self._settings["backup_keep"]) - 1) :]:
                 with suppress(SegueError):  # one that cannot be read may hold anything
                     if not missing_in(self._home, self._journal, old.path):
                         old.path.unlink(missing_ok=True)
@@ -127,14 +130,16 @@ class Backups:
             ) from fault
 
     def _free_name(self, events: int) -> Path:
-        """The path of a new backup: none that is there is overwritten, it may be of another store."""
-        later_seconds = 0
-        while True:
-            stamp = moment(later_seconds).replace("-", "").replace(":", "").partition(".")[0] + "Z"
-            target = self._home.backups / f"segue-{stamp}-{events:09d}.db"
-            if not target.exists():
+        """The path of a new backup: none that is there is overwritten, it may be of another store. Where
+        several are made in a second, the new one is still the newest by its name."""
+        newest = max((backup.at for backup in self.list() if backup.at <= _stamp(_CLOSE_SECONDS)), default="")
+        for later_seconds in range(2 * _CLOSE_SECONDS):
+            target = self._home.backups / f"segue-{_stamp(later_seconds)}-{events:09d}.db"
+            if _stamp(later_seconds) > newest and not target.exists():
                 return target
-            later_seconds += 1
+        raise StoreUnavailable(
+            f"{self._home.backups} has a backup of every second", hint="look whether the clock is right"
+        )
 
     def note_store(self, *, less_events: int = 0) -> None:
         """Note beside the store what it holds, less the events that are about to be taken out. A note that
@@ -153,3 +158,8 @@ class Backups:
 
     def _count(self) -> int:
         return sum(version for _, version in self._journal.streams())
+
+
+def _stamp(later_seconds: int) -> str:
+    """A time as the name of a backup has it."""
+    return moment(later_seconds).replace("-", "").replace(":", "").partition(".")[0] + "Z"
