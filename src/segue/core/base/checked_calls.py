@@ -11,20 +11,18 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import types
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
-from pathlib import Path, PurePath
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from pathlib import Path
+from typing import Any, TypeVar
 
 from ...errors import BadValue, SegueError, UnexpectedError, of_os
+from .value_kinds import test_of
 
 T = TypeVar("T")
 _PACKAGE = str(Path(__file__).parents[2])
 _SURFACES = os.path.join(_PACKAGE, "surfaces")
 _NUMBER_MAX = 2**63
-_ELEMENTS_MAX = 10_000
-"""Of longer collections only so many elements are looked at."""
 _UNKNOWN: Any = object()
 
 
@@ -99,13 +97,13 @@ class _Parameters:
         return args, named
 
     def _check(self, name: str, value: Any, kind: Any) -> None:
-        if type(value) is kind and kind is str:  # nearly always
+        if kind is _UNKNOWN or (type(value) is kind and kind is str):  # nearly always
             return
-        if kind is _UNKNOWN or (wrong := _wrong(value, kind)) is None:
-            return
-        what, expected = wrong
-        hint = f"it should be {expected}" if expected else ""
-        raise BadValue(f"`{name}` of {self._name} is {what}", hint=hint)
+        if not test_of(kind)(value):
+            what = f"of the wrong kind: {type(value).__name__}"
+            raise BadValue(f"`{name}` of {self._name} is {what}", hint=f"it should be {_told(kind)}")
+        if type(value) is int and kind is not Any and abs(value) >= _NUMBER_MAX:
+            raise BadValue(f"`{name}` of {self._name} is too large a number", hint="it has at most 18 digits")
 
 
 def _hint(annotation: Any, module: Mapping[str, Any]) -> Any:
@@ -120,61 +118,9 @@ def _hint(annotation: Any, module: Mapping[str, Any]) -> Any:
         return _UNKNOWN
 
 
-def _wrong(value: Any, kind: Any) -> tuple[str, str] | None:
-    """What is wrong with a value, and what it should be; None if it fits."""
-    if _fits(value, kind):
-        is_large = type(value) is int and kind is not Any and abs(value) >= _NUMBER_MAX
-        return ("a number that is too large", "a number of at most 18 digits") if is_large else None
-    return f"of the wrong kind: {type(value).__name__}", _told(kind)
-
-
 def _told(kind: Any) -> str:
     """A type in the words of its annotation."""
     return getattr(kind, "__name__", "") if isinstance(kind, type) else str(kind).replace("typing.", "")
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, one) for one in get_args(kind))
-    if origin is Literal:
-        return any(value == one for one in get_args(kind) if type(value) is type(one))
-    if kind is None or kind is type(None):
-        return value is None
-    if kind is float:
-        return isinstance(value, int | float)
-    if kind is Path:
-        return isinstance(value, PurePath) and "\0" not in str(value)
-    kind_class = origin or kind
-    if not isinstance(kind_class, type):
-        return True  # Any, a type variable
-    if kind_class.__name__ == "Callable":
-        return callable(value)
-    try:
-        is_pair = kind_class is tuple and isinstance(value, list)  # as JSON has it
-        if not is_pair and not isinstance(value, kind_class):
-            return False
-    except TypeError:
-        return True  # a protocol, which says nothing at run time
-    return _elements_fit(value, get_args(kind))
-
-
-def _elements_fit(value: Any, kinds: tuple[Any, ...]) -> bool:
-    if not kinds:
-        return True
-    if isinstance(value, Mapping) and len(kinds) == 2:
-        return all(_fits(key, kinds[0]) and _fits(one, kinds[1]) for key, one in _first(value.items()))
-    if len(kinds) > 1 and kinds[-1] is not Ellipsis and isinstance(value, list | tuple):
-        return len(value) == len(kinds) and all(map(_fits, value, kinds))
-    if isinstance(value, str):
-        return not value or _fits(value[0], kinds[0])
-    if isinstance(value, Collection):
-        return all(_fits(one, kinds[0]) for one in _first(value))
-    return True
-
-
-def _first(values: Iterable[Any]) -> Iterable[Any]:
-    return (one for one, _ in zip(values, range(_ELEMENTS_MAX), strict=False))
 
 
 def _error_of(fault: Exception, name: str) -> SegueError | None:
