@@ -17,6 +17,7 @@ from warnings import warn
 import msgspec
 
 from .api.segue import Segue
+from .core.base.checked_calls import checked
 from .core.server.access import is_key
 from .errors import BadName, DamagedError, RefusedError, UnknownFeature, UnknownSession
 from .services.features.features import Features
@@ -43,6 +44,7 @@ class Record(dict[str, Any]):
 Records = list[Record]
 
 
+@checked
 class AegisClient:
     """The recipe's client. By default it uses the store of this machine, which needs no key; it can also use
     a Segue server (``base_url="https://…"`` with an ``api_key``) or any other store.
@@ -211,6 +213,7 @@ class Playbook(list[Record]):
         return list(self)
 
 
+@checked
 class ProgressApi:
     """The progress of sessions."""
 
@@ -267,6 +270,7 @@ def _progress(session: SessionProgress) -> Record:
     return Record({**msgspec.structs.asdict(session), "blocked_items": blocked})
 
 
+@checked
 class FeaturesApi:
     """The features of sessions.
 

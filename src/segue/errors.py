@@ -18,6 +18,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ Misdirected           421    a request that names another host
     │  ├─ KeyReused             422    an idempotency key that was used for another request
     │  ├─ BudgetTooSmall
+    │  ├─ BadValue                     of the wrong kind or size; a ValueError and a TypeError too
     │  ├─ BadName                      an id or a name that is not valid
     │  ├─ TextTooLong
     │  ├─ BadSettings
@@ -45,6 +46,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ StoreFull *
     │  └─ SchemaTooNew
     ├─ DamagedError          70 / 500   (source, where, reason)
+    ├─ UnexpectedError       70 / 500   a fault of Segue itself; its cause is attached
     ├─ HandoverPending *     75 / 502   (step, reason): a step failed, and is not done yet
     ├─ AccessError           77 / 403   something that may not be read or written
     │  ├─ NotKnown              401    no key, or one that a server does not know (any more)
@@ -137,6 +139,10 @@ class UnknownHandoff(UsageError, code="unknown_handoff", http_status=404):
 
 class BudgetTooSmall(UsageError, code="budget_too_small"):
     """The budget is too small for what a brief must say."""
+
+
+class BadValue(UsageError, ValueError, TypeError, code="bad_value"):
+    """A value of the wrong kind, or out of its range; also what Python raises for such."""
 
 
 class BadName(UsageError, code="bad_name"):
@@ -278,6 +284,10 @@ class SchemaTooNew(StoreError, code="schema_too_new"):
     """A newer Segue wrote this store, in a way that this one cannot read."""
 
 
+class UnexpectedError(SegueError, code="unforeseen"):
+    """Something happened that should not: a fault of Segue itself. ``__cause__`` is the exception."""
+
+
 class DamagedError(SegueError, code="damaged", fields=("source", "where", "reason")):
     """Stored data is not what was written: (source, where, reason)."""
 
@@ -355,12 +365,23 @@ class NotWritable(AgentError, code="not_writable"):
     """A file of an agent cannot be parsed or written; nothing was written at all."""
 
 
+def unwrapped(fault: Exception) -> Exception:
+    """The cause of an UnexpectedError; any other exception itself."""
+    cause = fault.__cause__ if isinstance(fault, UnexpectedError) else None
+    return cause if isinstance(cause, Exception) else fault
+
+
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _PATH = (
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ELOOP, errno.ENAMETOOLONG,
     errno.ENXIO,
 )  # fmt: skip
+
+
+def is_of_store(fault: BaseException) -> bool:
+    """Whether the store could not take something: the call itself was right, and may succeed later."""
+    return isinstance(fault, StoreError | DamagedError | OSError) or type(fault) is AccessError
 
 
 def of_os(fault: OSError, name: str = "", *, hint: str = "") -> SegueError:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ._files import read_bytes, read_text
 from ._folders import data_path
 from .core.base.values import Value
 from .errors import BadSettings
@@ -203,7 +204,7 @@ def content_hash(path: Path) -> str:
     import hashlib
 
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_bytes(path)).hexdigest()
     except OSError:
         return ""
 
@@ -243,7 +244,7 @@ def _toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path, encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
         raise BadSettings(f"{path}: {fault}", hint="correct the file; see `segue config --help`") from fault
 

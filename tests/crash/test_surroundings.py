@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
+import resource
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import apsw
 import pytest
 from tests.support.crash.proof import WORK, Proof, child, finish, open_segue
+from tests.support.mounts import mounting, read_only
 from tests.support.other_user import linux, run_as_anybody
 from tests.support.server import SegueServer
 
-from segue.errors import SchemaTooNew
+from segue import Segue
+from segue.errors import RefusedError, SchemaTooNew
 from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.schema import SCHEMA
 
 FULL = ("StoreFull", "StoreUnavailable")
-
-
-def mounting(script: str) -> list[str]:
-    """A prefix for a command: mounts of its own, by a line of shell, gone with the process."""
-    unshare = shutil.which("unshare") or "unshare"
-    for flags in (["-m"], ["-Urm"]):
-        try:
-            subprocess.run([unshare, *flags, "true"], capture_output=True, check=True)
-        except (OSError, subprocess.CalledProcessError):
-            continue
-        return [unshare, *flags, "sh", "-ec", f'{script}\nexec "$@"', "sh"]
-    pytest.skip("NOT TESTED: this needs mounts of its own (root, or user namespaces)")
-
-
-def read_only(folder: Path) -> list[str]:
-    """A prefix for a command that may only read this folder."""
-    return mounting(f'mount --bind "{folder}" "{folder}"; mount -o remount,ro,bind "{folder}"')
 
 
 def test_a_file_that_may_not_grow_is_told_and_goes_on_when_it_may(tmp_path: Path) -> None:
@@ -87,15 +74,19 @@ def filled(home: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [0, 1])
-def test_a_read_only_folder_is_an_access_error_with_a_hint(tmp_path: Path, write: int) -> None:
+def test_a_read_only_folder_can_be_read_and_writing_is_an_access_error_with_a_hint(
+    tmp_path: Path, write: int
+) -> None:
     home = tmp_path / "home"
     filled(home)
     before = (home / "segue.db").read_bytes()
     [said] = finish(child("look", home, write, prefix=read_only(home)))
-    assert said["goals"] in (None, ["kept"])
-    if write or said["goals"] is None:
+    assert said["goals"] == ["kept"]
+    if write:
         assert (said["error"], said["exit"]) == ("AccessError", 77)
         assert "SEGUE_HOME" in said["hint"]
+    else:
+        assert said["error"] == ""
     assert (home / "segue.db").read_bytes() == before
 
 
@@ -193,3 +184,85 @@ def test_a_newer_store_that_says_that_we_can_read_it_is_read_and_never_written(t
             with pytest.raises(SchemaTooNew):
                 call()
     assert (tmp_path / "segue.db").read_bytes() == before
+
+
+EXHAUSTED = """
+import os, sys
+from pathlib import Path
+from segue import Segue, SegueError
+from segue.aegis import AegisClient
+seg = Segue(home=Path(sys.argv[1]), folder=Path(sys.argv[2]))
+session = seg.start("goal", id="one", items=["a"])
+client = AegisClient(store=seg)
+open_files = []
+try:
+    while True:
+        open_files.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+for left in range(4):
+    for call in (
+        lambda: seg.remember("the pool has ten connections"), lambda: seg.recall("pool"), lambda: seg.list(),
+        lambda: session.note("x"), lambda: seg.runs(), lambda: seg.sync(), lambda: seg.prepare(),
+        lambda: seg.since(), lambda: session.status(), lambda: session.restore("minimal"),
+        lambda: seg.export("one"), lambda: seg.bootstrap(), lambda: session.pause("x"),
+        lambda: client.add("y"), lambda: client.progress.update("two", summary="z"),
+        lambda: Segue(home=Path(sys.argv[1])).list(),
+    ):
+        try:
+            call()
+        except SegueError as fault:
+            assert type(fault).__name__ != "UnexpectedError", repr(fault.__cause__)
+    os.close(open_files.pop())
+for one in open_files:
+    os.close(one)
+session.note("goes on")
+assert session.status().last_action == "goes on"
+"""
+
+
+def test_with_all_file_descriptors_used_up_only_our_errors_are_raised_and_work_goes_on_after(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", EXHAUSTED, str(tmp_path / "home"), str(tmp_path)],
+        capture_output=True, text=True, timeout=120,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("most", range(6, 18, 2))
+def test_a_command_with_few_file_descriptors_fails_in_words(tmp_path: Path, most: int) -> None:
+    environment = {**os.environ, "SEGUE_HOME": str(tmp_path / "home")}
+    for command in ("note x", "status", "brief", "recall pool"):
+        done = subprocess.run(
+            [sys.executable, "-m", "segue", *command.split()], env=environment, cwd=tmp_path,
+            capture_output=True, text=True, timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)),
+        )  # fmt: skip
+        if "Fatal Python error" in done.stderr:
+            continue  # Python itself could not start
+        assert "Traceback" not in done.stderr and "unexpected error" not in done.stderr, done.stderr
+
+
+def test_a_clock_beyond_what_can_be_told_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def far() -> int:
+        raise OverflowError("timestamp out of range for platform time_t")
+
+    with Segue(home=tmp_path / "home", folder=tmp_path) as seg:
+        session = seg.start("goal", id="one")
+        monkeypatch.setattr("segue.effects.clock.time.time_ns", far)
+        with pytest.raises(RefusedError, match="clock"):
+            session.note("x")
+        monkeypatch.undo()
+        session.note("y")
+
+
+@pytest.mark.parametrize("days", ["99999999999", "1e300", "0"])
+def test_any_number_of_days_is_an_age(tmp_path: Path, days: str) -> None:
+    with Segue(home=tmp_path / "home", folder=tmp_path) as seg:
+        seg.start("goal", id="one").complete()
+        assert len(seg.cleanup().candidates(float(days))) == (days == "0")

@@ -49,6 +49,7 @@ from typing import Any, Literal
 from msgspec import structs
 
 from segue.core.base.persistent_list import Rows
+from segue.core.base.persistent_places import Places
 from segue.core.brief.compose import compose
 from segue.core.brief.facts import Claim, Probe, facts
 from segue.core.brief.long_brief import account
@@ -232,7 +233,7 @@ def _session(declared: dict[str, list[str]]) -> SessionState:
         return [(text, rest) for text, _, rest in (one.partition(" | ") for one in declared.get(kind, ()))]
 
     rows = [(_ITEMS[text[1]], text[4:], reason) for text, reason in pairs("item")]
-    at = {status: tuple(n for n, row in enumerate(rows) if row[0] == status) for status in _ITEMS.values()}
+    at = {status: Places(n for n, row in enumerate(rows) if row[0] == status) for status in _ITEMS.values()}
     place, position = next(iter(pairs("focus")), ("", ""))
     return SessionState(
         id="s1", status="active", goal=next(iter(declared.get("goal", ())), ""),

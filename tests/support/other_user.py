@@ -20,11 +20,11 @@ def as_anybody(*words: str) -> subprocess.CompletedProcess[str]:
 def run_as_anybody(*words: str) -> subprocess.CompletedProcess[str]:
     """Run a program with this Python."""
     return subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, timeout=60, preexec_fn=_like_anybody
+        [sys.executable, *words], capture_output=True, text=True, timeout=60, preexec_fn=like_anybody
     )
 
 
-def _like_anybody() -> None:
+def like_anybody() -> None:
     """Drop the two capabilities that let root read and write everywhere."""
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None)

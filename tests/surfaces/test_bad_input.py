@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 from tests.surfaces.conftest import Cli
+
+from segue.surfaces.cli.command import find
+from segue.surfaces.cli.main import main
+from segue.surfaces.cli.table import TABLE
 
 BAD_IDS = ["../x", "..", "a/b", "/etc/passwd", "a\\b", "a b", "con", "x" * 200, "-x", "a\x00b", "ä", "a\nb"]
 
@@ -108,3 +114,48 @@ def test_an_empty_text_is_refused(started: Cli, command: str) -> None:
 def test_an_actor_cannot_smuggle_control_characters(cli: Cli) -> None:
     cli("start", "g", "--id", "a", "--actor", "co\x1b[31mdex")
     assert cli("log", "--json").value[0]["actor"] == "codex"
+
+
+ODD_VALUES = (
+    "99999999999999999999999",
+    "-1",
+    "1e400",
+    "nan",
+    "99999-01-01T00:00:00Z",
+    "",
+    "x" * 5_000,
+)
+WAITING = {"serve", "mcp", "run", "continue", "hold"}
+"""Commands that do not end by themselves, or start another program."""
+
+
+def options_of(name: str) -> list[tuple[str, int]]:
+    """The options of a command that take a value, with how many they take."""
+    parser = find(name).parser()
+    found = [*parser.options(), *parser.options(shared=True)]
+    takes = [one for one in found if one.nargs != 0]
+    return [(one.option_strings[-1], one.nargs if isinstance(one.nargs, int) else 1) for one in takes]
+
+
+def arguments_of(name: str) -> list[list[str]]:
+    """What a command may be called with: each of its actions, and something for what it needs."""
+    needed = [one for one in find(name).parser().positionals() if one.nargs not in ("?", "*")]
+    lines: list[list[str]] = [[]]
+    for one in needed:
+        words = [str(choice) for choice in one.choices] if one.choices else ["analyse codebase"]
+        lines = [[*line, word] for line in lines for word in words]
+    return lines
+
+
+@pytest.mark.parametrize("name", sorted(set(TABLE) - WAITING))
+def test_no_value_of_any_option_is_a_fault_of_ours(
+    started: Cli, name: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}"), encoding="utf-8"))
+    for line in arguments_of(name):
+        for option, count in options_of(name):
+            for value in ODD_VALUES:
+                code = main([name, *line, *(f"{option}={value}" for _ in range(1)), *[value] * (count - 1)])
+                said = capfd.readouterr().err
+                assert "unexpected error" not in said and "Traceback" not in said, (line, option, value, said)
+                assert code in range(0, 80), (line, option, value)

@@ -162,7 +162,7 @@ def _emergency(session: Session) -> object:
     from segue.core.sessions import snapshot
 
     state = base64.b64encode(snapshot.encode(session.state)).decode()
-    home = session.workspace.home.emergency
+    home = session.workspace.home
     file = emergency.Emergency("s", "o", "p", "t", "r", 1, [], [], [], state, unsaved=raw)
     path = emergency.write(home, file)
     assert emergency.read(path) is not None

@@ -16,21 +16,22 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "segue"
 
-LOW = {"errors", "core", "_failpoints"}
+LOW = {"errors", "core", "_failpoints", "_files"}
 MIDDLE = {"stores", "agents", "effects"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "_failpoints": set(),
     "_folders": set(),
+    "_files": set(),
     "core": {"errors", "_failpoints"},
     "stores": LOW,
     "agents": LOW,
     "effects": LOW,
-    "settings": {"errors", "core", "_folders"},
+    "settings": {"errors", "core", "_folders", "_files"},
     "services": LOW | MIDDLE | {"settings"},
     "api": LOW | MIDDLE | {"settings", "services"},
     "handover": LOW | MIDDLE | {"settings", "services", "api", "_folders"},
-    "surfaces": {"errors", "core", "settings", "services", "api", "handover", "segue"},
+    "surfaces": {"errors", "core", "settings", "services", "api", "handover", "segue", "_files"},
     "segue": {"errors", "core", "services", "api"},  # the package's own __init__.py
     "testing": LOW | MIDDLE | {"settings", "services", "api", "handover", "surfaces", "segue"},
 }

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from .._files import open_file
 from ..errors import UnknownAgent
 from .base import Agent, Traits, loaded
 
@@ -55,7 +56,7 @@ def _has_third_party_agents() -> bool:
             continue
         for name in names:
             try:
-                with open(f"{folder or '.'}/{name}/entry_points.txt", "rb") as file:
+                with open_file(f"{folder or '.'}/{name}/entry_points.txt") as file:
                     if wanted in file.read():
                         return True
             except OSError:

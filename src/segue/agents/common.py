@@ -28,7 +28,7 @@ _HOURS_MAX = 64
 _hours: dict[str, int] = {}
 _MINUTE = {f":{n:02}:": 60_000 * n for n in range(60)}
 _SECOND = {f"{n:02}": 1000 * n for n in range(60)}
-_THOUSANDTHS = {f".{n:03}Z": n for n in range(1000)}
+_THOUSANDTHS = {"Z": 0} | {f".{n:03}Z": n for n in range(1000)}
 
 
 def seconds(stamp: Any) -> float:
@@ -50,12 +50,13 @@ def seconds(stamp: Any) -> float:
 
 
 def _parsed(stamp: str) -> float:
-    """A time, parsed in full. Nearly all have the form ``2026-11-15T02:34:17.000Z``, and many lines share an
-    hour, so the hour is cached and only the rest of the next ones is parsed."""
+    """A time, parsed in full. Nearly all have the form ``2026-11-15T02:34:17.000Z``, or that without the
+    fraction, and many lines share an hour, so the hour is cached and only the rest of the next ones is
+    parsed."""
     value = datetime.fromisoformat(stamp).timestamp()
     if not 0 < value < _SECONDS_MAX:
         return 0.0
-    if len(stamp) == 24 and stamp[13:17] in _MINUTE and stamp[19:] in _THOUSANDTHS:
+    if len(stamp) in (20, 24) and stamp[13:17] in _MINUTE and stamp[19:] in _THOUSANDTHS:
         if len(_hours) >= _HOURS_MAX:
             _hours.clear()
         _hours[stamp[:13]] = int(value // 3600) * 3_600_000
@@ -243,11 +244,12 @@ def injected_briefs(at: float, text: str) -> Iterator[Step]:
         yield from brief_steps(at, split_brief(text)[0])
 
 
-def prompt_steps(at: float, text: str, how: Typed = "") -> Iterator[Step]:
+def prompt_steps(at: float, text: str, how: Typed = "") -> list[Step]:
     """The steps of a text of the user: what was typed as a prompt, and any brief of ours in it."""
-    yield from injected_briefs(at, text)
+    steps: list[Step] = list(injected_briefs(at, text)) if OPENING in text else []
     if words := typed_text(text):
-        yield Prompt(at, words, how)
+        steps.append(Prompt(at, words, how))
+    return steps
 
 
 def replacement(path: str, edits: list[Any], old_key: str, new_key: str) -> tuple[Change, ...]:

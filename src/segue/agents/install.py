@@ -18,8 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from ..core.base.json_edit import NotJson, insertion, parse, removal
+from .._files import read_text
+from ..core.base.json_edit import NotJson, decoded, insertion, removal
 from ..core.base.values import Value
+from ..errors import UnknownAgent
 from . import agents, traits_of
 from .base import loaded
 
@@ -92,10 +94,10 @@ class InstallTarget(Value):
         repository."""
         folder = self.root / ".git"
         if folder.is_file():  # of a worktree
-            named = folder.read_text(errors="replace").removeprefix("gitdir:").strip()
+            named = read_text(folder, errors="replace").removeprefix("gitdir:").strip()
             folder = self.root / named
             if (folder / "commondir").is_file():
-                folder /= (folder / "commondir").read_text(errors="replace").strip()
+                folder /= read_text(folder / "commondir", errors="replace").strip()
         return Path(os.path.normpath(folder / "info" / "exclude")) if folder.is_dir() else None
 
     def server(self) -> tuple[str, ...]:
@@ -164,8 +166,11 @@ def installers() -> dict[str, str]:
 
 
 def installer(name: str) -> Installer:
-    """The installer of an agent; KeyError if it has none."""
-    found: Installer = loaded(installers()[name])
+    """The installer of an agent; UnknownAgent if it has none."""
+    known = installers()
+    if name not in known:
+        raise UnknownAgent(f"Segue cannot be installed in {name!r}", hint=f"known: {', '.join(known)}")
+    found: Installer = loaded(known[name])
     return found
 
 
@@ -183,11 +188,11 @@ def written(edit: Edit, text: str) -> str:
     if edit.block:
         return _with_block(edit, text)
     try:
-        if all(_has(parse(text).value, entry) for entry in edit.entries):
+        if all(_has(decoded(text), entry) for entry in edit.entries):
             return text
         text = taken_out(edit, text)
         for entry in edit.entries:
-            if not entry.element and _at(parse(text).value, entry.path) is not None:
+            if not entry.element and _at(decoded(text), entry.path) is not None:
                 raise CannotEdit(f"{'.'.join(entry.path)} exists already, and Segue did not write it")
             text = insertion(text, entry.path, entry.value, element=entry.element).applied(text)
     except NotJson as fault:
@@ -232,14 +237,14 @@ def is_ours(value: Any) -> bool:
 
 
 def _without(text: str, entry: JsonEntry) -> str:
-    existing = _at(parse(text).value, entry.path) if text.strip() else None
+    existing = _at(decoded(text), entry.path) if text.strip() else None
     if entry.element:
         while isinstance(existing, list):
             index = next((index for index, element in enumerate(existing) if is_ours(element)), None)
             if index is None:
                 return text
             text = removal(text, entry.path, index)
-            existing = _at(parse(text).value, entry.path)
+            existing = _at(decoded(text), entry.path)
             if existing == []:
                 return _pruned(text, entry.path)
         return text
@@ -250,7 +255,7 @@ def _without(text: str, entry: JsonEntry) -> str:
 
 def _pruned(text: str, path: tuple[str, ...]) -> str:
     """The text without containers that have become empty."""
-    while path and _at(parse(text).value, path) in ({}, []):
+    while path and _at(decoded(text), path) in ({}, []):
         text = removal(text, path)
         path = path[:-1]
     return text

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .._files import open_file
 from ..errors import TranscriptUnreadable
 from .base import HEAD_BYTES, Form, Found, Reader, SearchScope
 from .message_format import begins_with_message, checked_messages, is_message, listed_messages
+from .transcript_files import document
 
 LOG_BYTES_MAX = 16_000_000
 
@@ -45,7 +47,7 @@ class MessageList(_OwnFormat):
 
     def load(self, path: Path, native: str) -> bytes:
         """The file, if every element of its list is a message. Raises TranscriptUnreadable."""
-        body = path.read_bytes()
+        body = document(path)
         checked_messages(listed_messages(body), str(path))
         return body
 
@@ -66,7 +68,7 @@ class PlainLog(_OwnFormat):
 
     def load(self, path: Path, native: str) -> bytes:
         """The end of the file, from a line's beginning on. Raises TranscriptUnreadable if it is not text."""
-        with path.open("rb") as file:
+        with open_file(path) as file:
             beyond = max(0, path.stat().st_size - LOG_BYTES_MAX)
             file.seek(beyond)
             body = file.read(LOG_BYTES_MAX)

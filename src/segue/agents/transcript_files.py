@@ -11,9 +11,12 @@ from typing import Any
 
 import msgspec
 
+from .._files import open_file
 from ..core.base.lazy import regex
+from ..core.base.long_json import LONG_BYTES, LongJson
 from .base import DECODE_ERRORS, Reader, SearchScope
 
+_PIECE_BYTES = 1 << 20
 _COMMENT = regex(rb"^\s*//.*$", re.M)
 
 
@@ -27,7 +30,7 @@ class FileAgent:
         return reader
 
     def load(self, path: Path, native: str) -> bytes:
-        return path.read_bytes()
+        return document(path)
 
     def retention(self, where: SearchScope) -> int | None:
         return None
@@ -51,10 +54,23 @@ def stated(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
             continue
 
 
+def document(path: Path) -> bytes:
+    """The JSON document in a file; the long strings of a very long one are shortened. Raises OSError."""
+    with open_file(path) as file:
+        body = file.read(LONG_BYTES + 1)
+        if len(body) <= LONG_BYTES:
+            return body
+        long = LongJson()
+        while body:
+            long.feed(body)
+            body = file.read(_PIECE_BYTES)
+        return long.result()
+
+
 def bytes_of(path: str | Path, size: int = -1) -> bytes:
     """The content of a file, or so many bytes from its beginning; empty if it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             return file.read(size)
     except OSError:
         return b""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..core.base.checked_calls import checked
 from ..core.base.values import count
 from ..core.sessions.status import SessionStatus
 from ..services.memories.service import Recalled
-
-if TYPE_CHECKING:
-    from .session import Session
+from .session import Session
 
 RESULT_CHARS = 500
 MEMORIES_EACH = 5
@@ -24,6 +23,7 @@ Work = Callable[[str, list[Recalled]], Any] | Callable[[str], Any]
 Plan = Iterable[str] | Callable[[str], Iterable[str]]
 
 
+@checked
 class RecoverableAgent:
     """Works through a session's items, one after the other: ``RecoverableAgent(session, work).run()``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ..core.base.checked_calls import checked
 from ..core.features.checks import Check
 from ..services.features.features import Features
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ..services.features.verify import Verified
 
 
+@checked
 class SessionFeatures(Features):
     """The criteria of success of a session: declare, verify and list them."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core.base.checked_calls import checked
 from ..core.memories.model import Memory
 from ..services.memories.service import WorkspaceMemories
 
 
+@checked
 class Memories(WorkspaceMemories):
     """What was learnt: remember, recall, vote, change, forget."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
+from ..core.base.checked_calls import checked
 from ..core.base.values import Progress, Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError
@@ -51,6 +52,7 @@ _MOVED = {
 }  # fmt: skip
 
 
+@checked
 class Segue:
     """Sessions that survive, in a data folder.
 
@@ -155,10 +157,12 @@ class Segue:
     def session(self, id: str = "") -> Session:
         """The session with this id, else that of SEGUE_SESSION, else the current one of the working tree."""
         found = open_session.find_session(self.workspace, id)
-        if self.workspace.home.emergency.is_dir() and not self.workspace.pause_file.in_force():
+        home = self.workspace.home
+        left = home.emergency.is_dir() or home.emergency_elsewhere.is_dir()
+        if left and not self.workspace.pause_file.in_force():
             from ..services.resume import emergency
 
-            for path in emergency.pending(self.workspace.home.emergency, found.id):
+            for path in emergency.waiting(home, found.id):
                 with suppress(SegueError, OSError):
                     emergency.merge(self.workspace, path)
         return Session.of(found)

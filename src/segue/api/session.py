@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ..core.base.checked_calls import checked
 from ..core.base.text import clean_name
 from ..core.base.values import Texts, texts
 from ..core.sessions import commands as do
 from ..core.sessions.checkpoint import Checkpoint, commands
 from ..core.sessions.status import SessionStatus
-from ..errors import UnknownCheckpoint, UsageError
+from ..errors import BadValue, UnknownCheckpoint, UsageError
 from ..services.sessions.repository import Saved
 from ..services.workspace.session_handle import SessionHandle
 
@@ -39,6 +40,7 @@ def _agent_name(agent: str) -> str:
     return clean_name(agent, what="agent's name")
 
 
+@checked
 class Session(SessionHandle):
     """A piece of work that outlives any process."""
 
@@ -120,7 +122,10 @@ class Session(SessionHandle):
 
     def see_changes(self, changes: Iterable[tuple[str, str]]) -> Saved:
         """Record the uncommitted changes of the working tree, as (file, created | modified | deleted)."""
-        pairs = tuple((file, kind) for file, kind in changes)
+        try:
+            pairs = tuple((str(file), kind) for file, kind in changes)
+        except (TypeError, ValueError) as fault:
+            raise BadValue("`changes` has something else than pairs", hint="(file, created)") from fault
         wrong = next((kind for _, kind in pairs if kind not in ("created", "modified", "deleted")), None)
         if wrong is not None:
             raise UsageError(f"unknown kind of change: {wrong}", hint="created, modified or deleted")

@@ -5,6 +5,11 @@ from __future__ import annotations
 import time
 from functools import lru_cache
 
+from ..errors import RefusedError
+
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+"""Of the years that a time with four digits for the year can tell, as Unix times."""
+_AGES_SECONDS = 1e12
 _last: tuple[int, str] = (0, "")
 """The last second that was formatted, and its text."""
 
@@ -12,7 +17,7 @@ _last: tuple[int, str] = (0, "")
 def now() -> str:
     """The current time as events carry it."""
     global _last
-    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    seconds, rest = divmod(_time_ns(), 1_000_000_000)
     last, text = _last
     if seconds != last:
         text = _second(seconds)
@@ -21,9 +26,20 @@ def now() -> str:
 
 
 def moment(later_seconds: float) -> str:
-    """The time so many seconds from now, or before now if negative, as events carry it."""
-    seconds, rest = divmod(time.time_ns() + int(later_seconds * 1e9), 1_000_000_000)
+    """The time so many seconds from now, or before now if negative, as events carry it. What lies before the
+    year 1 or behind the year 9999 is the first or the last moment that events can carry."""
+    later_seconds = min(max(later_seconds, -_AGES_SECONDS), _AGES_SECONDS)
+    seconds, rest = divmod(_time_ns() + int(later_seconds * 1e9), 1_000_000_000)
+    seconds = min(max(seconds, _FIRST_SECOND), _LAST_SECOND)
     return f"{_second(seconds)}.{rest // 1000:06d}Z"
+
+
+def _time_ns() -> int:
+    try:
+        return time.time_ns()
+    except OverflowError as fault:
+        told = "the clock of this machine says a time that cannot be: nothing can be dated"
+        raise RefusedError(told, hint="set the clock, then try again") from fault
 
 
 def days_between(earlier: str, later: str) -> float:
@@ -38,4 +54,5 @@ def days_between(earlier: str, later: str) -> float:
 
 @lru_cache(maxsize=4)
 def _second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    year, *rest = time.gmtime(seconds)[:6]
+    return "{:04d}-{:02d}-{:02d}T{:02d}:{:02d}:{:02d}".format(year, *rest)

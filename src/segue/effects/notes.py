@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from .._files import open_file, read_bytes
 from ..core.base.lazy import msgpack_decoder, regex
 from .files.atomic import replace_quickly
 
@@ -172,7 +173,7 @@ class Library:
         if not note.is_text:
             return None
         try:
-            with (self.root / note.path).open("rb") as file:
+            with open_file(self.root / note.path) as file:
                 return file.read(NOTE_BYTES_MAX).decode("utf-8", "replace")
         except OSError:
             return None
@@ -213,7 +214,7 @@ class Library:
         if self.cache is None:
             return {}
         try:
-            index = _decoder.decode(self.cache.read_bytes())
+            index = _decoder.decode(read_bytes(self.cache))
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return {}
         return index.folders if (index.format, index.root) == (FORMAT, str(self.root)) else {}
@@ -278,7 +279,7 @@ class Library:
 
     def _read_note(self, path: str, size: int, changed_ns: int) -> ProjectNote | None:
         try:
-            body = (self.root / path).read_bytes()
+            body = read_bytes(self.root / path)
         except FileNotFoundError:
             return None
         except OSError:  # it is there, and whoever asks for it is told that it cannot be read

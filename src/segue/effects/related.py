@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from .._files import open_file
 from ..core.base.lazy import regex
 
 FILE_BYTES_MAX, OUTLINE_LINES = 200_000, 40
@@ -77,7 +78,7 @@ def outline(root: Path, path: str) -> str:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from .._files import read_bytes, read_text
 from ..core.base.values import Value
 from ..core.resume import lock_files as core
 
@@ -55,7 +56,7 @@ def locks(root: Path) -> dict[str, str]:
     hashes: dict[str, str] = {}
     for name in LOCKS:
         with suppress(OSError):
-            hashes[name] = hashlib.sha256((root / name).read_bytes()).hexdigest()[:HASH_CHARS]
+            hashes[name] = hashlib.sha256(read_bytes(root / name)).hexdigest()[:HASH_CHARS]
     return hashes
 
 
@@ -77,7 +78,7 @@ def interpreter(root: Path, environment: Mapping[str, str]) -> str:
 
 def _version(folder: Path) -> str:
     try:
-        lines = (folder / "pyvenv.cfg").read_text(errors="replace").splitlines()
+        lines = read_text(folder / "pyvenv.cfg", errors="replace").splitlines()
     except OSError:
         return "?"
     facts = {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
@@ -128,7 +129,7 @@ def _text(path: Path) -> str | None:
     try:
         if path.stat().st_size > LOCK_BYTES_MAX:
             return None
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_text(path, encoding="utf-8", errors="replace")
     except OSError:
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from ..core.base.checked_calls import checked
 from ..effects.git.publish import Published, Publisher
 
 
@@ -19,6 +20,7 @@ class Backend(Protocol):
         """Publish, and return whether it succeeded; False means that a resume tries again."""
 
 
+@checked
 class NullBackend:
     """Publishes nothing: files on disk are enough."""
 
@@ -27,6 +29,7 @@ class NullBackend:
         return True
 
 
+@checked
 class GitBackend:
     """Commits its own paths and nothing else, and pushes the commit."""
 

@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from .._failpoints import trip
+from ..core.base.checked_calls import checked
 from ..core.handover.record import Extra, Record, code_of, fresh, pending_in
 from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
 from ..effects.files.checkpoint_file import copy_of, read_checkpoint
+from ..errors import BadValue
 
 RESUME_NONE = 0
 RESUME_NEEDED = 1
@@ -41,6 +43,7 @@ def stamp() -> str:
     return datetime.now(UTC).isoformat()
 
 
+@checked
 class Checkpoint:
     """A checkpoint in a file; any number of processes may use it at the same time."""
 
@@ -91,7 +94,12 @@ class Checkpoint:
         self._change(note)
 
     def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
-        """Record that a step is done, and its output; with ``last``, the same write completes the run."""
+        """Record that a step is done, and its output, any JSON value; with ``last``, the same write completes
+        the run."""
+        try:
+            json.dumps(output)
+        except (TypeError, ValueError, RecursionError) as fault:
+            raise BadValue(f"the output of {step_name} is no JSON value: {fault}") from fault
 
         def note(record: Record) -> Record:
             record["steps"][step_name] = "done"

@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from .._failpoints import trip
+from .._files import read_bytes
 from ..core.base.lazy import regex
 from ..core.base.values import Value
 from ..core.handover.markdown_layers import extract
@@ -60,7 +61,7 @@ def _compact_one(
     condense: Condense | None,
 ) -> CompactionReport:  # fmt: skip
     before = store.read_archive(tag, month)
-    bodies = {path: path.read_bytes() for path in paths}
+    bodies = {path: read_bytes(path) for path in paths}
     text, added, size = before, 0, sum(map(len, bodies.values()))
     for path, body in bodies.items():
         name, sum_ = path.relative_to(store.root).as_posix(), hashlib.sha256(body).hexdigest()

@@ -16,6 +16,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from .._files import open_file
+from ..errors import BadValue
 from .backends import Backend, GitBackend, NullBackend
 from .checkpoint import HandoverWarning
 from .engine import HandoverEngine
@@ -30,7 +32,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 def load_config(path: Path | str) -> dict[str, Any]:
     """The content of a TOML file, with a warning for each unknown key."""
-    with Path(path).open("rb") as file:
+    with open_file(Path(path)) as file:
         config = tomllib.load(file)
     for text in unknown_keys(config):
         warnings.warn(f"{path}: {text}", HandoverWarning, stacklevel=2)
@@ -66,7 +68,7 @@ def build_engine_from_config(
     memory_dir, tag = handover.get("memory_dir", "memory"), handover.get("tag", "general")
     session_note = note if note is not None else noted.get("session")
     if session_note is None:
-        raise ValueError("no session note: pass one with note=… (--note), or set session in [note]")
+        raise BadValue("no session note: pass one with note=… (--note), or set session in [note]")
     state = current_state if current_state is not None else noted.get("current_state")
     return three_steps(
         note=session_note,
@@ -85,7 +87,7 @@ def _build_backend(config: dict[str, Any], memory_dir: Path | str, push: bool | 
     if kind == "null":
         return NullBackend()
     if kind != "git":
-        raise ValueError(f"unknown backend type: {kind!r} (git or null)")
+        raise BadValue(f"unknown backend type: {kind!r} (git or null)")
     return GitBackend(
         config.get("repo_dir", "."),
         paths=config.get("paths") or [str(memory_dir)],

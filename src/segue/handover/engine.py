@@ -18,9 +18,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from ..core.base.checked_calls import checked
 from ..core.handover.record import Record, pending_in
+from ..errors import BadValue
 
 BACKOFF_SECONDS_MAX = 60.0
 REASON_CHARS = 500
@@ -134,6 +136,7 @@ class WorkflowError(RuntimeError):
         self.foreign = tuple(foreign)
 
 
+@runtime_checkable
 class Ledger(Protocol):
     """The interface of a checkpoint: ``Checkpoint`` keeps it in a file, ``StoreCheckpoint`` in the journal.
 
@@ -168,6 +171,7 @@ class Ledger(Protocol):
         """Raise if a PAUSE file is in force."""
 
 
+@checked
 class HandoverEngine:
     """Runs steps under a checkpoint."""
 
@@ -179,7 +183,7 @@ class HandoverEngine:
         names = [step.name for step in steps]
         duplicates = sorted({name for name in names if names.count(name) > 1})
         if duplicates:
-            raise ValueError(f"several steps have the same name: {', '.join(duplicates)}")
+            raise BadValue(f"several steps have the same name: {', '.join(duplicates)}")
         self.steps = list(steps)
         self.checkpoint = checkpoint
         self.pause_file = Path(pause_file).expanduser() if pause_file else None
@@ -205,6 +209,8 @@ class HandoverEngine:
 
     def finish(self, record: Record) -> list[str]:
         """Continue an interrupted run with its own payloads; WorkflowError if its steps are not ours."""
+        if not isinstance(record.get("steps"), dict):
+            raise BadValue("`record` of finish is no record of a run", hint="it is what `load` gives")
         foreign = [name for name in self.foreign(record) if name not in self.by_hand]
         if foreign:
             raise WorkflowError(foreign)

@@ -16,8 +16,11 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from .._files import read_bytes
+from ..core.base.checked_calls import checked
 from ..core.base.lazy import regex
 from ..effects.files.atomic import folder_lock, sync_folder, tidy_leftovers, write_whole
+from ..errors import BadValue
 
 HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
 LAYERS = (1, 2, 3)
@@ -27,6 +30,7 @@ _WAIT_SECONDS = 60.0
 _FILE_MODE = 0o666  # subject to the user's umask: these files are meant to be shared
 
 
+@checked
 class MemoryStore:
     """The layers under one root."""
 
@@ -41,7 +45,7 @@ class MemoryStore:
 
         A note is not added again if its file already has one with the same ``id``."""
         if layer not in LAYERS:
-            raise ValueError(f"invalid layer: {layer}")
+            raise BadValue(f"invalid layer: {layer}")
         date = checked_date(date_str or datetime.now().strftime("%Y-%m-%d"))
         target = self.path_of(layer, tag, date)
         if dry_run:
@@ -67,7 +71,7 @@ class MemoryStore:
 
     def _add(self, target: Path, body: str, id: str) -> None:
         mark = f"<!-- note {id} -->\n" if id else ""
-        before = target.read_bytes() if target.exists() else b""
+        before = read_bytes(target) if target.exists() else b""
         if mark and mark.encode() in before:
             return
         if mark:
@@ -85,7 +89,7 @@ class MemoryStore:
         path = target
         while path != self.root and path != path.parent:
             if path.is_symlink():
-                raise ValueError(f"{path} is a symbolic link: nothing is read or written through it")
+                raise BadValue(f"{path} is a symbolic link: nothing is read or written through it")
             path = path.parent
 
     def put_state(self, text: str) -> Path:
@@ -117,7 +121,7 @@ class MemoryStore:
         with folder_lock(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
             for path, body in bodies.items():
                 self.check_links(path)
-                if path.exists() and path.read_bytes() == body:
+                if path.exists() and read_bytes(path) == body:
                     path.unlink()
                     count += 1
             for folder in {path.parent for path in bodies}:
@@ -154,7 +158,7 @@ class MemoryStore:
 def checked_date(date: str) -> str:
     """A date that is safe in a path, YYYY-MM with or without a day; ValueError for anything else."""
     if not _DATE.fullmatch(date) or ".." in date:
-        raise ValueError(f"not a date: {date[:40]!r}; write it as YYYY-MM-DD")
+        raise BadValue(f"not a date: {date[:40]!r}; write it as YYYY-MM-DD")
     return date
 
 
@@ -184,6 +188,6 @@ def _age(path: Path) -> tuple[str, int, str]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8", "replace")
+        return read_bytes(path).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""

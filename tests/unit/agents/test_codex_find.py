@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 from pathlib import Path
 from typing import Any
@@ -30,14 +29,14 @@ def rollout(home: Path, day: str, id: str, cwd: str, **fields: Any) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The rollouts that were opened."""
     seen: list[str] = []
-    plain_open = builtins.open
+    plain_open = os.open
 
     def counting(path: Any, *arguments: Any, **options: Any) -> Any:
         if str(path).endswith(".jsonl"):
             seen.append(str(path))
         return plain_open(path, *arguments, **options)
 
-    monkeypatch.setattr(builtins, "open", counting)
+    monkeypatch.setattr(os, "open", counting)
     return seen
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, strategies as st
 
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, facts
 from segue.core.brief.manifest import manifest
-from segue.core.runs.carried_over import EARLIER, Inherited, is_same_item
+from segue.core.runs.carried_over import EARLIER, Inherited
 from segue.core.runs.digest import fold
 from segue.core.runs.inherited import inherited_facts, split_brief
 from segue.core.runs.model import Failure, RunDigest
+from segue.core.runs.same_items import KnownItems, is_same_item
 from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Step
 
 GOAL = "Rework the invoice parser so that amounts are kept in cents"
@@ -146,6 +149,9 @@ def test_what_is_no_brief_tells_nothing(text: str) -> None:
     assert not inherited_facts(text)
 
 
+ITEM_WORDS = "convert the part of one big new table 7 8 (later) rows… `rows` a.py; |".split()
+
+
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
@@ -174,6 +180,21 @@ def test_the_same_item_is_known_in_nearly_the_same_words(shown: str, text: str) 
 )
 def test_items_that_only_look_alike_are_two(shown: str, text: str) -> None:
     assert not is_same_item(shown, text)
+
+
+@given(st.lists(st.lists(st.sampled_from(ITEM_WORDS), max_size=7).map(" ".join), max_size=12))
+def test_an_item_is_known_among_many_where_one_of_them_is_the_same(texts: list[str]) -> None:
+    for shown in [*texts, "", "…", "convert the new part of one tab…"]:
+        others = [text for text in texts if text is not shown]
+        assert (shown in KnownItems(others)) == any(is_same_item(shown, text) for text in others)
+
+
+def test_items_are_found_among_very_many_without_comparing_each_with_each() -> None:
+    many = [f"Convert part {number} of the big table" for number in range(5_000)]
+    started = time.process_time()
+    known = KnownItems(many)
+    assert sum(item in known for item in [f"{one} (not yet)" for one in many]) == len(many)
+    assert time.process_time() - started < 2, "comparing each with each takes minutes"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -88,3 +88,22 @@ def test_a_store_without_a_file_has_no_backups(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         seg.workspace.backups.make()
     assert seg.workspace.backups.if_due() is None
+
+
+def test_many_backups_in_a_second_are_all_made_and_the_last_ones_stay(seg: Segue) -> None:
+    session = seg.start("goal", id="one")
+    made = []
+    for number in range(12):
+        session.note(str(number))
+        made.append(seg.workspace.backups.make())
+        assert seg.workspace.backups.list()[0] == made[-1]
+    assert seg.workspace.backups.list() == made[: -len(seg.workspace.backups.list()) - 1 : -1]
+
+
+def test_a_backup_from_a_time_when_the_clock_was_wrong_does_not_push_out_the_one_of_now(seg: Segue) -> None:
+    seg.start("goal", id="one")
+    for year in range(5):
+        made = seg.workspace.backups.make()
+        made.path.rename(made.path.with_name(f"segue-{9000 + year}0101T000000Z-000000003.db"))
+    made = seg.workspace.backups.make()
+    assert made.path.exists()

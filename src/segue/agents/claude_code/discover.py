@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.base.lazy import regex
 from ...core.base.values import Value
 from ..base import DECODE_ERRORS, UNKNOWN_LEAD, Found, SearchScope, Sign, Traits
@@ -224,7 +225,7 @@ def _registry(root: Path, where: SearchScope) -> _Registry | None:
     folders: set[str] = set()
     for name in listed(root / "sessions"):
         try:
-            process = msgspec.json.decode((root / "sessions" / name).read_bytes(), type=_Live)
+            process = msgspec.json.decode(read_bytes(root / "sessions" / name), type=_Live)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             continue
         alive = where.is_alive(process.pid, str(process.proc_start or ""))

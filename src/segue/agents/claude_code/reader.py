@@ -164,10 +164,11 @@ class Reader:
     def _is_copied(self, at: float) -> bool:
         """Whether a record was written before: an editor that resumes a conversation may write all of it
         once more, from the first record on."""
-        if not self._first:
-            self._first = at
-        self._copies = at <= self._newest and (self._copies or (at == self._first and at + 1 < self._newest))
-        self._newest = max(self._newest, at)
+        if at > self._newest:  # nearly always
+            self._first = self._first or at
+            self._newest, self._copies = at, False
+            return False
+        self._copies = self._copies or (at == self._first and at + 1 < self._newest)
         return self._copies
 
     def _start_if_moved(self, record: Record, at: float) -> list[Step]:
@@ -210,41 +211,47 @@ class Reader:
                 steps += self._with_rewinds(steps_of_text, record)
         return steps
 
-    def _with_rewinds(self, steps: Iterable[Step], record: Record) -> Iterator[Step]:
+    def _with_rewinds(self, steps: Iterable[Step], record: Record) -> list[Step]:
         """The steps, with a ``Rewind`` before a prompt that follows the same record as an earlier one: the
         user went back and changed it."""
-        now = [(record.parent_uuid or "")[:_ID_CHARS], (record.uuid or "")[:_ID_CHARS]]
+        result: list[Step] = []
         for step in steps:
             if isinstance(step, Prompt):
-                same = next((n for n, turn in enumerate(self._turns) if now[0] and turn[0] == now[0]), None)
-                if same is not None and self._turns[same][1] != now[1]:
-                    yield Rewind(step.at, len(self._turns) - same)
-                    del self._turns[same:]
-                self._turns = [*self._turns, now][-_TURNS_MAX:]
-            yield step
+                now = [(record.parent_uuid or "")[:_ID_CHARS], (record.uuid or "")[:_ID_CHARS]]
+                parents = [turn[0] for turn in self._turns] if now[0] else []
+                if now[0] in parents:
+                    same = parents.index(now[0])
+                    if self._turns[same][1] != now[1]:
+                        result.append(Rewind(step.at, len(self._turns) - same))
+                        del self._turns[same:]
+                self._turns.append(now)
+                if len(self._turns) > _TURNS_MAX:
+                    del self._turns[0]
+            result.append(step)
+        return result
 
     def _text(
         self, text: str, at: float, meta: bool, member: bool = False, how: Typed = ""
-    ) -> Iterator[Step]:
+    ) -> Iterable[Step]:
         if "<" in text:
             text = _REMINDER.sub("", text)
         text = text.strip()
         if _is_harness(text):
             if text.startswith(INTERRUPTED):
                 self._busy = False
-                yield Interrupt(at, "by the user")
-            elif text.startswith(CONTINUED):
-                yield self._compact(at, text)
-            elif member and text.startswith(LED):
-                yield from _lead_messages(text, at)
-            elif not meta:
-                yield from self._tagged(text, at)
-        elif text and not meta:
-            if (mark := _fingerprint(text)) in self._queued:
-                self._queued.remove(mark)  # it was reported as a prompt when it was queued
-            else:
-                yield from prompt_steps(at, text, how)
-            self._busy = True
+                return [Interrupt(at, "by the user")]
+            if text.startswith(CONTINUED):
+                return [self._compact(at, text)]
+            if member and text.startswith(LED):
+                return _lead_messages(text, at)
+            return () if meta else self._tagged(text, at)
+        if not text or meta:
+            return ()
+        self._busy = True
+        if self._queued and (mark := _fingerprint(text)) in self._queued:
+            self._queued.remove(mark)  # it was reported as a prompt when it was queued
+            return ()
+        return prompt_steps(at, text, how)
 
     def _tagged(self, text: str, at: float) -> Iterator[Step]:
         """The steps of a text in tags: a slash command of the user, or a notice about a background task."""

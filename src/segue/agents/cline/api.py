@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,7 +54,8 @@ class Conversation:
 
     def __init__(self, alone: bool, ui_prompts: list[tuple[float, str]], ui_thinks: bool) -> None:
         self._alone = alone
-        self._ui_prompts = ui_prompts
+        self._ui_prompt_times = sorted(when for when, _ in ui_prompts)
+        self._ui_prompts = {prompt for _, prompt in ui_prompts}
         self._ui_thinks = ui_thinks
         self._terminals = Terminals()
         self._details = ""  # about the editor, in the message that is read
@@ -174,11 +176,12 @@ class Conversation:
 
     def _prompts(self, at: float, text: str) -> Iterator[Step]:
         """What the user typed, unless the UI messages have it, which they do without additions."""
-        if any(0 <= at - when <= _PROMPT_SECONDS for when, _ in self._ui_prompts):
+        later = bisect_right(self._ui_prompt_times, at)
+        if later and at - self._ui_prompt_times[later - 1] <= _PROMPT_SECONDS:
             return
         yield from briefs_of(at, text)
         for words in words_of(text):
-            if all(words != prompt for _, prompt in self._ui_prompts):
+            if words not in self._ui_prompts:
                 yield Prompt(at, words, typed_how(words))
 
     def _close(self, at: float) -> Iterator[Step]:
@@ -216,7 +219,7 @@ class Conversation:
         """Whether words in the answer to a call are the user's: the UI messages have them or, without those,
         the answer cannot be a text that the tool has read."""
         if not self._alone:
-            return any(words == prompt for _, prompt in self._ui_prompts)
+            return words in self._ui_prompts
         return ACTS.get(tool) in ("run", "edit", "create", "delete")
 
     def _answered(self, tool: str) -> str:

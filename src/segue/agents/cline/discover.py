@@ -16,7 +16,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_any, decode_part
-from ..transcript_files import FileAgent, bytes_of, json_text, listed, stated
+from ..transcript_files import FileAgent, bytes_of, document, json_text, listed, stated
 
 if TYPE_CHECKING:
     from . import wire
@@ -61,10 +61,10 @@ class Cline(FileAgent):
         """A task's folder, or one of its documents, as the document that the reader reads."""
         folder = path if path.is_dir() else path.parent
         if path.is_file() and path.name not in (API, UI):
-            return path.read_bytes()
+            return document(path)
         api, ui = _document(folder / API), _document(folder / UI)
         if api is None and ui is None:
-            return path.read_bytes()  # raises the error of the missing file
+            return document(path)  # raises the error of the missing file
         id = native or folder.name
         history = decode_any(bytes_of(folder / "history_item.json"))
         if not isinstance(history, dict):
@@ -201,7 +201,7 @@ def _document(path: Path) -> wire.Task | None:
     torn: list[wire.Task] = []
     for _ in range(_TRIES):
         try:
-            task, bad = task_of(path.read_bytes())
+            task, bad = task_of(document(path))
         except OSError:
             break
         if not bad:

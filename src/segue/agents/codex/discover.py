@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..._files import open_file
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, UNKNOWN_LEAD, Form, Found, SearchScope, Sign, Traits
 from ..transcript_files import FileAgent, json_text, listed
@@ -126,7 +127,7 @@ def _files(folder: str | Path) -> Iterable[str]:
 def _found(home: Path, path: str) -> Found | None:
     name = os.path.basename(path)
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             stat, start = os.fstat(file.fileno()), file.read(HEAD_BYTES)
     except OSError:
         return None
@@ -179,7 +180,7 @@ def _is_held(lock: Path) -> bool | None:
     try:
         import fcntl
 
-        with open(lock, "rb") as file:
+        with open_file(lock) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -193,7 +194,7 @@ def _is_held(lock: Path) -> bool | None:
 def is_turn_open(path: str) -> bool:
     """Whether the last 64 KB show a turn that started and did not end."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
             marks = _TURN.findall(file.read(_TAIL_BYTES))
@@ -217,14 +218,14 @@ def _index(home: Path) -> dict[str, str]:
 
 
 def _threads(database: Path) -> list[tuple[Any, ...]]:
-    uri = f"{database.absolute().as_uri()}?mode=ro"
     import apsw  # files are read without it
 
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    query = f"SELECT rollout_path, cwd FROM threads ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
+    from ..foreign_database import opened, rows
+
     try:
-        with closing(apsw.Connection(uri, flags=flags)) as connection:
-            connection.set_busy_timeout(50)
-            return list(connection.execute(query))
-    except apsw.Error:
+        with closing(opened(database, "mode=ro", busy_ms=50)) as connection:
+            newest = f"ORDER BY updated_at DESC LIMIT {_ROWS_MAX}"
+            found = rows(connection, "threads", ("rollout_path", "cwd"), newest)
+    except (apsw.Error, OSError):
         return []
+    return [(row.get("rollout_path"), row.get("cwd")) for row in found]

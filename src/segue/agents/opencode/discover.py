@@ -17,7 +17,7 @@ from ...core.base.lazy import regex
 from ...errors import TranscriptUnreadable
 from ..base import Form, Found, SearchScope, Sign, Traits
 from ..common import seconds
-from ..transcript_files import FileAgent, json_object, listed, stated
+from ..transcript_files import FileAgent, document, json_object, listed, stated
 from . import store
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class OpenCode(FileAgent):
             return store.reading(path, lambda connection: store.conversation(connection, native))
         if path.parent.parent.name == "session" and path.parents[2].name == "storage":
             return store.from_files(path)
-        return path.read_bytes()
+        return document(path)
 
     def find(self, where: SearchScope) -> Iterator[Found]:
         folder = where.folder("XDG_DATA_HOME", ".local/share") / "opencode"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ..._files import read_text
 from ..install import OWN, CannotEdit, Edit, Installer, InstallTarget, JsonEntry
 
 PLUGIN = Path(__file__).with_name("plugin.js")
@@ -47,7 +48,7 @@ def rendered(where: InstallTarget) -> str:
     words = [where.python, "-I", "-S", str(where.hook), "opencode"]
     if where.scope == "shared":
         words = ["segue", "hook", "opencode"]
-    text = PLUGIN.read_text(encoding="utf-8")
+    text = read_text(PLUGIN, encoding="utf-8")
     if "@COMMAND@" not in text:
         raise CannotEdit("the plugin file of this installation is damaged")
     return f"// {OWN}\n" + text.replace('"@COMMAND@"', json.dumps(words))

@@ -12,14 +12,14 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import apsw
 import msgspec
 
 from ...errors import TranscriptUnreadable
 from ..common import seconds
-from ..transcript_files import bytes_of, listed
+from ..foreign_database import opened, rows
+from ..transcript_files import document, listed
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -47,10 +47,8 @@ def reading(path: Path, what: Callable[[apsw.Connection], T]) -> T:
 
 
 def _within(path: Path, mode: str, what: Callable[[apsw.Connection], T]) -> T:
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(f"file:{quote(str(path.absolute()))}?{mode}", flags=flags)
+    connection = opened(path, mode, busy_ms=_BUSY_MS)
     try:
-        connection.set_busy_timeout(_BUSY_MS)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.execute("BEGIN")
         return what(connection)
@@ -65,17 +63,6 @@ def _wal(path: Path) -> bool:
 def _stamp(path: Path) -> tuple[int, int]:
     stat = os.stat(path)
     return stat.st_mtime_ns, stat.st_size
-
-
-def rows(connection: apsw.Connection, table: str, wanted: set[str], rest: str, *bound: Any) -> list[Row]:
-    """The rows of a table with the wanted columns that it has; empty if there is no such table."""
-    having = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    names = [name for name in having if name in wanted]
-    if not names:
-        return []
-    listed = ", ".join(f'"{name}"' for name in names)
-    cursor = connection.execute(f"SELECT {listed} FROM {table} {rest}", bound)
-    return [dict(zip(names, row, strict=True)) for row in cursor]
 
 
 def sessions(connection: apsw.Connection) -> list[Row]:
@@ -164,9 +151,9 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _raw(path: Path) -> msgspec.Raw | None:
-    data = bytes_of(path)
     try:
+        data = document(path)
         msgspec.json.decode(data, type=msgspec.Raw)
-    except msgspec.DecodeError:
+    except (OSError, msgspec.DecodeError):
         return None  # torn, or deleted meanwhile
     return msgspec.Raw(data)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from .lazy import regex
@@ -41,12 +42,19 @@ class Node(Value):
     """The position after the last member, element or comma; after the opening bracket if there is none."""
 
 
-def parse(text: str) -> Node:
-    """Parse a whole text. An empty text counts as an empty object; raises NotJson if it is not JSON."""
+def decoded(text: str) -> Any:
+    """The value of a whole text. Raises NotJson."""
+    return parse(text, None).value
+
+
+def parse(text: str, path: Sequence[str] | None = ()) -> Node:
+    """Parse a whole text. Positions are known of the values on the way along a path, and of what is directly
+    inside them; with None only of the whole. An empty text counts as an empty object; raises NotJson if it is
+    not JSON."""
     at = _skip(text, 0)
     if at == len(text):
         return Node(0, 0, {})
-    node = _value(text, at, 0)
+    node = _value(text, at, 0, path)
     if _skip(text, node.end) != len(text):
         raise NotJson(f"unexpected text after the value, at character {node.end}")
     return node
@@ -57,11 +65,22 @@ def _skip(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_plain_json = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _value(text: str, at: int, depth: int, path: Sequence[str] | None) -> Node:
     if depth > _DEPTH_MAX:
         raise NotJson("nested too deeply")
+    if path is None:  # nobody asks for positions: most values have no comments, and are decoded quickly
+        with suppress(ValueError, RecursionError):
+            value, end = _plain_json.raw_decode(text, at)
+            return Node(at, end, value)
     if text[at : at + 1] == "{":
-        return _object(text, at, depth)
+        return _object(text, at, depth, path)
     if text[at : at + 1] == "[":
         return _array(text, at, depth)
     match = _STRING.match(text, at) or _PLAIN.match(text, at)
@@ -73,7 +92,7 @@ def _value(text: str, at: int, depth: int) -> Node:
         raise NotJson(str(fault)) from fault
 
 
-def _object(text: str, start: int, depth: int) -> Node:
+def _object(text: str, start: int, depth: int, path: Sequence[str] | None) -> Node:
     members: dict[str, Node] = {}
     keys: dict[str, int] = {}
     at, last, trailing = _skip(text, start + 1), start + 1, False
@@ -89,7 +108,8 @@ def _object(text: str, start: int, depth: int) -> Node:
         except ValueError as fault:
             raise NotJson(str(fault)) from fault
         keys[name] = at
-        members[name] = _value(text, _skip(text, colon + 1), depth + 1)
+        rest = path[1:] if path and name == path[0] else None
+        members[name] = _value(text, _skip(text, colon + 1), depth + 1, rest)
         last = members[name].end
         at, last, trailing = _comma(text, last)
     value = {name: node.value for name, node in members.items()}
@@ -102,7 +122,7 @@ def _array(text: str, start: int, depth: int) -> Node:
     while text[at : at + 1] != "]":
         if elements and not trailing:
             raise NotJson(f"expected a comma at character {at}")
-        elements.append(_value(text, at, depth + 1))
+        elements.append(_value(text, at, depth + 1, None))
         at, last, trailing = _comma(text, elements[-1].end)
     return Node(start, at + 1, [node.value for node in elements], {}, {}, tuple(elements), trailing, last)
 
@@ -131,7 +151,7 @@ def insertion(text: str, path: Sequence[str], value: Any, *, element: bool = Fal
     Missing parents are created. Raises NotJson if the path exists, or if a value on the way is not an object
     (for ``element``: if the value there is not a list).
     """
-    root = parse(text)
+    root = parse(text, path)
     unit = _indent_unit(text)
     if not text.strip("\ufeff \t\r\n") and root.end == 0:
         whole = json.dumps(_nested(path, value, element), indent=unit, ensure_ascii=False)
@@ -180,7 +200,7 @@ def _append_to(text: str, node: Node, depth: int, key: str, value: Any, unit: st
 
 def removal(text: str, path: Sequence[str], element: int | None = None) -> str:
     """The text without the member at a path or, with ``element``, without that element of the list there."""
-    root = parse(text)
+    root = parse(text, path)
     parent = root
     for name in path if element is not None else path[:-1]:
         parent = parent.members[name]

@@ -20,9 +20,10 @@ from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import sentences
 from ..runs.brief_labels import Label
-from ..runs.carried_over import EARLIER, Inherited, is_same_item
+from ..runs.carried_over import EARLIER, Inherited
 from ..runs.digest import last_message, trail as trail_of
 from ..runs.model import Failure, RunDigest, SaidText, TrailStep, UserMessage
+from ..runs.same_items import KnownItems
 from ..runs.standing_rules import takes_back
 from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current
@@ -445,8 +446,8 @@ def _plans(facts: BriefFacts, digest: RunDigest) -> None:
 def _inherit_plan(facts: BriefFacts, inherited: Inherited, *, is_of_the_task: bool) -> None:
     """Add the items from before that this run did not have in its own plan. They are of what the user wants
     now unless he asked for something else since."""
-    known = [*(line.text for line in facts.plan), *facts.plan_done]
-    done = [text for text in inherited.done if not any(is_same_item(text, one) for one in known)]
+    known = KnownItems([*(line.text for line in facts.plan), *facts.plan_done])
+    done = [text for text in inherited.done if text not in known]
     by = "before" if facts.plan or not is_of_the_task else ""
     facts.plan += [PlanLine(one, "next", by=by) for one in inherited.plan]
     facts.plan += [PlanLine(one, "blocked") for one in inherited.blocked]
@@ -523,21 +524,18 @@ def _add_declared_items(facts: BriefFacts, state: SessionState) -> None:
     declared += [PlanLine(items[at].text, "blocked", items[at].reason, "declared") for at in state.blocked]
     if not declared and not done:
         return
-    under_way = [line.text for line in facts.plan if line.state == "active"]
+    under_way = KnownItems(line.text for line in facts.plan if line.state == "active")
+    ticked_off = KnownItems(facts.plan_done)
     for line in declared:
-        if line.state == "next" and _is_item(line.text, under_way):
+        if line.state == "next" and line.text in under_way:
             line.state = "active"
-        if line.state != "blocked" and _is_item(line.text, facts.plan_done):
+        if line.state != "blocked" and line.text in ticked_off:
             line.reason = TICKED_OFF
-    known = [item.text for item in items]
-    own = [line for line in facts.plan if not _is_item(line.text, known)]
+    known = KnownItems(item.text for item in items)
+    own = [line for line in facts.plan if line.text not in known]
     facts.plan = sorted([*declared, *own], key=lambda line: line.state != "active")
-    facts.plan_done = [*done, *(text for text in facts.plan_done if not _is_item(text, known))]
+    facts.plan_done = [*done, *(text for text in facts.plan_done if text not in known)]
     facts.plan_total = len(facts.plan) + len(facts.plan_done)
-
-
-def _is_item(text: str, others: Sequence[str]) -> bool:
-    return any(is_same_item(text, other) for other in others)
 
 
 def _features(state: SessionState, covered: Mapping[str, str] | None) -> tuple[list[Failure], list[str]]:

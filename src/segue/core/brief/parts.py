@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from ..base.lazy import regex
 from ..runs.brief_labels import Label
-from ..runs.carried_over import BETWEEN, EARLIER, FROM_BEFORE, as_item
+from ..runs.carried_over import EARLIER, FROM_BEFORE
 from ..runs.model import Failure, TrailStep
+from ..runs.same_items import BETWEEN, as_item
 from ..runs.sentences import ASKED, flat, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS
@@ -332,12 +333,12 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
 
 def _items(items: Sequence[PlanLine], most: int, *, now: bool) -> str:
     texts, before = [], False
-    for item in items:
+    for item in items[: max(1, most)]:  # of more, not even letters fit
         text = f"{as_item(item.text)} ({item.reason})" if item.reason else as_item(item.text)
         if item.by == "before" and not before:
             text, before = f"{FROM_BEFORE}{text}", True
         texts.append(f"now {text}" if item.state == "active" and now else text)
-    return _joined(texts, most, "; ")
+    return _joined(texts, most, "; ", beyond=len(items) - len(texts))
 
 
 def _whole(texts: Sequence[str], most: int, between: str) -> str:
@@ -352,12 +353,13 @@ def _whole(texts: Sequence[str], most: int, between: str) -> str:
     return between.join([*kept, f"and {left} more"] if left and kept else kept) or cut(shortest, most)
 
 
-def _joined(texts: Sequence[str], most: int, between: str) -> str:
+def _joined(texts: Sequence[str], most: int, between: str, *, beyond: int = 0) -> str:
     """As many texts as fit, in order, each whole where all can be, else cut alike; and how many more there
-    are."""
-    if size(between.join(texts)) <= most:
+    are, together with those ``beyond`` the texts."""
+    if not beyond and size(between.join(texts)) <= most:
         return between.join(texts)
-    for each in (160, 110, 80, 56, 40, *((28, 20) if most < TIGHT_ITEMS else ())):
+    lengths = (160, 110, 80, 56, 40, *((28, 20) if most < TIGHT_ITEMS else ()))
+    for each in lengths if (len(texts) + beyond) * (len(between) + 1) <= most else ():
         short = [cut(text, each) for text in texts]
         if size(between.join(short)) <= most:
             return between.join(short)
@@ -367,7 +369,7 @@ def _joined(texts: Sequence[str], most: int, between: str) -> str:
         if size(between.join([*kept, short_text])) > most - 16:
             break
         kept.append(short_text)
-    left = len(texts) - len(kept)
+    left = len(texts) - len(kept) + beyond
     return between.join([*kept, f"and {left} more"] if left else kept)
 
 

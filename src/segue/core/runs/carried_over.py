@@ -1,8 +1,8 @@
 """What a run has from the runs before it: goal, rules, open items, decisions, failing checks.
 
 It is recorded with the brief that a run is given (``BriefGiven.holds``), or read back from that brief's text
-(``inherited.py``). Items are recognised though they were shortened or said in nearly the same words, so that
-what is done does not come back.
+(``inherited.py``). Items are recognised though they were shortened or said in nearly the same words
+(``same_items.py``), so that what is done does not come back.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from ..base.lazy import regex
-from ..base.stem import stem
+from .same_items import KnownItems, is_same_item
 
-BETWEEN = " | "  # separates items that may contain a semicolon
 FROM_BEFORE = "from before: "  # stands before the first item that a run has not planned itself
 EARLIER = "in an earlier run, not run since"
 """Stands behind the reasons of a check that failed in a run before."""
@@ -40,8 +38,8 @@ class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
 
     def without(self, settled: Iterable[str]) -> Inherited:
         """The same facts without items that are finished or dropped."""
-        texts = list(settled)
-        plan, blocked = _unsettled(self.plan, texts), _unsettled(self.blocked, texts)
+        known = KnownItems(settled)
+        plan, blocked = _unsettled(self.plan, known), _unsettled(self.blocked, known)
         if (plan, blocked) == (self.plan, self.blocked):
             return self
         return msgspec.structs.replace(self, plan=plan, blocked=blocked)
@@ -82,49 +80,12 @@ _NOTHING = Inherited()
 
 def _joined_items(mine: tuple[str, ...], others: tuple[str, ...], settled: Iterable[str]) -> tuple[str, ...]:
     whole = [
-        next((other for other in others if item.endswith("…") and is_same_item(item, other)), item)
+        next((other for other in others if is_same_item(item, other)), item) if item.endswith("…") else item
         for item in mine
     ]
-    known = [*whole, *settled]
-    new = (other for other in others if not any(is_same_item(other, item) for item in known))
-    return (*whole, *new)
+    known = KnownItems([*whole, *settled])
+    return (*whole, *(other for other in others if other not in known))
 
 
-def _unsettled(items: tuple[str, ...], settled: list[str]) -> tuple[str, ...]:
-    return tuple(item for item in items if not any(is_same_item(item, text) for text in settled))
-
-
-_ITEM_WORD = regex(r"\w+(?:[./:-]\w+)*")
-_SMALL_WORDS = frozenset("a an the of to in for on and with its all".split())
-_ALIKE = 0.8
-
-
-def is_same_item(shown: str, text: str) -> bool:
-    """Whether a text is the item that was shown in a brief, where it may have been shortened, or the same in
-    nearly the same words."""
-    shown, text = _bare(shown), _bare(text)
-    if shown.endswith("…"):
-        return len(shown) > 8 and text.startswith(shown[:-1])
-    if shown == text or not shown or not text:
-        return shown == text
-    if shown.startswith(f"{text} ("):
-        return True
-    mine, other = _item_words(shown), _item_words(text)
-    alike = len(mine & other) / len(mine | other) if mine and other else 0.0
-    return alike == 1.0 or (alike >= _ALIKE and min(len(mine), len(other)) >= 4)
-
-
-def _bare(item: str) -> str:
-    return as_item(item).replace("`", "").replace("**", "").strip(" .;:").casefold()
-
-
-def _item_words(item: str) -> frozenset[str]:
-    """The words of an item, those of prose by their stems; names stay as they are."""
-    words = (word for word in _ITEM_WORD.findall(item) if word not in _SMALL_WORDS)
-    return frozenset(stem(word) if word.isalpha() else word for word in words)
-
-
-def as_item(text: str) -> str:
-    """An item as it appears in a list, that is, without the list's separators."""
-    text = " ".join(text.replace("**", "").split())
-    return text.replace("; ", ", ").replace(BETWEEN, ", ") if ";" in text or "|" in text else text
+def _unsettled(items: tuple[str, ...], settled: KnownItems) -> tuple[str, ...]:
+    return tuple(item for item in items if item not in settled)

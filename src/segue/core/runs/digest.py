@@ -183,14 +183,21 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
 
 def last_message(digest: RunDigest) -> str:
     """The end of what the agent last said, unless the user wrote since."""
-    last = next((step for step in reversed(digest.trail) if step.kind in ("say", "prompt")), None)
-    return clip_start(last.text, REPLY_CHARS) if last is not None and last.kind == "say" else ""
+    for step in reversed(digest.trail):
+        if step.kind == "prompt":
+            break
+        if step.kind == "say":
+            return clip_start(step.text, REPLY_CHARS)
+    return ""
 
 
 def _forget_prompt(prompts: list[UserMessage]) -> None:
     """Drop the oldest "go on" rather than a request, so that the requests still say what the work is."""
-    texts = [prompt.text for prompt in prompts[: PROMPTS_MAX // 2]]
-    del prompts[next((at for at, text in enumerate(texts) if not sentences.is_substantial(text)), 0)]
+    for at in range(PROMPTS_MAX // 2):
+        if not sentences.is_substantial(prompts[at].text):
+            del prompts[at]
+            return
+    del prompts[0]
 
 
 def _say(digest: RunDigest, step: Say) -> None:

@@ -18,7 +18,8 @@ from ..base.lazy import regex
 from ..base.text import harmless_text
 from . import sentences
 from .brief_labels import Label
-from .carried_over import BETWEEN, EARLIER, FROM_BEFORE, Inherited
+from .carried_over import EARLIER, FROM_BEFORE, Inherited
+from .same_items import BETWEEN
 from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ..base.lazy import regex
 from ..base.text import ESCAPE_SEQUENCES, lowered
@@ -128,6 +129,9 @@ _COMMON_WORDS = frozenset(
 
 
 _LONG_WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
+_LONG_WORDS_MIN = 4
+_SUBSTANTIAL_CHARS_MIN = 5 * _LONG_WORDS_MIN - 1
+"""Shorter than so many long words and the spaces between them."""
 
 
 _ASKS_BACK = regex(
@@ -136,8 +140,11 @@ _ASKS_BACK = regex(
 )
 
 
+@lru_cache(maxsize=128)
 def is_substantial(prompt: str) -> bool:
     """Whether a prompt is a request of its own, not just "yes please" or a question about what was done."""
+    if len(prompt) < _SUBSTANTIAL_CHARS_MIN and prompt.isascii():
+        return False
     if _ASKS_BACK.match(prompt):
         return False
     words: set[str] = set()
@@ -145,9 +152,9 @@ def is_substantial(prompt: str) -> bool:
         word = match[0].lower()
         if word not in _COMMON_WORDS:
             words.add(word)
-            if len(words) >= 4:
+            if len(words) >= _LONG_WORDS_MIN:
                 return True
-    return sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
+    return not prompt.isascii() and sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
 
 
 _ASSENT_CHARS_MAX, _ASSENT_WORDS_MAX = 160, 14

@@ -132,6 +132,8 @@ def _names(text: str) -> set[str]:
 
 def standing_rules(prompt: str) -> list[str]:
     """The rules and corrections in a prompt, at most ``RULES_MAX``."""
+    if len(prompt.split(None, _WORDS_MIN - 1)) < _WORDS_MIN:  # "go on"
+        return []
     template = given_to_template(prompt)
     if template is not None:
         prompt = template[0]  # the rest is how a command works, which the user did not write for this work
@@ -143,7 +145,7 @@ def standing_rules(prompt: str) -> list[str]:
 
 def _may_have_rule(text: str) -> bool:
     low = text.lower()
-    return any(mark in low for mark in _MARKS)
+    return any(map(low.__contains__, _MARKS))
 
 
 def _is_rule(sentence: str) -> bool:

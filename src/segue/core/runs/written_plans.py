@@ -55,7 +55,7 @@ def take_plan(digest: RunDigest, text: str, *, own: bool = False) -> None:
 
     Only in the agent's ``own`` words do numbered steps count, and mentions of them as progress.
     """
-    checklist = sentences.checklist(text if own else _FENCED.sub("", text))
+    checklist = sentences.checklist(text if own or "```" not in text else _FENCED.sub("", text))
     if checklist is not None:
         _set_plan(digest, *checklist, numbered=False)
         return

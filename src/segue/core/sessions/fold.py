@@ -6,7 +6,6 @@ unknown or it refers to rows that are gone. The new state shares what did not ch
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable
 from math import isfinite
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from ..base.persistent_list import Rows
+from ..base.persistent_places import Places
 from ..base.values import Value
 from ..journal.event import Body, Event, Gap, read_body
 from . import events as ev, state as st
@@ -69,19 +69,6 @@ def _seconds(earlier: str, later: str) -> float:
         return 0.0
 
 
-def _without(indexes: tuple[int, ...], index: int) -> tuple[int, ...]:
-    at = bisect_left(indexes, index)
-    return (*indexes[:at], *indexes[at + 1 :]) if at < len(indexes) and indexes[at] == index else indexes
-
-
-def _with(indexes: tuple[int, ...], index: int) -> tuple[int, ...]:
-    if not indexes or indexes[-1] < index:
-        return (*indexes, index)
-    longer = list(indexes)
-    insort(longer, index)
-    return tuple(longer)
-
-
 def _move(state: st.SessionState, text: str, status: str, at: str, reason: str = "") -> Changes:
     item_key = st.key(text)
     index = state.items.find(item_key, st.key_of)
@@ -97,11 +84,11 @@ def _move(state: st.SessionState, text: str, status: str, at: str, reason: str =
     if was == status:
         return changes
     if was in ("next", "active", "blocked"):
-        changes[was] = _without(getattr(state, was), index)
+        changes[was] = getattr(state, was).removed(index)
     elif was == "done":
         changes["done"] = Rows(i for i in state.done if i != index)
     if status in ("next", "active", "blocked"):
-        changes[status] = _with(getattr(state, status), index)
+        changes[status] = getattr(state, status).added(index)
     elif status == "done":
         changes["done"] = state.done.append(index)
     return changes
@@ -280,7 +267,7 @@ def _indexes(items: Rows[st.Item], done: Rows[int]) -> Changes:
         by_status.setdefault(item.status, []).append(index)
     finished = set(by_status["done"])
     in_order = dict.fromkeys([*(i for i in done if i in finished), *by_status["done"]])
-    return {"done": Rows(in_order)} | {k: tuple(by_status[k]) for k in ("next", "active", "blocked")}
+    return {"done": Rows(in_order)} | {k: Places(by_status[k]) for k in ("next", "active", "blocked")}
 
 
 _HANDLERS: dict[type[Body], _Handler] = {

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ..base.persistent_list import Rows
+from ..base.persistent_places import Places
 from ..journal.event import Erased
 from . import events as ev
 from .feature_fold import HANDLERS
@@ -35,7 +36,7 @@ def difference(now: SessionState, then: SessionState, *, lifecycle: bool) -> dic
             keep = _common_length(old, new)
             patch[name] = {"keep": keep, "rows": msgspec.to_builtins(list(new[keep:]))}
         else:
-            patch[name] = msgspec.to_builtins(new)
+            patch[name] = msgspec.to_builtins(new.flat() if isinstance(new, Places) else new)
     return patch
 
 
@@ -70,6 +71,6 @@ def apply(state: SessionState, patch: dict[str, Any]) -> dict[str, Any]:
 def _keep_in_range(changes: dict[str, Any], count: int) -> None:
     for name in ("next", "active", "blocked"):
         if name in changes:
-            changes[name] = tuple(i for i in changes[name] if 0 <= i < count)
+            changes[name] = Places(i for i in changes[name] if 0 <= i < count)
     if "done" in changes:
         changes["done"] = Rows(i for i in changes["done"] if 0 <= i < count)

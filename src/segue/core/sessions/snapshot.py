@@ -14,21 +14,26 @@ import msgspec
 
 from ..base import canonical
 from ..base.persistent_list import Rows
+from ..base.persistent_places import Places
 from .state import SessionState
 
 FOLD = 3
 _SEAL_BYTES = 16
-_encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
+_encoder = msgspec.msgpack.Encoder(enc_hook=lambda rows: rows.flat(), order="deterministic")
 
 
 @cache
 def wire_types() -> dict[str, Any]:
-    """The type in which each field of a state is stored: a list for Rows, otherwise its own type."""
+    """The type in which each field of a state is stored: a list for Rows, a tuple for Places, otherwise its
+    own type."""
     hints = get_type_hints(SessionState)
-    return {
-        name: list[get_args(hints[name])[0]] if get_origin(hints[name]) is Rows else hints[name]  # type: ignore[misc]
-        for name in SessionState.__struct_fields__
-    }
+    return {name: _wire_type(hints[name]) for name in SessionState.__struct_fields__}
+
+
+def _wire_type(hint: Any) -> Any:
+    if get_origin(hint) is Rows:
+        return list[get_args(hint)[0]]  # type: ignore[misc]
+    return tuple[int, ...] if hint is Places else hint
 
 
 @cache
@@ -36,14 +41,15 @@ def _decoder() -> msgspec.msgpack.Decoder[Any]:
     fields: list[Any] = [
         (name, wire, msgspec.field(default_factory=list))
         if get_origin(wire) is list
-        else (name, wire, getattr(_EMPTY, name))
+        else (name, wire, () if name in _PLACES else getattr(_EMPTY, name))
         for name, wire in wire_types().items()
     ]
     return msgspec.msgpack.Decoder(msgspec.defstruct("StateOnWire", fields, gc=False))
 
 
 _EMPTY = SessionState()
-_ROWS = tuple(name for name in SessionState.__struct_fields__ if isinstance(getattr(_EMPTY, name), Rows))
+_PLACES = tuple(n for n in SessionState.__struct_fields__ if isinstance(getattr(_EMPTY, n), Places))
+_ROWS = tuple(n for n in SessionState.__struct_fields__ if isinstance(getattr(_EMPTY, n), Rows | Places))
 
 
 def sealed(body: bytes) -> bytes:
@@ -76,5 +82,5 @@ def decode(body: bytes) -> SessionState:
     values: dict[str, Any] = {}
     for name in SessionState.__struct_fields__:
         value = getattr(wire, name)
-        values[name] = Rows(value) if isinstance(value, list) else value
+        values[name] = Rows(value) if isinstance(value, list) else Places(value) if name in _PLACES else value
     return SessionState(**values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.persistent_list import Rows
+from ..base.persistent_places import Places
 from ..base.values import Part, Value
 from ..features.model import Feature, FeatureChange
 
@@ -200,9 +201,9 @@ class SessionState(Value, omit_defaults=True):
     active_seconds: float = 0.0
     items: Rows[Item] = Rows()
     """In the order of the plan. The four fields below contain indexes into it."""
-    next: tuple[int, ...] = ()
-    active: tuple[int, ...] = ()
-    blocked: tuple[int, ...] = ()
+    next: Places = Places()
+    active: Places = Places()
+    blocked: Places = Places()
     done: Rows[int] = Rows()
     """In the order in which the items were finished."""
     decisions: Rows[Decision] = Rows()

@@ -42,7 +42,7 @@ def sync_file(descriptor: int) -> None:
 def sync_folder(path: Path) -> None:
     """Make renames in a folder durable, where the platform supports it."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
             os.fsync(descriptor)
         finally:

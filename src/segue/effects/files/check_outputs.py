@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import read_bytes
 from ..processes.identity import start_of
 from .atomic import private_folder, write_whole
 from .compression import compress, decompress
@@ -42,7 +43,7 @@ class Outputs:
         """The output of a name, also if it has been scrubbed; None if it is gone or damaged."""
         for path in (self._path(name), self._path(name, _SCRUBBED)):
             with suppress(OSError, ValueError):
-                return decompress(path.read_bytes())
+                return decompress(read_bytes(path))
         return None
 
     def condition(self, name: str) -> str:
@@ -92,7 +93,7 @@ class Outputs:
         changed_paths = []
         for path in self._all():
             try:
-                body = decompress(path.read_bytes())
+                body = decompress(read_bytes(path))
             except (OSError, ValueError):
                 continue
             if (changed := change(body)) == body:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from ..._files import open_file
 from ...core.handover.record import Record, fresh, is_whole
 
 AGENT_HANDOVER = os.path.join(".agent-handover", "checkpoint.json")
@@ -17,10 +18,8 @@ BYTES_MAX = 32_000_000
 def read_checkpoint(path: str | os.PathLike[str]) -> Record | None:
     """The record in a file, a fresh one if there is no file; None if it is damaged. Raises OSError if it
     cannot be read."""
-    if os.path.lexists(path) and not os.path.isfile(path):  # a pipe would be waited for
-        raise OSError(None, "not a file", os.fspath(path))
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             body = file.read(BYTES_MAX + 1)
     except FileNotFoundError:
         return fresh()

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import APPEND_FLAGS
 from ..redaction.redact import redact
 from .atomic import PRIVATE_FILE
 
@@ -25,7 +26,7 @@ def log(home: Path, text: str) -> None:
     with suppress(OSError):
         if path.exists() and path.stat().st_size > LOG_BYTES_MAX:
             os.replace(path, home / f"{NAME}.1")
-        out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
+        out = os.open(path, APPEND_FLAGS, PRIVATE_FILE)
         try:
             stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             os.write(out, f"{stamp} {line}\n".encode("utf-8", "replace"))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..._files import read_bytes
 from .atomic import write_whole
 
 
 def put_block(path: Path, block: str, begin: str, end: str) -> bool:
     """Write the block into a file, in place of an older one; returns whether the file changed."""
     target = path.resolve() if path.is_symlink() else path
-    before = target.read_bytes().decode("utf-8", "surrogateescape") if target.exists() else ""
+    before = read_bytes(target).decode("utf-8", "surrogateescape") if target.exists() else ""
     after = with_block(before, block, begin, end)
     if after == before:
         return False
@@ -43,7 +44,7 @@ def drop_block(path: Path, begin: str, end: str) -> bool:
     target = path.resolve() if path.is_symlink() else path
     if not target.is_file():
         return False
-    before = target.read_bytes().decode("utf-8", "surrogateescape")
+    before = read_bytes(target).decode("utf-8", "surrogateescape")
     first, last = _place(before, begin, end)
     if first < 0:
         return False

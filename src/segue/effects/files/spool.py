@@ -20,6 +20,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..._failpoints import trip
+from ..._files import APPEND_FLAGS, read_bytes
 from ...core.base.values import Value
 from .atomic import PRIVATE_FILE, private_folder, sync_folder
 
@@ -117,7 +118,7 @@ class Spool:
         body = encoded(replace(record, id=id, at_ns=at_ns, pid=record.pid or os.getppid()))
         while True:
             new = not self.path.exists()
-            spool = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
+            spool = os.open(self.path, APPEND_FLAGS, PRIVATE_FILE)
             try:
                 if os.fstat(spool).st_size > SPOOL_BYTES_MAX:
                     return False
@@ -179,7 +180,7 @@ class Spool:
     def read(self, path: Path) -> list[SpoolRecord]:
         """The records of a file that was taken; none if another process has drained it."""
         try:
-            return list(decoded(path.read_bytes()))
+            return list(decoded(read_bytes(path)))
         except FileNotFoundError:
             return []
 

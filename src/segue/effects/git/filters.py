@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import open_file
 from . import repository as git
 from .command import open_git
 
@@ -70,7 +71,7 @@ def _text(file: bytes) -> bytes:
     """The beginning of a file in small letters; empty if there is none, or if it is no plain file."""
     with suppress(OSError):
         if stat.S_ISREG(os.stat(file).st_mode):
-            with open(file, "rb") as opened:
+            with open_file(file) as opened:
                 return opened.read(_TEXT_BYTES_MAX).lower()
     return b""
 
@@ -89,7 +90,7 @@ def _names_attributes(top: bytes) -> bool:
 def pointer_id(file: bytes) -> bytes:
     """The id of the blob that Git LFS stores for a file; pointers and empty files are stored as they are."""
     content, size, start = hashlib.sha256(), 0, b""
-    with open(file, "rb") as opened:
+    with open_file(file) as opened:
         while chunk := opened.read(_READ_BYTES):
             start = start or chunk[:1024]
             size += len(chunk)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..._files import open_file
 from ...core.base.values import Value
 from .filters import filters_of
 from .own_paths import NOTHING, OwnPaths
@@ -91,7 +92,7 @@ def _new_files(root: Path, names: Sequence[str]) -> list[Changed]:
     files = []
     for name in names:
         try:
-            with (root / name).open("rb") as file:
+            with open_file(root / name) as file:
                 body = file.read(NEW_BYTES_MAX + 1)
         except OSError:
             continue

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import read_bytes
+
 
 class OwnPaths:
     """Paths that are always Segue's own, with everything below them, and files that are as long as they have
@@ -50,7 +52,7 @@ class OwnPaths:
 
         wanted = self._written.get(real)
         with suppress(OSError):
-            return bool(wanted) and hashlib.sha256(Path(real).read_bytes()).hexdigest() == wanted
+            return bool(wanted) and hashlib.sha256(read_bytes(real)).hexdigest() == wanted
         return False
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..._failpoints import trip
+from ..._files import open_file
 from ...core.base.values import Value
 from ..redaction.redact import secrets_in
 from .command import Allowed, open_git
@@ -219,7 +220,7 @@ class Publisher(Value):
         for name in files:
             found += [f"{name}: its name is a {kind}" for _, kind in secrets_in(name)]
             try:
-                with open(top / name, "rb") as file:
+                with open_file(top / name) as file:
                     body = file.read(_SCAN_BYTES_MAX + 1)
             except FileNotFoundError:
                 continue  # the commit removes it

@@ -10,6 +10,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import read_text
 from ...core.base.values import Value
 
 
@@ -36,14 +37,16 @@ def find(folder: Path) -> Repository | None:
 def _linked(top: Path, marker: Path) -> Repository | None:
     """A worktree or submodule: ``.git`` is a file that names the folder."""
     try:
-        text = marker.read_text(errors="replace")
+        text = read_text(marker, errors="replace")
         if not text.startswith("gitdir:"):
             return None
         gitdir = (top / text[7:].strip()).resolve()
         named = gitdir / "commondir"
-        common = (gitdir / named.read_text().strip()).resolve() if named.is_file() else gitdir
+        common = (
+            (gitdir / read_text(named, errors="replace").strip()).resolve() if named.is_file() else gitdir
+        )
         return Repository(top, common)
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 
@@ -52,15 +55,15 @@ def own_folder(repository: Repository) -> Path:
     marker = repository.root / ".git"
     if marker.is_dir():
         return marker
-    with suppress(OSError):
-        return (repository.root / marker.read_text().partition(":")[2].strip()).resolve()
+    with suppress(OSError, ValueError):
+        return (repository.root / read_text(marker, errors="replace").partition(":")[2].strip()).resolve()
     return repository.common
 
 
 def head(repository: Repository) -> tuple[str, str]:
     """The commit and the branch that are checked out; empty where there is none."""
     try:
-        text = (own_folder(repository) / "HEAD").read_text().strip()
+        text = read_text(own_folder(repository) / "HEAD", errors="replace").strip()
     except OSError:
         return "", ""
     if not text.startswith("ref: refs/heads/"):
@@ -71,9 +74,9 @@ def head(repository: Repository) -> tuple[str, str]:
 def ref(repository: Repository, name: str) -> str:
     """The commit that a ref points to; empty if there is no such ref."""
     with suppress(OSError):
-        return (repository.common / name).read_text().strip()
+        return read_text(repository.common / name, errors="replace").strip()
     with suppress(OSError):
-        packed = (repository.common / "packed-refs").read_text(errors="replace")
+        packed = read_text(repository.common / "packed-refs", errors="replace")
         rows = (line.partition(" ") for line in packed.splitlines())
         return next((commit for commit, _, full in rows if full == name), "")
     return ""
@@ -86,14 +89,14 @@ def worktrees(repository: Repository) -> tuple[Path, ...]:
         roots.append(repository.common.parent)
     for marker in sorted((repository.common / "worktrees").glob("*/gitdir")):
         with suppress(OSError):  # removed meanwhile
-            roots.append((marker.parent / marker.read_text().strip()).parent)
+            roots.append((marker.parent / read_text(marker, errors="replace").strip()).parent)
     return tuple(path for path in dict.fromkeys(roots) if path.is_dir())
 
 
 def remote_url(repository: Repository) -> str:
     """The URL of the remote ``origin``, else of the first remote; empty if there is none."""
     try:
-        text = (repository.common / "config").read_text(errors="replace")
+        text = read_text(repository.common / "config", errors="replace")
     except OSError:
         return ""
     urls: dict[str, str] = {}

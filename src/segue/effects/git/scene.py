@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import read_bytes
 from ...core.resume.scene import Anchor, Dirty, Kind, Scene, anchor
 from ..files.atomic import is_protected_database
 from ..processes.identity import host_name
@@ -174,6 +175,6 @@ def focus_of(root: Path, file: str, position: str) -> Anchor | None:
         path = root / file
         if path.stat().st_size > READ_BYTES_MAX or is_protected_database(path):
             return None
-        return anchor(file, position, path.read_bytes())
+        return anchor(file, position, read_bytes(path))
     except (OSError, ValueError):
         return None

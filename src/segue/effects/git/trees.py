@@ -23,6 +23,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..._files import open_file, read_bytes, read_text
 from ...core.features.checks import glob_regex, is_literal
 from ..files.atomic import is_protected_database
 from .command import open_git
@@ -185,7 +186,7 @@ def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | N
     stamp = _stamp(root)
     if cache is not None and stamp:
         with suppress(OSError):
-            first, _, rest = cache.read_bytes().partition(b"\n")
+            first, _, rest = read_bytes(cache).partition(b"\n")
             if first == stamp:
                 return rest.split(b"\n"), set()
     listing = open_git(root, "ls-files", "-s", "-v", "-z")
@@ -209,7 +210,7 @@ def _stamp(root: Path) -> bytes:
     try:
         marker = root / ".git"
         if marker.is_file():
-            marker = root / marker.read_text().partition("gitdir:")[2].strip()
+            marker = root / read_text(marker, errors="replace").partition("gitdir:")[2].strip()
         index = os.stat(marker / "index")
     except OSError:
         return b""
@@ -267,7 +268,7 @@ def _has_filters(root: Path, lines: list[bytes]) -> bool:
         return True
     for file in (*files, git / "config", Path("/etc/gitconfig")):
         with suppress(OSError):
-            text = file.read_bytes().lower()
+            text = read_bytes(file).lower()
             if any(word in text for word in (b"autocrlf", b"attributesfile", b"objectformat", b"include")):
                 return True
     return False
@@ -325,7 +326,7 @@ def _blob(body: bytes) -> bytes:
 def _blob_of_file(path: bytes) -> bytes:
     if is_protected_database(path):
         raise PermissionError(f"{os.fsdecode(path)} is a database that this process has open")
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size <= _READ_BYTES:
             return _blob(file.read())
@@ -420,7 +421,7 @@ def _read_cache(cache: Path | None) -> tuple[Seen, float]:
     """What was read the last time, and when; a cache that cannot be read counts as empty."""
     try:
         if cache is not None:
-            at, seen = msgspec.msgpack.decode(cache.read_bytes(), type=tuple[float, Seen])
+            at, seen = msgspec.msgpack.decode(read_bytes(cache), type=tuple[float, Seen])
             return seen, at
     except (OSError, msgspec.MsgspecError):
         pass

@@ -13,6 +13,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import read_bytes, read_text
+
 
 def host_name() -> str:
     """The name of this machine, as holds record it."""
@@ -42,7 +44,7 @@ def _linux_start(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             stat = file.read(4096)
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = read_text(Path("/proc/sys/kernel/random/boot_id")).strip()
     except OSError:
         return ""
     fields = stat.rpartition(b")")[2].split()
@@ -122,7 +124,7 @@ def _parent_of(pid: int) -> int:
         return os.getppid()
     if sys.platform == "linux":
         with suppress(OSError, ValueError, IndexError):
-            return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+            return int(read_bytes(Path(f"/proc/{pid}/stat")).rpartition(b")")[2].split()[1])
         return 0
     parent = _ps(pid, "ppid") if os.name == "posix" else ""
     return int(parent) if parent.isdecimal() else 0
@@ -151,7 +153,7 @@ def open_files(pid: int) -> set[str]:
 def command_of(pid: int) -> list[str]:
     """The words that a process was started with; empty where the system does not tell."""
     with suppress(OSError):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        words = read_bytes(Path(f"/proc/{pid}/cmdline")).split(b"\0")
         return [word.decode(errors="replace") for word in words if word]
     return []
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import APPEND_FLAGS, open_file, read_bytes
 from ...core.base.values import Value
 from ...errors import NotInstalled
 from .identity import ancestors, command_of, is_alive, start_of
@@ -66,7 +67,7 @@ class Child:
     def tail(self) -> str:
         """The end of its output."""
         try:
-            with self.output.open("rb") as file:
+            with open_file(self.output) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - TAIL_BYTES))
                 return file.read().decode("utf-8", "replace")
@@ -87,7 +88,7 @@ def spawn(
     """Start a program, on our terminal if ``screen``, else without one. NotInstalled if it does not exist."""
     marked = {**environment, MARK: mark}
     output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    descriptor = os.open(output, APPEND_FLAGS, 0o600)
     try:
         process = subprocess.Popen(
             words, cwd=folder, env=marked,
@@ -126,7 +127,7 @@ def leftover_processes(mark: str) -> list[LeftoverProcess]:
         if not name.isdigit() or int(name) == os.getpid():
             continue
         with suppress(OSError):
-            if wanted in b"\0" + Path("/proc", name, "environ").read_bytes() and is_alive(int(name)):
+            if wanted in b"\0" + read_bytes(Path("/proc", name, "environ")) and is_alive(int(name)):
                 marked.append(LeftoverProcess(int(name), " ".join(command_of(int(name)))))
     parents = {parent for process in marked for parent in ancestors(process.pid)[1:]}
     leaves = [process for process in marked if process.pid not in parents]

@@ -13,6 +13,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
+from ..._files import read_bytes
 from ...errors import BadSettings, DamagedError, extra
 from .wordpiece import encode
 
@@ -61,7 +62,7 @@ class MiniLM:
                 raise BadSettings("the model for semantic search is not installed", hint=extra("semantic"))
             spec = util.find_spec(PACKAGE)
             path = Path(str(spec.origin if spec else "")).parent / "model.onnx"
-            weights = path.read_bytes()
+            weights = read_bytes(path)
             if hashlib.sha256(weights).hexdigest() != MODEL_SHA256:
                 raise DamagedError("the model", str(path), "it does not have the expected hash")
             import onnxruntime  # type: ignore[import-untyped,import-not-found,unused-ignore]

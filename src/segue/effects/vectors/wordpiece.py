@@ -11,6 +11,7 @@ import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
 
+from ..._files import read_bytes
 from ...errors import DamagedError
 from ..files.compression import decompress
 
@@ -26,7 +27,7 @@ _CJK = (
 @cache
 def vocabulary() -> dict[str, int]:
     """The number of each piece; DamagedError if the file is not the original."""
-    body = decompress(VOCABULARY.read_bytes())
+    body = decompress(read_bytes(VOCABULARY))
     if hashlib.sha256(body).hexdigest() != VOCABULARY_SHA256:
         reason = "it is not the one that the model was trained with"
         raise DamagedError("the vocabulary", str(VOCABULARY), reason)

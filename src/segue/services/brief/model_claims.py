@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..._failpoints import trip
+from ..._files import read_bytes
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Claim
 from ...effects.files.atomic import write_whole
@@ -48,7 +49,7 @@ def claims_of(home: DataFolder, run: str, known: BriefFacts) -> list[Claim]:
     if not run:
         return []
     try:
-        body = path_of(home, run).read_bytes()
+        body = read_bytes(path_of(home, run))
     except OSError:
         return []
     from ...core.models.grounding import gives_orders, holds, observed

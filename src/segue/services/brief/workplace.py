@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import open_file
 from ...core.brief.manifest_words import Workplace, phase_in
 from ...effects.git import repository
 from ...errors import BadSettings
@@ -40,7 +41,7 @@ def _state(root: Path) -> str | None:
     try:
         if not path.is_file() or not os.path.realpath(path).startswith(os.path.realpath(root) + os.sep):
             return None
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(STATE_BYTES).decode("utf-8", "replace")
     except OSError:
         return None

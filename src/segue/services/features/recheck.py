@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ..._files import read_bytes
 from ...core.base.values import Value
 from ...core.features.checks import Check
 from ...core.features.verdict import had_passed
@@ -96,7 +97,7 @@ def _run(
 def _reason(check: Check, outcome: CheckOutcome, output: Path) -> str:
     text = b""
     with suppress(OSError):
-        text = redact_bytes(output.read_bytes())
+        text = redact_bytes(read_bytes(output))
     if outcome.fault:
         return outcome.fault
     if outcome.timed_out:

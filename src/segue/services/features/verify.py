@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ..._failpoints import trip
+from ..._files import read_bytes
 from ...core import event_kinds as ev
 from ...core.base.lazy import regex
 from ...core.base.text import clean_text
@@ -233,7 +234,7 @@ class _Verification:
             trip("verify.after_begin")
 
     def _ended(self, outcome: CheckOutcome, job: _Job, before: Tree, path: Path) -> None:
-        raw = path.read_bytes() if path.is_file() else b""
+        raw = read_bytes(path) if path.is_file() else b""
         text = redact_bytes(raw) if raw and self.workspace.settings["redact"] else raw
         output = self.features.outputs.keep(text)
         path.unlink(missing_ok=True)

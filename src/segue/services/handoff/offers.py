@@ -18,6 +18,7 @@ from ..._failpoints import trip
 from ...agents import agent as agent_of, canonical_name, traits_of
 from ...agents.base import Traits
 from ...core import event_kinds as ev
+from ...core.base.checked_calls import checked
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.handover.events import Offer, offers_of
@@ -65,6 +66,7 @@ class HandoffOffer(Value):
     """The agent's own file that mentions the offer too, if that was requested."""
 
 
+@checked
 class Handoffs:
     """The offers of a store."""
 

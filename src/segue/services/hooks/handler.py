@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ..._files import read_bytes
 from ...agents import agent as agent_of, hooks as wire, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
@@ -465,7 +466,7 @@ class Handler:
 
 def _marks(noted: Path) -> Marks | None:
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(noted.read_bytes().partition(b"\n")[2], type=Marks)
+        return msgspec.json.decode(read_bytes(noted).partition(b"\n")[2], type=Marks)
     return None
 
 

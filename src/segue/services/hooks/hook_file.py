@@ -10,6 +10,7 @@ import ast
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..._files import read_bytes
 from ...effects.files.atomic import write_whole
 from ..workspace.data_folder import DataFolder
 
@@ -33,7 +34,7 @@ class _Bare(ast.NodeTransformer):
 
 def built() -> bytes:
     """The content of the file that agents run."""
-    tree = ast.parse(SOURCE.read_bytes())
+    tree = ast.parse(read_bytes(SOURCE))
     tree.body = tree.body[1:]
     bare = ast.unparse(ast.fix_missing_locations(_Bare().visit(tree)))
     return f"# Written by `segue init` from Segue's {SOURCE.name}; do not edit.\n{bare}\n".encode()
@@ -66,7 +67,7 @@ def put(home: DataFolder) -> list[Path]:
     written = []
     for path, body in wanted.items():
         try:
-            same = path.read_bytes() == body
+            same = read_bytes(path) == body
         except OSError:
             same = False
         if not same:

@@ -25,6 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..._failpoints import trip
+from ..._files import read_bytes
 from ...agents import agent_name, install as texts
 from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
 from ...core.base.values import Value
@@ -112,7 +113,7 @@ def has_server(entries: Iterable[InstalledFile]) -> bool:
     """Whether an agent has our MCP server in one of these files."""
     for entry in entries:
         with suppress(OSError):
-            if b'"segue","mcp"' in b"".join(Path(entry.path).read_bytes().split()):
+            if b'"segue","mcp"' in b"".join(read_bytes(Path(entry.path)).split()):
                 return True
     return False
 
@@ -175,7 +176,7 @@ def _mark(home: DataFolder, agent: str, where: InstallTarget) -> Path:
 def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> PlannedWrite:
     path = Path(os.path.realpath(edit.path))
     try:
-        before: bytes | None = path.read_bytes()
+        before: bytes | None = read_bytes(path)
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
         before, mode = None, edit.mode
@@ -264,7 +265,7 @@ def _is_as_we_left_it(home: DataFolder, entry: InstalledFile, now: bytes | None)
 def _kept(home: DataFolder, entry: InstalledFile) -> bytes | None:
     """The bytes that the file had before the first init; None if there was no file, or they are lost."""
     with suppress(OSError):
-        return (home.path / KEPT / entry.before).read_bytes() if entry.before else None
+        return read_bytes(home.path / KEPT / entry.before) if entry.before else None
     return None
 
 
@@ -295,13 +296,13 @@ def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write:
     """Let an agent change its own file for us, recorded so that `uninit` reverts that as well."""
     real = Path(os.path.realpath(path))
     known = {entry.path: entry for entry in read(home).entries}
-    before = real.read_bytes() if real.exists() else None
+    before = read_bytes(real) if real.exists() else None
     roots = () if where.scope == "user" else (str(where.root),)
     change = PlannedWrite(str(real), agent, "trust", before, before or b"")
     known[str(real)] = _entry(home, change, where.scope, roots, known.get(str(real)))
     _keep(home, known.values())
     result = write()
-    after = hashlib.sha256(real.read_bytes() if real.exists() else b"").hexdigest()
+    after = hashlib.sha256(read_bytes(real) if real.exists() else b"").hexdigest()
     after = after if known[str(real)].after else ""
     known[str(real)] = replace(known[str(real)], after=after)
     _keep(home, known.values())
@@ -404,7 +405,7 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
     ours."""
     path = Path(entry.path)
     try:
-        now: bytes | None = path.read_bytes()
+        now: bytes | None = read_bytes(path)
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:
         return PlannedWrite(entry.path, entry.agent, "gone already", None, None)
@@ -475,7 +476,7 @@ def _tidy(
         with suppress(OSError):
             _mark(home, name, where).unlink()
         if everywhere or not any(entry.agent == name for entry in left):
-            shutil.rmtree(roots_folder(home, name), ignore_errors=True)
+            _remove_folder(roots_folder(home, name))
     used = {entry.before for entry in left}
     with suppress(OSError):
         for name in os.listdir(home.path / KEPT):
@@ -486,7 +487,12 @@ def _tidy(
         return
     with suppress(OSError):
         (home.path / NAME).unlink()
-    shutil.rmtree(home.path / "hook", ignore_errors=True)
+    _remove_folder(home.path / "hook")
     for folder in (home.path / KEPT, home.path / "spool", home.path):
         with suppress(OSError):
             folder.rmdir()
+
+
+def _remove_folder(path: Path) -> None:
+    if path.is_dir():  # ``rmtree`` would wait for a pipe
+        shutil.rmtree(path, ignore_errors=True)

@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 
 from ... import agents
+from ..._files import read_text
 from ...agents.install import OR_EXIT, InstallTarget
 from ...core.base.lazy import regex
 from ...effects.files.atomic import check_writable, write_whole
@@ -30,7 +31,7 @@ def render_plugin(folder: Path, where: InstallTarget, home: DataFolder, version:
     hook_file.put(home)
     written = []
     for source in sources:
-        text = source.read_text(encoding="utf-8")
+        text = read_text(source, encoding="utf-8")
         text = _HOOK.sub(lambda found: json.dumps(_command(where, found[1], found[2])), text)
         text = text.replace('"@python@"', json.dumps(where.python)).replace("@version@", version)
         if source.name == ".mcp.json" and not where.mcp:

@@ -96,6 +96,8 @@ class MemoryService:
         self.run = run
         self._session = session
         self._who = who
+        self.after_write: Callable[[int], None] = lambda count: None
+        """Is told how many memories were made."""
         self._recalls: dict[str, tuple[int, str]] = {}
         self._added = 0
 
@@ -145,6 +147,7 @@ class MemoryService:
         for id, memory in zip(ids, drafts, strict=True):
             if id != memory.id and memory.metadata:
                 self._add_metadata(id, memory)
+        self.after_write(len(ids))
         return [Remembered(id, id != m.id, m.flags) for id, m in zip(ids, drafts, strict=True)]
 
     def _add_metadata(self, id: str, again: Memory) -> None:
@@ -458,6 +461,7 @@ class WorkspaceMemories(MemoryService):
             session=lambda: current_session(workspace),
             who=lambda: declarer(workspace.repository.actor, workspace.environment),
         )  # fmt: skip
+        self.after_write = workspace.backups.written
         workspace.at_close.append(self.flush)
 
     def learnt(self, session: str, texts: Sequence[str]) -> MemoryChange:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..._failpoints import trip
+from ..._files import read_bytes
 from ...core.base.lazy import regex
 from ...core.base.values import Value
 from ...core.models.spending import Caps, Price
@@ -158,7 +159,7 @@ def path_of(workspace: Workspace) -> Path:
 def load(workspace: Workspace) -> ModelConfig:
     """The configured models; none if no model is set or models are switched off. Raises BadSettings."""
     try:
-        body = path_of(workspace).read_bytes()
+        body = read_bytes(path_of(workspace))
     except OSError:
         return ModelConfig()
     try:

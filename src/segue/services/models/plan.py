@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from ..._files import read_text
 from ...core.base.lazy import regex
 from ...core.base.text import clean_text
 from ...core.base.values import Value
@@ -133,7 +134,7 @@ def project_facts(workspace: Workspace) -> ProjectFacts:
 
 def _text(path: Path) -> str:
     with suppress(OSError):
-        return path.read_text(encoding="utf-8", errors="replace")[:200_000]
+        return read_text(path, encoding="utf-8", errors="replace")[:200_000]
     return ""
 
 

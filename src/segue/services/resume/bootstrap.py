@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..._files import read_bytes
 from ...core import event_kinds as ev
 from ...core.base.text import clean_text
 from ...core.base.values import Value, count, iso, seconds_of
@@ -436,7 +437,7 @@ def _read(path: Path) -> Manifest | None:
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             return None
-        body = path.read_bytes()
+        body = read_bytes(path)
     except OSError as fault:
         raise UsageError(f"{path}: {fault.strerror}", hint="check the path") from fault
     text = clean_text(body.decode("utf-8", "replace"), limit=FILE_BYTES_MAX)

@@ -14,6 +14,7 @@ import base64
 import contextlib
 import os
 import signal
+import stat
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any, Union
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.base import canonical
 from ...core.base.values import Value, count
 from ...core.journal import pieces
@@ -29,9 +31,10 @@ from ...core.sessions import commands as do, snapshot
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
 from ...effects.clock import now
-from ...effects.files.atomic import write_whole
+from ...effects.files.atomic import private_folder, write_whole
 from ...effects.processes.identity import start_of
-from ...errors import ConflictError, RefusedError, SegueError, StoreError, UsageError
+from ...errors import ConflictError, RefusedError, SegueError, UsageError, is_of_store
+from ..workspace.data_folder import DataFolder
 from ..workspace.open_session import find_session
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
@@ -70,17 +73,45 @@ def _sum(emergency: Emergency) -> str:
     return canonical.digest(canonical.encode(msgspec.structs.replace(emergency, checksum=""))).hex()
 
 
-def write(folder: Path, emergency: Emergency) -> Path:
-    """Write an emergency file and return its path."""
-    path = folder / f"{emergency.session_id}-{os.getpid()}-{threading.get_native_id()}.json"
-    write_whole(path, encode(emergency))
-    return path
+def write(home: DataFolder, emergency: Emergency) -> Path:
+    """Write an emergency file and return its path: in the data folder or, if that cannot be written, in the
+    folder for temporary files. Raises OSError if neither takes it."""
+    name = f"{emergency.session_id}-{os.getpid()}-{threading.get_native_id()}.json"
+    try:
+        write_whole(home.emergency / name, encode(emergency))
+        return home.emergency / name
+    except OSError:
+        folder = home.emergency_elsewhere
+        private_folder(folder)
+        if not _is_ours(folder):
+            raise
+        write_whole(folder / name, encode(emergency))
+        return folder / name
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder among the temporary files is one that nobody else could have put anything into."""
+    for path in (folder, folder.parent):
+        found = os.lstat(path)
+        own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+        if not stat.S_ISDIR(found.st_mode) or not own or (os.name == "posix" and found.st_mode & 0o077):
+            return False
+    return True
+
+
+def waiting(home: DataFolder, session: str = "") -> list[Path]:
+    """Emergency files that were not merged yet, wherever they had to be written."""
+    found, elsewhere = pending(home.emergency, session), home.emergency_elsewhere
+    with contextlib.suppress(OSError):
+        if _is_ours(elsewhere):
+            found += pending(elsewhere, session)
+    return found
 
 
 def read(path: Path) -> Emergency | None:
     """The content of a file; None if it is incomplete or its checksum is wrong."""
     try:
-        emergency = msgspec.json.decode(path.read_bytes(), type=Emergency)
+        emergency = msgspec.json.decode(read_bytes(path), type=Emergency)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return emergency if emergency.checksum == _sum(emergency) and emergency.session_id else None
@@ -220,7 +251,7 @@ class Guard:
 
     def keep_unsaved(self, commands: Sequence[Command], fault: BaseException) -> None:
         """Keep the commands of a failed write for the file, if the store was at fault."""
-        if isinstance(fault, StoreError | OSError):
+        if is_of_store(fault):
             self._unsaved += [c for c in commands if isinstance(c, _COMMANDS)]
 
     def now_saved(self, commands: Sequence[Command]) -> None:
@@ -231,7 +262,7 @@ class Guard:
     def save(self, reason: str) -> Path | None:
         """Write the emergency file and return its path; None if that fails."""
         try:
-            self._path = write(self._session.workspace.home.emergency, self._content(reason))
+            self._path = write(self._session.workspace.home, self._content(reason))
         except (OSError, SegueError, TypeError, ValueError):
             return None
         return self._path

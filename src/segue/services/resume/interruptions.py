@@ -26,7 +26,7 @@ from ...core.sessions.state import OBSERVER, SessionState
 from ...core.sessions.status import hints_of
 from ...effects.clock import now
 from ...effects.processes import identity
-from ...errors import SegueError, StoreError, UsageError
+from ...errors import SegueError, UsageError, is_of_store
 from ..runs.observed import runs_of
 from ..sessions.repository import Saved
 from ..workspace.session_handle import SessionHandle
@@ -88,8 +88,8 @@ def interrupt(session: SessionHandle, cause: str, reason: str = "", **facts: Any
         commands.insert(0, do.SeeChanges(_changes(seen)))
     try:
         saved = session.apply(*commands)
-    except (StoreError, OSError) as fault:
-        if not local:
+    except (SegueError, OSError) as fault:
+        if not local or not is_of_store(fault):
             raise
         return _emergency(session, cause, reason, fault, facts)
     trip("interrupt.after_pause")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core import event_kinds as ev
+from ...core.base.checked_calls import checked
 from ...core.base.token_estimate import Counter, estimate
 from ...core.base.values import count as count_of
 from ...core.brief.compose import compose
@@ -24,8 +25,8 @@ from ...core.brief.passages import Passage, passages
 from ...core.features.events import CheckRan
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration
-from ...core.runs.carried_over import as_item
 from ...core.runs.model import RunDigest
+from ...core.runs.same_items import as_item
 from ...core.runs.sentences import flat
 from ...core.sessions import commands as do
 from ...core.sessions.state import OBSERVER, Decision, SessionState
@@ -137,6 +138,7 @@ class RestorationSources:
         return query_of(self.state, self.digests)
 
 
+@checked
 def restore(
     workspace: Workspace, session: str = "", *, budget: str | int = "balanced", notes: Iterable[str] = (),
     decisions: int = DECISIONS_MAX, count: Counter | None = None,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..._failpoints import trip
+from ..._files import read_bytes, read_text
 from ...core.base.text import clean_name
 from ...core.resume.scene import Scene, decode, encode
 from ...core.sessions.state import OPEN, SessionState
@@ -42,7 +43,7 @@ def folder_of(workspace: Workspace) -> Path:
     plain = workspace.home.manifests / workspace.working_tree.project_name(key)
     owner = plain / OWNER
     try:
-        if owner.read_text(errors="replace") in ("", key):
+        if read_text(owner, errors="replace") in ("", key):
             return plain
     except OSError:
         return plain
@@ -128,7 +129,7 @@ def store_scene(workspace: Workspace, scene: Scene) -> Path:
 def stored_scene(workspace: Workspace, session: str) -> Scene | None:
     """The stored scene of a session, or of the working tree; None if there is none that can be read."""
     with suppress(OSError):
-        return decode(path_of(workspace, session).read_bytes())
+        return decode(read_bytes(path_of(workspace, session)))
     return None
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ..._files import read_text
 from ...agents.base import Found
 from ...core import event_kinds as ev
 from ...core.base.lazy import regex
@@ -163,11 +164,12 @@ def _version_at(workspace: Workspace, state: SessionState | None, moment: float)
 def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> Scene:
     stored = scenes.stored_scene(workspace, state.id if state else "")
     touched = stored.touched if stored else scenes.touched(workspace.working_tree.root, state, ())
+    start = start.replace("\0", "")
     age = _AGO.fullmatch(start.strip())
     if age:
         moment = max(1.0, time.time() - float(age[1]) * _UNITS[age[2]])  # not before 1970
         return _derived_scene(workspace, state, moment, f"git's reflog, {start} ago", touched=touched)
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError, OSError):
         moment = datetime.fromisoformat(start).timestamp()
         if moment > time.time():
             raise UsageError(f"{start!r} is not over yet", hint="for example 2h, 3d, 2026-11-14 or HEAD~3")
@@ -306,7 +308,7 @@ def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[core.LockCh
     locks = []
     for name in names:
         try:
-            now = (root / name).read_text(encoding="utf-8", errors="replace")
+            now = read_text(root / name, encoding="utf-8", errors="replace")
         except OSError:
             now = ""
         old = before.get(name, b"").decode("utf-8", "replace")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ..._files import read_bytes
 from ...core.base.text import clean_text
 from ...core.base.values import Value, parse_digits
 from ...core.resume.changes import FileChange
@@ -130,7 +131,7 @@ def _focus(workspace: Workspace, state: SessionState, scene: Scene | None) -> Fo
     if is_protected_database(root / file):
         return now
     try:
-        body = (root / file).read_bytes()
+        body = read_bytes(root / file)
     except OSError:
         return now
     if anchor is None or not same:

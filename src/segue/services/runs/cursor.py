@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from ..._files import open_file
 from ...agents.base import Agent, Found
 from ...core.base.lazy import msgpack_decoder
 from ...core.runs.digest import decode, encode
@@ -83,7 +84,7 @@ def check_of(path: str, offset: int, seen: Mapping[int, bytes] | None = None) ->
     """A hash of the last bytes before the cursor; empty if they cannot be read, or if the file was rewritten
     while it was read. It is read from the start the next time then."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             start = max(0, offset - CHECK_BYTES)
             file.seek(start)
             body = file.read(offset - start)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from ..._files import is_file
 from ...agents import agent as agent_of, agents, traits_of
 from ...agents.base import HEADS_MAX, Agent, Found, SearchScope
 from ...core.base.lazy import regex
@@ -121,6 +122,8 @@ class RunFinder:
         ahead: list[tuple[float, int, Found]] = []
         try:
             for number, found in enumerate(agent.find(self.scope)):
+                if not is_file(found.path):
+                    continue  # a folder, a pipe or a device in the place of a transcript
                 heapq.heappush(ahead, (-found.changed, number, found))
                 if len(ahead) > _LOOKAHEAD:
                     yield heapq.heappop(ahead)[2]

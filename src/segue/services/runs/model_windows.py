@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.runs.model import RunDigest
 from ...core.runs.window_pressure import Window, window_of, windows_set
 from ...effects.files.atomic import write_whole
@@ -47,7 +48,7 @@ def _file(home: DataFolder) -> Path:
 def known_windows(home: DataFolder) -> dict[str, int]:
     """The sizes of windows by model, as agents reported them."""
     try:
-        windows = msgspec.json.decode(_file(home).read_bytes())
+        windows = msgspec.json.decode(read_bytes(_file(home)))
     except (OSError, UnicodeDecodeError, msgspec.DecodeError):
         return {}
     if not isinstance(windows, dict):

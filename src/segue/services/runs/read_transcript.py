@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ..._files import open_file
 from ...agents import agent as agent_of, recognise, recognise_own_format
 from ...agents.base import HEAD_BYTES, Agent
 from ...core.runs.digest import decode, encode, fold, take
@@ -53,7 +54,7 @@ def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agen
         agent = recognise(b"", str(path))
     else:
         try:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 head = file.read(HEAD_BYTES)
         except OSError as fault:
             raise unreadable(path, fault.strerror or "it cannot be opened") from fault
@@ -127,7 +128,9 @@ def _blocks(reading: Reading, path: Path, clean: Clean | None) -> Iterator[bytes
             reading.torn = block
             return
         yield block
-        reading.offset, reading.seen[offset] = offset, raw[-SEEN_BYTES:]
+        if offset - reading.offset == len(raw):  # else a very long line was shortened
+            reading.seen[offset] = raw[-SEEN_BYTES:]
+        reading.offset = offset
 
 
 def final(reading: Reading, agent: Agent) -> RunDigest:

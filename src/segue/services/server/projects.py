@@ -19,14 +19,15 @@ from ...core.base.text import clean_name, clean_text
 from ...core.server.access import DEFAULT_PROJECT, Access, clean_project
 from ...effects.pause_file import PauseFile
 from ...effects.vectors.embedder import Embedder, choose
-from ...errors import BadSettings, DamagedError
+from ...errors import BadSettings
 from ...settings import resolve
 from ...stores.base import ServerTables
 from ...stores.postgres.address import Address, is_postgres, shown
 from ..memories.service import keep_what_is_learnt
 from ..workspace.data_folder import DataFolder
-from ..workspace.open_store import check_kind
+from ..workspace.open_store import check_damage, check_kind
 from ..workspace.server import ServerWorkspace
+from ..workspace.store_note import held_before
 from .idempotency import IdempotentPostgres, IdempotentSqlite
 from .session_index import SessionIndex
 
@@ -99,10 +100,11 @@ class Projects:
             own = main.namespace
             return main.beside(project if own == DEFAULT_PROJECT else f"{own}.{project}")
         home = self._home_of(project)
-        if lost := home.damage():
-            raise DamagedError("the store", str(home.database), lost)
+        check_damage(home)
         home.make()
-        return IdempotentSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
+        return IdempotentSqlite(
+            home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True, not_empty=held_before(home)
+        )
 
     def _home_of(self, project: str) -> DataFolder:
         if project == DEFAULT_PROJECT or self.home.shared_store:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..._files import read_text
 from ...core.base.values import Value
 from ...core.server.access import ALL_PROJECTS
 from ...effects.clock import now
@@ -103,7 +104,7 @@ def _with_token(projects: Projects, keys: Keys) -> ServerReady:
     """The key of this machine: the one in the file while it holds, else a new one."""
     path = projects.home.path / TOKEN_FILE
     with suppress(OSError, SegueError):
-        keys.check(path.read_text().strip())
+        keys.check(read_text(path).strip())
         return ServerReady(projects, token_file=str(path))
     made = keys.create(project=ALL_PROJECTS, role="admin", name=LOCAL_NAME)
     write_whole(path, f"{made.key}\n".encode())

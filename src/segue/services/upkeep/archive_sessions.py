@@ -18,6 +18,8 @@ from pathlib import Path
 
 from ... import errors
 from ..._failpoints import trip
+from ..._files import open_file, read_bytes
+from ...core.base.checked_calls import checked
 from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
@@ -48,6 +50,7 @@ class Archived(Value):
     """Why the file cannot be read; empty if it can."""
 
 
+@checked
 class Cleanup:
     """The archive of a data folder."""
 
@@ -58,7 +61,7 @@ class Cleanup:
         """Sessions that were completed or abandoned longer ago than the settings say; one that was brought
         back stays as long again."""
         age_days = self._workspace.settings.number("cleanup_days") if days is None else days
-        if age_days < 0:
+        if not age_days >= 0:  # not a number either
             hint = "0 means all sessions that are over"
             raise errors.UsageError(f"{age_days:g} days are no age", hint=hint)
         before = moment(-86_400 * age_days)
@@ -141,6 +144,7 @@ class Cleanup:
             if parcel.head != events[-1].hash:
                 raise errors.DamagedError("the archive", str(path), "it does not hold what was written")
             trip("cleanup.after_archive")
+            workspace.backups.note_store(less_events=len(events))
             self._drop(parcel, ledger)
             trip("cleanup.after_drop")
             self._note_brought_back(id).unlink(missing_ok=True)
@@ -155,7 +159,7 @@ class Cleanup:
                 told = f"{path} holds another session {old.session}: nothing was overwritten"
                 hint = "move that file away, or restore it in another data folder"
                 raise errors.ConflictError(told, hint=hint)
-            if gzip.decompress(path.read_bytes()) == body:
+            if gzip.decompress(read_bytes(path)) == body:
                 return
         write_whole(path, gzip.compress(body, mtime=int(datetime.now(UTC).timestamp())))
 
@@ -186,13 +190,13 @@ def _continues(parcel: Parcel, old: Parcel) -> bool:
 
 def _read(path: Path) -> Parcel:
     try:
-        return unpack(gzip.decompress(path.read_bytes()))
+        return unpack(gzip.decompress(read_bytes(path)))
     except (gzip.BadGzipFile, EOFError, zlib.error, errors.BadImport) as fault:
         raise errors.DamagedError("the archive", str(path), str(fault)) from fault
 
 
 def _described(path: Path, parcel: Parcel | None = None) -> Archived:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         made = datetime.fromtimestamp(int.from_bytes(file.read(8)[4:], "little"), UTC)
     archived_at = made.isoformat(timespec="microseconds").replace("+00:00", "Z")
     size, id = path.stat().st_size, path.name.removesuffix(".jsonl.gz")

@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ..._files import read_bytes
 from ...core import event_kinds as ev
 from ...core.base import canonical
 from ...core.base.values import Progress, Value, counted
@@ -267,7 +268,7 @@ def mask_all(body: bytes, text: str) -> bytes:
 
 def _holds(path: str, text: str) -> bool:
     with contextlib.suppress(OSError):
-        body = Path(path).read_bytes()
+        body = read_bytes(Path(path))
         return mask_all(body, text) != body
     return False
 
@@ -276,7 +277,15 @@ def _files(workspace: Workspace) -> list[Path]:
     home = workspace.home
     found = sorted(home.backups.glob("segue-*.db")) + sorted(home.backups.glob(".segue-*"))
     raw = home.evidence / "running"
-    folders = [home.archive, home.emergency, home.damaged, home.manifests, home.scenes, raw]
+    folders = [
+        home.archive,
+        home.emergency,
+        home.emergency_elsewhere,
+        home.damaged,
+        home.manifests,
+        home.scenes,
+        raw,
+    ]
     folders += [home.handover, home.handoff]
     for folder in folders:
         found += sorted(path for path in folder.rglob("*") if path.is_file())
@@ -284,7 +293,7 @@ def _files(workspace: Workspace) -> list[Path]:
 
 
 def _scrub_file(path: Path, text: str, actor: str, dry_run: bool) -> bool:
-    body = path.read_bytes()
+    body = read_bytes(path)
     cleaned = _scrub_archive(body, text, actor) or _scrub_emergency(path, text) or _masked(body, text)
     if cleaned != body and not dry_run:
         write_whole(path, cleaned)
@@ -338,7 +347,7 @@ def _scrub_emergency(path: Path, text: str) -> bytes:
     if found is None:
         return b""
     cleaned = emergency.masked(found, text, lambda value: _replace(value, text))
-    return path.read_bytes() if cleaned == found else emergency.encode(cleaned)
+    return read_bytes(path) if cleaned == found else emergency.encode(cleaned)
 
 
 def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:

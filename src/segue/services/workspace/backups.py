@@ -2,7 +2,8 @@
 
 Nothing runs in the background: a process that has written checks whether a backup is due, and makes it. The
 name of a backup says when it was made and how many events it holds, so that any process can tell what is due
-without opening it.
+without opening it. The oldest go, but never one that holds what the store does not hold: after a loss,
+backups of what is left do not push out those of what was there.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...core.base.values import Value
-from ...effects.clock import now
+from ...effects.clock import moment
 from ...effects.files.atomic import private_folder, sync_folder
 from ...effects.pause_file import PauseFile
 from ...errors import RefusedError, SegueError, StoreUnavailable
 from ...settings import Settings
 from ...stores.base import Journal
-from ..workspace.data_folder import DataFolder, is_remote
+from .data_folder import DataFolder, is_remote
+from .store_note import missing_in, note_store
 
 _CHECK_EVERY_WRITES = 64
+_CLOSE_SECONDS = 3_600
+"""A backup that says that it is from later than that is from a time when the clock was wrong."""
 
 
 class Backup(Value):
@@ -41,6 +45,7 @@ class Backups:
         self._journal = journal
         self._settings = settings
         self._written = 0
+        self._looked_for_note = False
         self.on_write = True
         """Whether writes check if a backup is due. A server checks from time to time instead."""
 
@@ -56,6 +61,10 @@ class Backups:
 
     def written(self, count: int) -> None:
         """Count writes, and from time to time check whether a backup is due."""
+        if not self._looked_for_note:
+            self._looked_for_note = True
+            if not self._home.store_note.exists():
+                self.note_store()
         self._written += count
         if self._written >= _CHECK_EVERY_WRITES and self.on_write:
             self.if_due()
@@ -74,10 +83,11 @@ class Backups:
         if not self._written or self._home.shared_store:
             return None
         self._written = 0
+        self.note_store()
         with suppress(SegueError, OSError):
             newest = next(iter(self.list()), None)
             if newest is None:
-                return self.make() if self._count() >= 2 else None
+                return self.make() if self._count() >= 2 or self._has_memories() else None
             age_hours = (time.time() - newest.path.stat().st_mtime) / 3600
             enough = self._count() - newest.events >= self._settings["backup_events"]
             if enough or age_hours >= self._settings.number("backup_hours"):
@@ -102,13 +112,15 @@ class Backups:
             )
         self._pause_file.check()
         events = self._count()
-        stamp = now().replace("-", "").replace(":", "").partition(".")[0] + "Z"
-        target = self._home.backups / f"segue-{stamp}-{events:09d}.db"
+        target = self._free_name(events)
         try:
             private_folder(self._home.backups)
             back_up(self._journal.database, target)
-            for old in self.list()[max(1, int(self._settings["backup_keep"])) :]:
-                old.path.unlink(missing_ok=True)
+            others = [backup for backup in self.list() if backup.path != target]
+            for old in others[max(0, int(self._settings["backup_keep"]) - 1) :]:
+                with suppress(SegueError):  # one that cannot be read may hold anything
+                    if not missing_in(self._home, self._journal, old.path):
+                        old.path.unlink(missing_ok=True)
             sync_folder(self._home.backups)
             return next(b for b in self.list() if b.path == target)
         except OSError as fault:
@@ -117,5 +129,37 @@ class Backups:
                 hint="check disk space and permissions, then run `segue backup`",
             ) from fault
 
+    def _free_name(self, events: int) -> Path:
+        """The path of a new backup: none that is there is overwritten, it may be of another store. Where
+        several are made in a second, the new one is still the newest by its name."""
+        newest = max((backup.at for backup in self.list() if backup.at <= _stamp(_CLOSE_SECONDS)), default="")
+        for later_seconds in range(2 * _CLOSE_SECONDS):
+            target = self._home.backups / f"segue-{_stamp(later_seconds)}-{events:09d}.db"
+            if _stamp(later_seconds) > newest and not target.exists():
+                return target
+        raise StoreUnavailable(
+            f"{self._home.backups} has a backup of every second", hint="look whether the clock is right"
+        )
+
+    def note_store(self, *, less_events: int = 0) -> None:
+        """Note beside the store what it holds, less the events that are about to be taken out. A note that
+        cannot be written says less, and is no error."""
+        from ...stores.sqlite import SqliteStore
+
+        if self._home.shared_store or not isinstance(self._journal, SqliteStore):
+            return
+        if self._journal.database.path != self._home.database:
+            return
+        with suppress(SegueError, OSError):
+            note_store(self._home, self._journal, less_events=less_events)
+
+    def _has_memories(self) -> bool:
+        return bool(getattr(self._journal, "has_memories", lambda: False)())
+
     def _count(self) -> int:
         return sum(version for _, version in self._journal.streams())
+
+
+def _stamp(later_seconds: int) -> str:
+    """A time as the name of a backup has it."""
+    return moment(later_seconds).replace("-", "").replace(":", "").partition(".")[0] + "Z"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import stat
 from pathlib import Path
 
 from ...effects.files.atomic import private_folder, protect_database
@@ -18,6 +20,10 @@ def _hashed(text: str) -> str:
     import hashlib  # loads OpenSSL, which most commands do not need
 
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+STORE_BYTES_MIN = 512
+"""No SQLite database with anything in it is smaller."""
 
 
 class DataFolder:
@@ -39,6 +45,8 @@ class DataFolder:
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
         self.emergency = path / "emergency"
+        self.size_seen_bytes = 0
+        """The size of the store's file when ``damage`` last looked."""
         self.archive = path / "archive" / "sessions"
         self.evidence = path / "evidence"
         self.manifests = path / "manifests"
@@ -56,19 +64,48 @@ class DataFolder:
         """Exists while a recovery puts a new store in place, and holds the path of the original."""
         return self.database.with_name(f"{self.database.name}.swapping")
 
+    @property
+    def emergency_elsewhere(self) -> Path:
+        """Where emergency files go while the data folder cannot be written: in the folder for temporary
+        files, for this user and this data folder only."""
+        import tempfile
+        import zlib
+
+        user = os.getuid() if hasattr(os, "getuid") else "user"
+        folder = f"{zlib.crc32(str(self.path).encode(errors='surrogateescape')):08x}"
+        return Path(tempfile.gettempdir()) / f"segue-emergency-{user}" / folder
+
+    @property
+    def store_note(self) -> Path:
+        """The note that says which store stands here; see ``store_note.py``."""
+        return self.database.with_name(f"{self.database.name}.note")
+
     def damage(self) -> str:
         """Why there is no intact store here although there was one; empty if all is well."""
-        if self.swap_note.exists():
+        if os.path.lexists(self.swap_note):
             return "a recovery was interrupted while it put the new store in place"
-        if self.database.exists():
+        try:
+            found = os.stat(self.database)
+        except FileNotFoundError:
+            return self._known_before("gone")
+        except OSError:
+            return ""  # opening it says what is in the way
+        self.size_seen_bytes = found.st_size
+        if found.st_size >= STORE_BYTES_MIN or not stat.S_ISREG(found.st_mode):
             return ""
+        return self._known_before("empty" if not found.st_size else f"cut off after {found.st_size} bytes")
+
+    def _known_before(self, what: str) -> str:
+        """Of a file without content: what says that it had one; empty if it is new."""
         if any(self.backups.glob("segue-*.db")):
-            return "the file is gone, but there are backups of it"
+            return f"the file is {what}, but there are backups of it"
         log = self.database.with_name(f"{self.database.name}-wal")
         if log.exists() and log.stat().st_size:
-            return "the file is gone, but its write-ahead log is there"
+            return f"the file is {what}, but its write-ahead log is there"
         if self.originals():
-            return "the file is gone, but an original that a recovery kept is there"
+            return f"the file is {what}, but an original that a recovery kept is there"
+        if self.store_note.exists():
+            return f"the file is {what}, but {self.store_note.name} says that a store was here"
         return ""
 
     def for_store(self, where: str) -> DataFolder:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.base.values import Value
 from ...core.sessions import commands as do, snapshot
 from ...core.sessions.commands import Command, DecidedBatch, decide_all
@@ -172,7 +173,7 @@ class LastSeen:
 
 def _read(path: Path, kind: type[_Cached]) -> _Cached | None:
     with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(read_bytes(path), type=kind)
     return None
 
 

@@ -11,6 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from ..._files import APPEND_FLAGS
 from ...core.base.text import clean_name
 from ...core.base.values import Value
 from ...effects.files.atomic import PRIVATE_FILE, private_folder, sync_folder
@@ -73,7 +74,7 @@ def switch(home: DataFolder, root: Path, session: str = "", *, on: bool) -> Swit
         _prune(mark.parent, home.path)
     elif not on and was_on:
         private_folder(mark.parent)
-        os.close(os.open(mark, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
+        os.close(os.open(mark, APPEND_FLAGS, PRIVATE_FILE))
         sync_folder(mark.parent)
     return Switch(on, "" if session else str(root), session, was_on != on)
 

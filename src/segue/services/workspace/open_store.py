@@ -7,10 +7,12 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..._files import read_text
 from ...effects.files.atomic import private_folder
 from ...effects.processes.identity import host_name
 from ...errors import BadSettings, DamagedError
 from .data_folder import DataFolder, is_remote
+from .store_note import held_before
 
 if TYPE_CHECKING:
     from ...stores.base import Store
@@ -47,13 +49,24 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
         journal.machine = this_machine()
         return journal
     check_kind(where)
-    damage = home.damage()
-    if damage:
-        raise DamagedError("the store", str(home.database), damage)
+    check_damage(home)
     home.make()
     from ...stores.sqlite import SqliteStore
 
-    return SqliteStore(home.database, busy_timeout_ms=busy_timeout_ms, lock=True)
+    return SqliteStore(home.database, busy_timeout_ms=busy_timeout_ms, lock=True, not_empty=held_before(home))
+
+
+def check_damage(home: DataFolder) -> None:
+    """Raise DamagedError if a store was here and is gone or empty: it is never begun anew in silence."""
+    damage = home.damage()
+    if damage:
+        fault = DamagedError("the store", str(home.database), damage)
+        if not home.swap_note.exists():
+            fault.hint = (
+                "`segue recover` brings back what can be found; if you want a new store instead, "
+                "`segue recover --new` puts all that is left of this one aside and begins one"
+            )
+        raise fault
 
 
 def check_kind(where: str) -> None:
@@ -113,7 +126,7 @@ def token_here(home: DataFolder, address: Address) -> str:
     if not address.loopback:
         return ""
     with suppress(OSError, UnicodeDecodeError):
-        return home.token.read_text(encoding="ascii").strip()
+        return read_text(home.token, encoding="ascii").strip()
     return ""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.base.values import Value
 from ...effects.git.own_paths import OwnPaths
 from .data_folder import DataFolder
@@ -43,7 +44,7 @@ class Installed(Value):
 def read(home: DataFolder) -> Installed:
     """What is installed; empty if nothing was ever recorded."""
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
+        return msgspec.json.decode(read_bytes(home.path / NAME), type=Installed)
     return Installed()
 
 

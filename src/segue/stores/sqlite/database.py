@@ -20,6 +20,7 @@ from typing import Any, NoReturn, TypeVar
 import apsw
 
 from ... import errors
+from ..._files import read_text
 from .. import forks
 from ..proofs import too_new
 from . import schema
@@ -28,8 +29,14 @@ T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
 BUSY_TIMEOUT_MS = 10_000
+SPACE_BYTES_MIN = 1 << 16
+"""With less than this SQLite cannot open a database to write it."""
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of could not be made"
+_MAYBE_READABLE = (
+    apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
+)  # fmt: skip
+"""What SQLite raises for a file that it cannot prepare for writing; such a file may be readable."""
 _kept_open: list[int] = []
 
 
@@ -62,7 +69,7 @@ def read_mounts() -> str:
     """The mounts of this machine, as text."""
     try:
         if sys.platform != "darwin":
-            return Path("/proc/self/mounts").read_text(errors="replace")
+            return read_text(Path("/proc/self/mounts"), errors="replace")
         import subprocess
 
         command = ["/sbin/mount"]
@@ -169,10 +176,13 @@ class Database:
 
     def __init__(
         self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
-        lock: bool = False,
+        lock: bool = False, read_only: bool = False, not_empty: str = "",
     ) -> None:  # fmt: skip
         self.path = path
-        self._lock_openings = lock
+        self._lock_openings = lock and not read_only
+        self._read_only = read_only
+        self._not_empty = not_empty
+        """What is known of the store that stood here, if it cannot be without content; else empty."""
         self._name = str(path)
         self.busy_timeout_ms = busy_timeout_ms
         self._vfs = vfs
@@ -187,7 +197,13 @@ class Database:
         self.generation = 0
         """Counts how often it was closed: what was read of another one may be of another file."""
         self.writable = True
+        """Whether the schema is one that this Segue may write."""
         self.journal_mode = ""
+
+    @property
+    def unwritable(self) -> errors.SegueError | None:
+        """Why this thread can only read what is there; None if it can write, or has not opened it yet."""
+        return getattr(self._local, "unwritable", None)
 
     def connection(self) -> apsw.Connection:
         """This thread's connection of this process, to the file that has our path now."""
@@ -226,7 +242,8 @@ class Database:
 
     def _connect(self) -> apsw.Connection:
         try:
-            self._create_private()
+            if not self._read_only:
+                self._create_private()
             deadline = time.monotonic() + self.busy_timeout_ms / 1000
             with self._opening():
                 while True:
@@ -262,8 +279,47 @@ class Database:
         raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
     def _configured(self) -> apsw.Connection:
+        """A connection; one that only reads where the disk or the permissions allow no more."""
+        self._local.unwritable = None
+        if self._read_only:
+            return self._to_read(errors.AccessError(f"{self.path} was opened to be read only"))
+        try:
+            return self._to_write()
+        except _MAYBE_READABLE as fault:
+            if not self.path.is_file() or not os.stat(self._name).st_size:
+                raise
+            try:
+                return self._to_read(self.translate(fault))
+            except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError):
+                raise fault from None
+
+    def _to_read(self, why: errors.SegueError) -> apsw.Connection:
+        from .read_only import opened_to_read
+
+        db = opened_to_read(self.path)
+        try:
+            db.set_busy_timeout(self.busy_timeout_ms)
+            self.writable = schema.may_write(db)
+            self.journal_mode = str(db.pragma("journal_mode"))
+            self._refuse_cut_off(db)
+            self._refuse_emptied(db)
+        except BaseException:
+            db.close()
+            raise
+        self._local.unwritable = why
+        return self._taken(db)
+
+    def _taken(self, db: apsw.Connection) -> apsw.Connection:
+        with self._lock:
+            self._open.append(db)
+            self._inode = os.stat(self._name).st_ino
+        return db
+
+    def _to_write(self) -> apsw.Connection:
         db = apsw.Connection(str(self.path), vfs=self._vfs)
         try:
+            if db.readonly("main"):  # SQLite opens what it may not write to be read
+                raise apsw.ReadOnlyError("attempt to write a readonly database")
             db.set_busy_timeout(self.busy_timeout_ms)
             db.pragma("synchronous", "FULL")
             self.writable = schema.may_write(db)
@@ -280,13 +336,16 @@ class Database:
             if self.writable:
                 self.writable = schema.prepare(db)
             self._refuse_cut_off(db)
+            self._refuse_emptied(db)
         except BaseException:
             db.close()
             raise
-        with self._lock:
-            self._open.append(db)
-            self._inode = os.stat(self._name).st_ino
-        return db
+        return self._taken(db)
+
+    def _refuse_emptied(self, db: apsw.Connection) -> None:
+        """DamagedError if nothing is in the file although something was in the store that stood here."""
+        if self._not_empty and not db.execute("SELECT EXISTS (SELECT 1 FROM events)").fetchall()[0][0]:
+            raise errors.DamagedError("the store", self._name, f"it is empty, but {self._not_empty}")
 
     def _refuse_cut_off(self, db: apsw.Connection) -> None:
         """DamagedError if the file ends within a page: SQLite takes what is missing for zeros, and
@@ -327,7 +386,8 @@ class Database:
             try:
                 return db.execute(sql, values).fetchall()
             except apsw.SQLError as fault:
-                if self.writable or not str(fault).startswith("no such table"):
+                old = not self.writable or self.unwritable is not None
+                if not old or not str(fault).startswith("no such table"):
                     raise
                 return []
 
@@ -336,9 +396,7 @@ class Database:
     def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
         """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
         any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
-        db = self.connection()
-        if not self.writable:
-            raise too_new(db.pragma("user_version"), schema.SCHEMA)
+        db = self._connection_to_write()
         turn, local = self.turn(), self._local
         shared, cursor = local.shared, local.writer
         try:
@@ -359,6 +417,20 @@ class Database:
         finally:
             turn.release()
         return result
+
+    def _connection_to_write(self) -> apsw.Connection:
+        """This thread's connection; opened anew if it could only read, since space or permissions may be
+        there by now."""
+        db = self.connection()
+        if self.unwritable is not None and not self._read_only:
+            del self._local.kept, self._local.db
+            db.close(True)  # what it knows of the log would make the next one read-only, too
+            db = self.connection()
+        if self.unwritable is not None:
+            raise self.unwritable
+        if not self.writable:
+            raise too_new(db.pragma("user_version"), schema.SCHEMA)
+        return db
 
     def _renew_writer(self, db: apsw.Connection, cursor: apsw.Cursor) -> None:
         """Take another cursor: one that was not at its end would hold this thread to an old state."""
@@ -409,7 +481,7 @@ class Database:
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
         """What this thread writes within is one transaction; see `SqliteStore.together`."""
-        db, turn = self.connection(), self.turn()
+        db, turn = self._connection_to_write(), self.turn()
         shared = self._local.shared = SharedCommit()
         try:
             yield shared
@@ -440,7 +512,20 @@ class Database:
         return errors.StoreBusy(f"the store was busy for {self.busy_timeout_ms / 1000:g} s", hint=hint)
 
     def _full(self) -> errors.StoreFull:
-        return errors.StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+        hint = "free some space, then try again; until then what is stored can be looked at"
+        return errors.StoreFull(f"no space left for {self.path}", hint=hint)
+
+    def _barred(self, fault: str) -> errors.SegueError:
+        folder = self.path.parent
+        with suppress(OSError, AttributeError):  # no such call on Windows
+            disk = os.statvfs(folder)
+            if disk.f_flag & os.ST_RDONLY:
+                fault = "its disk is mounted read-only"
+            elif disk.f_bavail * disk.f_frsize < SPACE_BYTES_MIN:
+                return self._full()
+        looked = "" if not self.path.is_file() else "; until then what is stored can be looked at"
+        hint = f"mend the permissions, or choose another folder with SEGUE_HOME{looked}"
+        return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
 
     def translate(self, fault: apsw.Error) -> errors.SegueError:
         """Our error for one of SQLite's."""
@@ -454,11 +539,10 @@ class Database:
         may = readable and os.access(self.path.parent, os.W_OK)
         read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
-            hint = "mend the permissions, or choose another folder with SEGUE_HOME"
-            return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
+            return self._barred(str(fault))
         if isinstance(fault, apsw.CantOpenError):
             return errors.StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
         if isinstance(fault, apsw.IOError):
-            hint = "check space and quotas with `df`, then try again"
+            hint = "check space and quotas with `df`, then try again; what is stored can be looked at"
             return errors.StoreUnavailable(f"the disk did not take it: {fault}", hint=hint)
         return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")

@@ -44,7 +44,7 @@ _INSERT_BEHIND = (
 _SEEN_MAX = 16_384
 _ASKED_AT_ONCE = 500  # streams in one statement: SQLite takes a limited number of parameters
 _INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
-_STREAMS = (
+STREAMS = (
     "SELECT name, (SELECT id FROM events WHERE id > no << 32 AND id < (no + 1) << 32 "
     "ORDER BY id DESC LIMIT 1) & 0xffffffff AS head FROM streams "
     "WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 AND head > 0 ORDER BY name"
@@ -56,9 +56,12 @@ class SqliteStore:
 
     def __init__(
         self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
-        lock: bool = False,
+        lock: bool = False, read_only: bool = False, not_empty: str = "",
     ) -> None:  # fmt: skip
-        self.database = Database(Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock)
+        self.database = Database(
+            Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock, read_only=read_only,
+            not_empty=not_empty,
+        )  # fmt: skip
         self.machine = ""
         self._generation = self.database.generation
         self._numbers: dict[str, int] = {}
@@ -190,7 +193,7 @@ class SqliteStore:
 
     @staticmethod
     def _streams(db: Executor, prefix: str) -> list[tuple[str, int]]:
-        found: list[tuple[Any, ...]] = db.execute(_STREAMS, (prefix,)).fetchall()
+        found: list[tuple[Any, ...]] = db.execute(STREAMS, (prefix,)).fetchall()
         return [(str(name), int(head)) for name, head in found]
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:

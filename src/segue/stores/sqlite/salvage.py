@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from ..._files import read_bytes
 from ...core.base import canonical
 from ...core.base.values import Value, count
 from ...core.journal.event import Event, read_event
@@ -50,9 +51,9 @@ class Wreck(Value):
 def salvage(path: Path) -> Wreck:
     """Every whole row of a store's file and log."""
     notes: list[str] = []
-    body = path.read_bytes() if path.exists() else b""
+    body = read_bytes(path) if path.exists() else b""
     log_path = path.with_name(path.name + "-wal")
-    log = log_path.read_bytes() if log_path.exists() else b""
+    log = read_bytes(log_path) if log_path.exists() else b""
     size = _page_size(body, notes) if body else _log_page_size(log)
     sure, leftovers = _log_pages(log, size, notes)
     pages = {i + 1: body[i * size : (i + 1) * size] for i in range((len(body) + size - 1) // size)}
@@ -73,6 +74,21 @@ def salvage(path: Path) -> Wreck:
     erased = frozenset(carver.erased)
     events, memories = list(carver.events.values()), list(carver.memories)
     return Wreck(carver.names, events, carver.pieces, erased, carver.heads, notes, memories)
+
+
+def with_log(path: Path) -> bytes:
+    """The bytes of a database with the committed pages of its write-ahead log in their places, as a database
+    without a log."""
+    body = bytearray(read_bytes(path))
+    log = read_bytes(path.with_name(path.name + "-wal"))
+    size = _page_size(bytes(body[:100]), []) if body else _log_page_size(log)
+    for number, page in _log_pages(log, size, [])[0].items():
+        end = number * size
+        body.extend(bytes(max(0, end - len(body))))
+        body[end - size : end] = page
+    if len(body) >= 20:
+        body[18:20] = b"\x01\x01"  # the journal mode: read and written without a log
+    return bytes(body)
 
 
 def _page_size(body: bytes, notes: list[str]) -> int:

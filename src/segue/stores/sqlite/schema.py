@@ -102,6 +102,8 @@ MIGRATIONS: tuple[str, ...] = (
     """,
 )
 STREAM_BITS = 32
+NAME_STORE = "INSERT OR IGNORE INTO meta VALUES ('store', lower(hex(randomblob(16))))"
+"""The id of a store: its backups have it too, and a store that was made anew has another."""
 
 
 def id_of(stream: int, version: int) -> int:
@@ -110,6 +112,8 @@ def id_of(stream: int, version: int) -> int:
 
 
 SCHEMA = len(MIGRATIONS)
+MEMORIES_SINCE = 3
+"""The first schema that has memories."""
 READABLE_FROM = 1
 """The oldest schema whose Segue can read a store of this schema."""
 
@@ -132,6 +136,7 @@ def prepare(db: apsw.Connection) -> bool:
                     db.execute(statement)
             readable = f"{SCHEMA}:{READABLE_FROM}"
             db.execute("INSERT OR REPLACE INTO meta VALUES ('readable_from', ?)", (readable,))
+            db.execute(NAME_STORE)
             db.pragma("application_id", APPLICATION_ID)
             db.pragma("user_version", SCHEMA)
         db.execute("COMMIT")

@@ -11,12 +11,14 @@ from pathlib import Path
 import apsw
 
 from ..._failpoints import trip
+from ..._files import open_file
+from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
-from .journal import INSERT, SqliteStore
-from .schema import id_of
+from .journal import INSERT, STREAMS, SqliteStore
+from .schema import MEMORIES_SINCE, NAME_STORE, id_of
 
 PAGES_A_STEP = 4096
 LEFT_SECONDS = 3600.0
@@ -40,7 +42,7 @@ def back_up(database: Database, target: Path, progress: Callable[[int, int], Non
             copy.pragma("journal_mode", "delete")
         finally:
             copy.close()
-        with open(partial, "rb") as whole:
+        with open_file(partial) as whole:
             os.fsync(whole.fileno())
         trip("backup.before_rename")
         os.replace(partial, target)
@@ -119,6 +121,37 @@ def copy_pieces(journal: SqliteStore, pieces: Mapping[str, bytes]) -> None:
     rows = [(bytes.fromhex(a), address_of(body) != a, body) for a, body in pieces.items()]
     sql = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, ?, ?)"
     journal.writing(lambda db: db.executemany(sql, rows))
+
+
+class Contents(Value):
+    """What a store holds, in short: enough to say whether another one holds it too."""
+
+    store: str
+    """The id that the store was given when it was made; empty if it has none."""
+    schema: int
+    sessions: dict[str, int]
+    """The version of each session."""
+    memories_made: int
+    """How many memories were ever made here: a memory that is forgotten leaves a mark."""
+
+
+def contents(database: Database) -> Contents:
+    """What a store holds, as of now."""
+    schema = int(database.connection().pragma("user_version"))
+    named = database.fetch("SELECT value FROM meta WHERE key = 'store'") if schema else []
+    sessions = dict(database.fetch(STREAMS, ("session/",))) if schema else {}
+    made = database.fetch("SELECT max(no) FROM memories") if schema >= MEMORIES_SINCE else []
+    return Contents(str(named[0][0]) if named else "", schema, sessions, (made[0][0] or 0) if made else 0)
+
+
+def name_store(database: Database) -> None:
+    """Give a store that was made by an older Segue its id."""
+    database.writing(lambda db: db.execute(NAME_STORE))
+
+
+def memory_ids(database: Database) -> set[str]:
+    """The ids of all memories, forgotten ones too."""
+    return {str(row[0]) for row in database.fetch("SELECT id FROM memories")}
 
 
 def integrity(database: Database) -> list[str]:

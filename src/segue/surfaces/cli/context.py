@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import msgspec
 
+from ..._files import open_given_file
 from ...errors import UsageError, of_os
 from ...settings import Settings, environment_now
 from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for, table
@@ -306,7 +307,8 @@ def read_file(name: str) -> bytes:
     if name == "-":
         return _input()
     try:
-        return Path(name).read_bytes()
+        with open_given_file(name) as file:
+            return file.read()
     except OSError as fault:
         raise of_os(fault, name) from fault
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ...errors import SegueError, of_os
+from ...errors import SegueError, of_os, unwrapped
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -37,6 +37,8 @@ def report(fault: BaseException, words: list[str]) -> int:
         return INTERRUPTED
     if isinstance(fault, OutputFailed):
         _close_pipe()
+    if isinstance(fault, Exception):
+        fault = unwrapped(fault)
     if isinstance(fault, SegueError):
         return _known(fault, words)
     if isinstance(fault, OSError):

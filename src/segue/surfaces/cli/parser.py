@@ -23,6 +23,17 @@ class _Formatter(argparse.HelpFormatter):
         super().__init__(prog, width=100)
 
 
+def _whole(text: str) -> int:
+    """A whole number that a store can hold."""
+    number = int(text)
+    if abs(number) >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text[:40]} is too large a number")
+    return number
+
+
+_whole.__name__ = "int"  # for the words of argparse's own errors
+
+
 class Parser(argparse.ArgumentParser):
     """The parser of one command; a bad command line is a UsageError."""
 
@@ -33,6 +44,7 @@ class Parser(argparse.ArgumentParser):
         self.name = name
         self.own = len(own)
         self.more = more
+        self.register("type", int, _whole)
         for names, settings in (*own, *shared):
             self.add_argument(*names, **settings)
 

@@ -17,6 +17,7 @@ PRIME = 0xFFFFFFFFFFFFFFC5
 PAYLOAD_BYTES_MAX = 262_144
 SPOOL_BYTES_MAX = 33_554_432
 STDIN_BYTES_MAX = 16_777_216
+FLAGS = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | posix.O_NONBLOCK  # a pipe is not waited for
 
 
 def text_in(payload: bytes, key: bytes) -> str:
@@ -79,7 +80,7 @@ def record(home: str, agent: str, event: str, payload: bytes) -> None:
     if not exists(folder):
         posix.mkdir(folder, 0o700)
     for _ in range(8):
-        spool = posix.open(path, posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | posix.O_CLOEXEC, 0o600)
+        spool = posix.open(path, FLAGS | posix.O_CLOEXEC, 0o600)
         posix.utime(spool)  # the only way to get the time from posix alone
         stat = posix.fstat(spool)
         if stat.st_size > SPOOL_BYTES_MAX:
@@ -105,7 +106,7 @@ def due(home: str, payload: bytes) -> bool:
     if not native or not transcript or "/" in native:
         return True
     try:
-        noted = posix.open(f"{home}/hook/looks/{native}", posix.O_RDONLY)
+        noted = posix.open(f"{home}/hook/looks/{native}", posix.O_RDONLY | posix.O_NONBLOCK)
         size = int(posix.read(noted, 32).split(b"\n")[0])
         posix.close(noted)
     except (OSError, ValueError):
@@ -116,14 +117,14 @@ def due(home: str, payload: bytes) -> bool:
 def log(home: str, agent: str, event: str, fault: BaseException) -> None:
     """Append a line to the log, without anything from the payload."""
     line = f"hook {agent} {event}: {type(fault).__name__}: {str(fault)[:200]!r}\n"
-    out = posix.open(f"{home}/segue.log", posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT, 0o600)
+    out = posix.open(f"{home}/segue.log", FLAGS, 0o600)
     posix.write(out, line.encode("utf-8", "replace"))
     posix.close(out)
 
 
 def speak(home: str, agent: str, event: str, payload: bytes) -> None:
     """Have Segue reply; it spools what it cannot store."""
-    paths = posix.open(f"{home}/hook/paths", posix.O_RDONLY)
+    paths = posix.open(f"{home}/hook/paths", posix.O_RDONLY | posix.O_NONBLOCK)
     sys.path[:0] = posix.read(paths, 65536).decode("utf-8", "surrogateescape").split("\n")
     posix.close(paths)
     from segue.surfaces.hook import answered

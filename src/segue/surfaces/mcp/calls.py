@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.values import Value
-from ...errors import RefusedError, SegueError, UnknownSession, of_os
+from ...errors import RefusedError, SegueError, UnknownSession, of_os, unwrapped
 from ...settings import data_folder, environment_now
 from ..render import as_json
 from .operations import ToolCall, begin, perform, stores_nothing
@@ -161,6 +161,7 @@ def outcome_of(
         tool = tool_of(name)
         return call(tool, checked(tool, arguments))
     except Exception as fault:
+        fault = unwrapped(fault)
         known = of_os(fault) if isinstance(fault, OSError) else fault
         if isinstance(known, SegueError):
             return _failed(known.code, known.message, known.hint, retryable=known.retryable, **known.facts())

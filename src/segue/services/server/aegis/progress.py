@@ -22,7 +22,7 @@ from ....core.sessions import commands as do
 from ....core.sessions.checkpoint import Checkpoint, commands
 from ....core.sessions.commands import Command
 from ....core.sessions.state import OPEN, SessionState, key
-from ....errors import SessionOver, UnknownSession, UsageError
+from ....errors import BadValue, SessionOver, UnknownSession, UsageError
 from ...workspace.open_session import start_session
 from ...workspace.session_handle import SessionHandle
 from ...workspace.workspace import Workspace
@@ -210,7 +210,10 @@ def _commands(
 def _checkpoint(state: SessionState, update: ProgressUpdate) -> Checkpoint:
     """What brings the plan, the summary and the last action to where they are said to be."""
     done, waiting = update.completed or (), update.next or ()
-    stuck = {one["item"]: one.get("reason") or "" for one in update.blocked or ()}
+    blocked: list[Any] = list(update.blocked or ())
+    if not all(isinstance(one, Mapping) and one.get("item") for one in blocked):
+        raise BadValue("something is blocked, and nothing says what", hint='{"item": "…", "reason": "…"}')
+    stuck = {str(one["item"]): str(one.get("reason") or "") for one in blocked}
     if len(done) + len(waiting) + len(stuck) > ITEMS_MAX:
         raise UsageError(f"more than {ITEMS_MAX:,} items at once", hint="say only what is new")
     named = {*done, *stuck, *([update.in_progress] if update.in_progress else ())}

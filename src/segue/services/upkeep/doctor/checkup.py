@@ -17,6 +17,7 @@ from pathlib import Path
 
 import apsw
 
+from ...._files import read_bytes
 from ....agents import agent as agent_of
 from ....agents.base import SearchScope
 from ....core.base.values import Progress, count, counted
@@ -28,21 +29,20 @@ from ....errors import RefusedError, SegueError, extra
 from ....settings import Settings, resolve
 from ....stores.base import RunRow
 from ....stores.sqlite import SqliteStore
-from ....stores.sqlite.database import is_network, read_mounts, wal_is_safe
+from ....stores.sqlite.database import wal_is_safe
 from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
 from ...hooks import hook_file
 from ...hooks.codex_trust import trusted_hooks
 from ...hooks.install import can_serve, has_server, read as installed
-from ...resume import emergency
 from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
-from ..recover.ladder import inspect, recover
-from .finding import Diagnosis, proven
+from ..recover.ladder import recover
+from . import embedded
+from .finding import Diagnosis
 
 FREE_BYTES_MIN = 100 << 20
-BACKUP_AGE_DAYS_MAX = 7
 _Found = tuple[str, str] | tuple[str, str, str]
 """Status, detail and, if there is one, a hint."""
 
@@ -52,15 +52,19 @@ def examine(
 ) -> list[Diagnosis]:
     """Everything worth a look; opens the store only to read. ``folder``: of the project."""
     home = home.for_store(settings.text("store"))
-    there = _server(home, settings) if home.shared_store else (*_store(home), *_backups(home))
+    data_folder = list(embedded.folder(home))  # first: SQLite removes some of what does not belong there
+    own = (*embedded.store(home), *embedded.backups(home)) if not home.shared_store else ()
+    there = own or tuple(_server(home, settings))
+    if own and folder is not None and all(found.status != "bad" for found in own):
+        there = (*own, *embedded.commands(home, environment, folder))
     return [
         Diagnosis("versions", *_versions()),
         *_git(),
-        *_folder(home),
+        *data_folder,
         *there,
         *_archive(home, settings),
         *_transcripts(home, settings, environment),
-        Diagnosis("emergency files", *_emergency(home)),
+        embedded.emergency_files(home),
         Diagnosis("spool", *_spool(home)),
         Diagnosis("hooks", *_hooks(home, environment)),
         Diagnosis("PAUSE", *_pause_file(home, settings, folder)),
@@ -82,58 +86,6 @@ def _git() -> Iterator[Diagnosis]:
         yield Diagnosis("git", "warn", "it is not on PATH", hint)
 
 
-def _folder(home: DataFolder) -> Iterator[Diagnosis]:
-    if home.path.exists() and not home.path.is_dir():
-        hint = "choose a folder with SEGUE_HOME"
-        yield Diagnosis("data folder", "bad", f"{home.path} is a file, and no folder", hint)
-        return
-    if not home.path.is_dir():
-        yield Diagnosis("data folder", "ok", f"{home.path} does not exist yet")
-        return
-    own = [path for path in (home.path, home.database) if path.exists() and not os.access(path, os.W_OK)]
-    if own:
-        hint = "give yourself the right to write there, or set SEGUE_HOME to another folder"
-        yield Diagnosis("permissions", "bad", f"{own[0]} cannot be written", hint)
-        return
-    files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*"), home.transcripts]
-    wide = [path for path in files if path.exists() and is_open_to_others(path)]
-    if wide:
-        hint = f"chmod -R go-rwx '{home.path}'"
-        yield Diagnosis("permissions", "bad", f"others may read {wide[0]}" + _more(len(wide) - 1), hint)
-    else:
-        yield Diagnosis("permissions", "ok", f"{home.path} is private")
-
-
-def _more(count: int) -> str:
-    return f" and {count} more" if count else ""
-
-
-def _store(home: DataFolder) -> Iterator[Diagnosis]:
-    path = home.database
-    if not path.exists():
-        if any(home.backups.glob("segue-*.db")):
-            yield Diagnosis("store", "bad", f"{path} is gone, and there are backups of it", "`segue recover`")
-        else:
-            yield Diagnosis("store", "ok", "nothing is stored yet")
-        return
-    try:
-        trouble = inspect(path)
-    except SegueError as fault:
-        yield Diagnosis("store", "bad", fault.message, fault.hint)
-        return
-    if trouble:
-        told, hint = trouble[0] + _more(len(trouble) - 1), "`segue recover --dry-run`, then `segue recover`"
-        yield Diagnosis("store", "bad", told, hint)
-        return
-    with closing(SqliteStore(path)) as journal:
-        journal.streams()  # opens it
-        size, mode = path.stat().st_size / 1e6, journal.database.journal_mode
-        yield proven(journal, f"{size:.1f} MB, {mode}")
-    if is_network(path.parent, read_mounts()):
-        hint = "move the data folder to a local disk with SEGUE_HOME"
-        yield Diagnosis("file system", "warn", f"{path.parent} is on a network: slower, without WAL", hint)
-
-
 def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     if is_remote(home.shared_store):
         from .server import look as look_remote
@@ -142,18 +94,6 @@ def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     from .postgres import look
 
     return look(home, settings)
-
-
-def _backups(home: DataFolder) -> Iterator[Diagnosis]:
-    files = sorted(home.backups.glob("segue-*.db"))
-    if not files:
-        if home.database.exists():
-            yield Diagnosis("backups", "warn", "there is none yet", "`segue backup`")
-        return
-    age_days = (time.time() - files[-1].stat().st_mtime) / 86400
-    status = "warn" if age_days > BACKUP_AGE_DAYS_MAX else "ok"
-    detail = f"{len(files)}, the newest {age_days:.1f} days old"
-    yield Diagnosis("backups", status, detail, "`segue backup`" if status == "warn" else "")
 
 
 def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
@@ -176,16 +116,18 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     gone = [row for row in _runs(home) if row.key not in keys and not Path(row.path).exists()]
     if broken:
         hint = "`segue sync` makes copies anew while the transcripts are there"
-        yield Diagnosis("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
+        yield Diagnosis(
+            "runs", "bad", f"the copy of {broken[0]} is not whole{embedded.more(len(broken) - 1)}", hint
+        )
     elif gone:
         told = f"of {count(len(gone), 'run')} only the digest is left"
         yield Diagnosis("runs", "ok", f"{told}: neither transcript nor copy can be read")
 
 
 def _runs(home: DataFolder) -> Sequence[RunRow]:
-    if not home.database.exists():
+    if not home.database.is_file():
         return []
-    with closing(SqliteStore(home.database)) as journal, suppress(SegueError):
+    with closing(SqliteStore(home.database, read_only=True)) as journal, suppress(SegueError):
         return journal.runs.rows()
     return []
 
@@ -201,11 +143,6 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
                 hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
                 told = retention_notice(name, days, kept=kept)
                 yield Diagnosis("transcripts", "ok" if kept else "warn", told, hint)
-
-
-def _emergency(home: DataFolder) -> _Found:
-    waiting = len(emergency.pending(home.emergency))
-    return ("warn", f"{waiting} wait to be merged", "`segue recover`") if waiting else ("ok", "none")
 
 
 def _spool(home: DataFolder) -> _Found:
@@ -233,13 +170,13 @@ def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
     needed = any(entry.scope != "shared" and entry.agent != "agents-md" for entry in entries)
     if needed and not file.is_file():
         return ("bad", f"{file} is gone: {agents} are told nothing", again)
-    if needed and (not paths.is_file() or paths.read_bytes() != hook_file.paths()):
+    if needed and (not paths.is_file() or read_bytes(paths) != hook_file.paths()):
         return ("warn", "hooks load Segue from another place than this command", again)
-    if needed and file.read_bytes() != hook_file.built():
+    if needed and read_bytes(file) != hook_file.built():
         return ("warn", "the installed hook is of another version", again)
     gone = [entry.path for entry in entries if not Path(entry.path).exists()]
     if gone:
-        return ("warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
+        return ("warn", f"{gone[0]} is gone{embedded.more(len(gone) - 1)}", again)
     if not can_serve() and has_server(entries):
         told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
         return ("warn", told, extra("mcp"))
@@ -286,7 +223,7 @@ _DAMAGES = ("a flipped byte", _HEADER, "a truncated file", "a lost file")
 
 
 def _damage(path: Path, name: str) -> str:
-    body = bytearray(path.read_bytes())
+    body = bytearray(read_bytes(path))
     size, keep = len(body), len(body) * 2 // 3
     if name == "a lost file":
         path.unlink()

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ...._files import read_bytes
 from ....core.base.text import clean_name
 from ....core.handover.markdown_layers import FrontMatter, read_front_matter
 from ....core.sessions import commands as do
@@ -62,7 +63,7 @@ def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[FrontMatter, str]
     path = root / memory_dir / STATE
     with suppress(OSError):
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= FILE_BYTES_MAX:
-            told = read_front_matter(path.read_bytes().decode("utf-8", "replace"))
+            told = read_front_matter(read_bytes(path).decode("utf-8", "replace"))
             if told is not None:
                 yield told, path.relative_to(root).as_posix()
     if repository is None:

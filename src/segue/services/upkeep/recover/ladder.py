@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from ...._failpoints import trip
+from ...._files import open_file
 from ....core.base.values import Progress, Value, count, counted
 from ....core.journal.chain import Missing, faults
 from ....effects.clock import now
@@ -38,7 +39,9 @@ from ....stores.sqlite.upkeep import integrity
 from ...workspace.backups import Backups
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
+from ...workspace.store_note import behind_note, missing_in, note_store
 from . import sources
+from .aside import in_the_way, put_aside
 from .from_memories import gathered, put_back
 from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
 from .result import OF_A_STATE, Recovery, Rung
@@ -71,11 +74,14 @@ def _climb(
     home: DataFolder, settings: Settings, tree: Tree | None, *, dry_run: bool, progress: Progress | None
 ) -> Recovery:  # fmt: skip
     path, remains = home.database, home.damage()
+    blocked = in_the_way(home)
     if not dry_run:
         _remove_leftovers(path)
-    trouble = [remains] if remains else []
+        if blocked:
+            put_aside(home, blocked, "in-the-way")
+    trouble = [f"{one} is no file" for one in blocked] or ([remains] if remains else [])
     if not trouble and path.exists():
-        trouble = inspect(path) or _behind_backup(home)
+        trouble = inspect(path) or older_state(home)
     rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble))]
     missing: list[Missing] = []
     kept, sessions, events = "", 0, 0
@@ -107,8 +113,36 @@ def _climb(
     back = bool(built) or restored or any(r.status == "used" for r in rungs if r.name != "refold")
     changed = not dry_run and (back or any(r.status == "used" for r in rungs))
     made = _back_up(home, settings) if back and not dry_run else ""
+    if not dry_run:
+        rungs += _settle(home)
     memories, doubt = (built.memories, built.doubt) if built else (0, "")
     return Recovery(rungs, sessions, events, missing, kept, changed, memories, doubt, made)
+
+
+def _settle(home: DataFolder) -> list[Rung]:
+    """Leave nothing for the doctor to find again: a new note, and backups that cannot be read aside."""
+    if home.database.exists():
+        with closing(SqliteStore(home.database)) as journal, suppress(SegueError, OSError):
+            note_store(home, journal)
+    broken = unreadable_backups(home)
+    if not broken:
+        return []
+    folder = put_aside(home, broken, "backups")
+    return [Rung("backup", "damaged", f"{count(len(broken), 'file')} put aside in {folder}")]
+
+
+def unreadable_backups(home: DataFolder) -> list[Path]:
+    """Files and folders that are named like backups and that cannot be read as one."""
+    found = []
+    for path in sorted(home.backups.glob("segue-*-*.db")):
+        try:
+            with closing(SqliteStore(path, read_only=True)) as backup:
+                backup.streams()
+        except SchemaTooNew:
+            continue
+        except SegueError:
+            found.append(path)
+    return found
 
 
 def _in_short(trouble: list[str]) -> str:
@@ -150,20 +184,16 @@ def inspect(path: Path) -> list[str]:
     return found
 
 
-def _behind_backup(home: DataFolder) -> list[str]:
-    """Sessions of which the newest backup knows more than the store: it was lost and begun anew."""
-    newest = next(iter(sources.backups(home)), None)
-    if newest is None:
-        return []
-    stores = SqliteStore(home.database), SqliteStore(newest)
-    with suppress(SegueError), closing(stores[0]) as store, closing(stores[1]) as backup:
-        now_there = dict(store.streams("session/"))
-        return [
-            f"{name} is at version {now_there.get(name, 0)}, and at {version} in {newest.name}"
-            for name, version in backup.streams("session/")
-            if now_there.get(name, 0) < version and not home.archived(name.removeprefix("session/")).exists()
-        ]
-    return []
+def older_state(home: DataFolder) -> list[str]:
+    """What says that the store is an older state of the one that stood here, or begun anew: the note beside
+    it, and backups that hold what the store does not hold. Empty if nothing does."""
+    found = []
+    with suppress(SegueError), closing(SqliteStore(home.database, read_only=True)) as journal:
+        found = [behind_note(home, journal)]
+        for backup in sources.backups(home):
+            with suppress(SegueError):
+                found.append(missing_in(home, journal, backup))
+    return [told for told in found if told]
 
 
 class _Built(Value):
@@ -210,13 +240,14 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
             private_folder(aside)
             shutil.copy2(original, aside / original.name)
             os.chmod(aside / original.name, 0o600)
-            with open(aside / original.name, "rb") as copy:
+            with open_file(aside / original.name) as copy:
                 sync_file(copy.fileno())
     if aside.exists():
         sync_folder(aside)
         if not home.swap_note.exists():
             write_whole(home.swap_note, str(aside).encode())
-    kept = str(aside) if aside.exists() else home.swap_note.read_text() if home.swap_note.exists() else ""
+    earlier = sources.kept_aside(home)
+    kept = str(aside) if aside.exists() else str(earlier.parent) if earlier is not None else ""
     trip("recover.before_swap")
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

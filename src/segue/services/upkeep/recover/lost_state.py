@@ -5,6 +5,7 @@ The rungs of the ladder that need no damaged file are climbed here, for the embe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
@@ -17,13 +18,14 @@ from ....core.sessions.rewind import difference
 from ....core.sessions.state import SessionState
 from ....effects.clock import now
 from ....effects.redaction.redact import redact
-from ....errors import StaleVersion, UsageError
+from ....errors import ConflictError, RefusedError, StaleVersion, UsageError
 from ....stores.base import Append, Journal
 from ...resume import emergency
 from ...sessions.repository import fold_all, stream_of
 from ...workspace.data_folder import DataFolder
 from ...workspace.workspace import Workspace
 from ..rebuild import stale_snapshots
+from .aside import put_aside
 from .result import ACTOR, OF_A_STATE, Rung
 
 TEXT_CHARS = 300
@@ -101,7 +103,10 @@ def lost_pieces(journal: Journal) -> list[str]:
     """A line for each session whose agents' states name pieces that the store does not have."""
     lost = []
     for stream, _ in journal.streams("session/"):
-        for agent in fold_all(journal.read(stream)).agents.values():
+        events = journal.read(stream)
+        if not any(event.kind == ev.AgentSaved.KIND for event in events):
+            continue
+        for agent in fold_all(events).agents.values():
             have = journal.pieces(agent.pieces)
             gone = sum(address not in have for address in agent.pieces)
             if gone:
@@ -113,19 +118,29 @@ def merge_emergencies(
     home: DataFolder, opened: Callable[[], AbstractContextManager[Workspace]], *, dry_run: bool
 ) -> tuple[Rung, bool]:
     """The rung of emergency files: all that are whole are merged; and whether that brought anything back."""
-    files = emergency.pending(home.emergency)
-    whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
+    files = emergency.waiting(home)
     if not files:
         return Rung("emergency", "none", "no emergency files"), False
+    whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
+    damaged = [file for file in files if file not in {one for one, _ in whole}]
     detail = f"{len(whole)} of {len(files)} files are whole"
-    if dry_run or not whole:
+    if dry_run:
         return Rung("emergency", "ok" if whole else "damaged", detail), False
     did: list[str] = []
-    with opened() as workspace:
-        for file, found in whole:
-            did += _restore_state(workspace.store, found)
-            did += emergency.merge(workspace, file)
-    return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
+    if whole:
+        with opened() as workspace:
+            for file, found in whole:
+                try:
+                    did += _restore_state(workspace.store, found)
+                    did += emergency.merge(workspace, file)
+                except (UsageError, ConflictError, RefusedError):
+                    damaged += file.parent.glob(f"{file.name.partition('.json')[0]}.json*")
+        detail += f"; brought back: {', '.join(did) or 'nothing new'}"
+    damaged = [file for file in dict.fromkeys(damaged) if os.path.lexists(file)]
+    if damaged:
+        folder = put_aside(home, damaged, "emergency")
+        detail += f"; {count(len(damaged), 'file')} that cannot be merged put aside in {folder}"
+    return Rung("emergency", "used" if whole else "damaged", detail), bool(did)
 
 
 def _restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:

@@ -7,8 +7,10 @@ has the hash that it was stored with; what several files have is merged by strea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from ...._files import read_text
 from ....core.base.values import Value, count
 from ....core.journal.chain import Missing, assemble
 from ....core.journal.event import Event
@@ -20,6 +22,7 @@ from ...sessions.repository import fold_all
 from ...workspace.data_folder import DataFolder
 from .result import ACTOR
 
+NOTE_CHARS_MAX = 8192
 _STAMP_DIGITS = 14
 """Of a time, down to the second."""
 
@@ -58,9 +61,9 @@ def places(home: DataFolder) -> list[SourceFile]:
     """
     path = home.database
     found = []
-    if path.exists() or path.with_name(f"{path.name}-wal").exists():
+    if path.is_file() or path.with_name(f"{path.name}-wal").is_file():
         found.append(SourceFile("the damaged store", "damaged file", path))
-    aside = Path(home.swap_note.read_text()) / path.name if home.swap_note.exists() else None
+    aside = kept_aside(home)
     if aside is not None:
         found.append(SourceFile(f"the original in {aside.parent.name}", "damaged file", aside))
     made = backups(home)
@@ -73,9 +76,19 @@ def places(home: DataFolder) -> list[SourceFile]:
     return found + [SourceFile(f"backup {one.name}", "backup", one) for one in made]
 
 
+def kept_aside(home: DataFolder) -> Path | None:
+    """The original that an interrupted recovery kept, if its note names one; anything else in the note is
+    nothing of ours."""
+    with suppress(OSError, ValueError):
+        named = Path(read_text(home.swap_note, size=NOTE_CHARS_MAX)) / home.database.name
+        if named.parent.parent == home.damaged and named.is_file():
+            return named
+    return None
+
+
 def backups(home: DataFolder) -> list[Path]:
     """The backups, the newest first."""
-    return sorted(home.backups.glob("segue-*.db"), reverse=True)
+    return sorted(filter(Path.is_file, home.backups.glob("segue-*.db")), reverse=True)
 
 
 def _stamp(name: str) -> str:

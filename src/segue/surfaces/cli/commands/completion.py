@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...._files import read_text
 from ....errors import UsageError
 from ...render import one_line
 from ..command import argument, command, optional
@@ -34,7 +35,7 @@ def completion(context: CommandContext) -> int:
         return context.report(found, *found)
     if not context.args.shell:
         raise UsageError("which shell?", hint="for example: segue completion bash")
-    text = (FOLDER / f"segue.{context.args.shell}").read_text(encoding="utf-8")
+    text = read_text(FOLDER / f"segue.{context.args.shell}", encoding="utf-8")
     return context.report({"shell": context.args.shell, "script": text}, text.rstrip("\n"))
 
 

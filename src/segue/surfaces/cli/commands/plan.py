@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ...._files import read_text
 from ....core.models.plan_proposal import PlanDraft
 from ....errors import UsageError
 from ....services.models import plan as planning
@@ -96,7 +97,7 @@ def _edited(context: CommandContext, text: str) -> str:
             subprocess.run([*shlex.split(editor), str(path)], check=False)
         except OSError as fault:
             raise UsageError(f"{editor} cannot be started: {fault.strerror}", hint="set EDITOR") from fault
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_text(path, encoding="utf-8", errors="replace")
 
 
 def _accepted(context: CommandContext, draft: PlanDraft) -> int:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....errors import UsageError
+from ....services.upkeep.recover.aside import begin_anew
 from ....services.upkeep.recover.ladder import recover as run
+from ....services.upkeep.recover.result import Recovery
 from ...render import Style, count, finding_line, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext
@@ -14,6 +17,7 @@ from ..progress import ProgressBar
 @command(
     "recover",
     flag("--dry-run", "show what would be recovered, and change nothing"),
+    flag("--new", "begin a new store where one was lost; all that is left of it is kept aside"),
     argument(
         "--memory-dir", "DIR", "where handovers write their notes; by default `memory`", default="memory",
     ),
@@ -24,6 +28,8 @@ def recover(context: CommandContext) -> int:
     """Recover what can be read, and list what is missing."""
     if not context.args.dry_run:
         context.check_paused()
+    if context.args.new:
+        return _begin_anew(context)
     with ProgressBar(context) as progress:
         found = run(
             context.data_folder(), context.own_settings(), dry_run=context.args.dry_run,
@@ -40,6 +46,17 @@ def recover(context: CommandContext) -> int:
         dry = context.args.dry_run
         lines.append("this was a dry run: nothing was changed" if dry else "nothing had to be changed")
     return context.report(found, *lines)
+
+
+def _begin_anew(context: CommandContext) -> int:
+    home = context.data_folder().for_store(context.own_settings().text("store"))
+    if context.args.dry_run or home.shared_store:
+        raise UsageError(
+            "--new begins a store in a file, and has no dry run", hint="`segue recover --dry-run`"
+        )
+    kept = str(begin_anew(home))
+    nothing = Recovery([], 0, 0, [], kept, True)
+    return context.report(nothing, "began a new store", f"what was left was kept: {one_line(kept)}")
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:

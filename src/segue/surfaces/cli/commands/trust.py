@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...._files import read_bytes
 from ....effects.clock import now
 from ....errors import UsageError
 from ....handover.declared import workflow
@@ -24,7 +25,7 @@ def trust(context: CommandContext) -> int:
     hash = content_hash(file)
     if not hash:
         raise UsageError(f"there is no {file}", hint="there is nothing to trust here")
-    content = file.read_bytes().decode("utf-8", "replace")
+    content = read_bytes(file).decode("utf-8", "replace")
     if segue.workspace.working_tree.trusted():
         return _trusted(context, content, f"{file} is already trusted")
     segue.workspace.pause_file.check()

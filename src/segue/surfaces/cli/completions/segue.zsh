@@ -1015,6 +1015,7 @@ _shtab_segue_recall_defaults_added=0
 
 _shtab_segue_recover_options=(
   "--dry-run[show what would be recovered, and change nothing]"
+  "--new[begin a new store where one was lost\; all that is left of it is kept aside]"
   "--memory-dir[where handovers write their notes\; by default \`memory\`]:DIR:_files -/"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"

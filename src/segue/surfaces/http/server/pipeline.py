@@ -25,7 +25,7 @@ from ....core.base.lazy import regex
 from ....core.base.values import parse_digits
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
-from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError, of_os
+from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError, of_os, unwrapped
 from ....services.server import idempotency
 from . import problems
 from .body import TooLarge, limited, replayed, unpacked
@@ -126,6 +126,7 @@ class _Exchange:
         """The response to an exception. Of one that is not a SegueError, only kind and place are logged."""
         if isinstance(fault, ClientDisconnect):
             fault = UsageError("the request ended before its body did", hint="send the whole body")
+        fault = unwrapped(fault)
         if not isinstance(fault, SegueError):
             self._server.log_fault(fault)
             if isinstance(fault, OSError) and fault.errno is not None:

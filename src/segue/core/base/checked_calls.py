@@ -1,0 +1,159 @@
+"""The boundary of the library: arguments are of the kind that a function asks for, and no exception but ours
+leaves it.
+
+``checked`` wraps a function, or every public method of a class. A wrong kind is a ``BadValue`` before
+anything is done. None for an argument that has a default stands for the default. An exception of another kind
+that arises inside is turned into an error of ours, unless it comes out of code that the caller passed in.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...errors import BadValue, SegueError, UnexpectedError, of_os
+from .value_kinds import test_of
+
+T = TypeVar("T")
+_PACKAGE = str(Path(__file__).parents[2])
+_SURFACES = os.path.join(_PACKAGE, "surfaces")
+_NUMBER_MAX = 2**63
+_UNKNOWN: Any = object()
+
+
+def checked(target: T) -> T:
+    """The function or class, checked at its boundary."""
+    if not isinstance(target, type):
+        return _checked_function(target)  # type: ignore[arg-type, return-value]
+    for name in dir(target):
+        if name.startswith("_") and name != "__init__":
+            continue
+        owner = next((one for one in target.__mro__ if name in vars(one)), object)
+        found = vars(owner).get(name)
+        if not getattr(owner, "__module__", "").startswith("segue") or getattr(found, "is_checked", False):
+            continue
+        if isinstance(found, classmethod | staticmethod):
+            setattr(target, name, type(found)(_checked_function(found.__func__)))
+        elif inspect.isfunction(found):
+            setattr(target, name, _checked_function(found))
+    return target
+
+
+def _checked_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    kinds: list[_Parameters] = []
+
+    @wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        if not kinds:
+            kinds.append(_Parameters(function))
+        args, named = kinds[0].checked(args, named)
+        try:
+            return function(*args, **named)
+        except SegueError:
+            raise
+        except Exception as fault:
+            error = _error_of(fault, function.__name__)
+            if error is None:
+                raise
+            raise error from fault
+
+    call.is_checked = True  # type: ignore[attr-defined]
+    return call
+
+
+class _Parameters:
+    """The parameters of a function, with the kinds that they ask for."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        parameters = inspect.signature(function).parameters.values()
+        module = vars(sys.modules[function.__module__])
+        self._name = function.__name__
+        self._kinds = {one.name: _hint(one.annotation, module) for one in parameters}
+        self._defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+        self._by_place = [one.name for one in parameters if one.kind in (0, 1)]
+        self._rest = next((one.name for one in parameters if one.kind is one.VAR_POSITIONAL), "")
+        self._named_rest = next((one.name for one in parameters if one.kind is one.VAR_KEYWORD), "")
+
+    def checked(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, with defaults for None. Raises BadValue."""
+        for at, value in enumerate(args):
+            name = self._by_place[at] if at < len(self._by_place) else self._rest
+            if not name:
+                break  # Python says that these are too many
+            if value is None and name in self._defaults:
+                args = (*args[:at], self._defaults[name], *args[at + 1 :])
+            else:
+                self._check(name, value, self._kinds[name])
+        for name, value in named.items():
+            if value is None and name in self._defaults:
+                named = {**named, name: self._defaults[name]}
+            elif known := name if name in self._kinds else self._named_rest:
+                self._check(name, value, self._kinds[known])
+        return args, named
+
+    def _check(self, name: str, value: Any, kind: Any) -> None:
+        if kind is _UNKNOWN or (type(value) is kind and kind is str):  # nearly always
+            return
+        if not test_of(kind)(value):
+            what = f"of the wrong kind: {type(value).__name__}"
+            raise BadValue(f"`{name}` of {self._name} is {what}", hint=f"it should be {_told(kind)}")
+        if type(value) is int and kind is not Any and abs(value) >= _NUMBER_MAX:
+            raise BadValue(f"`{name}` of {self._name} is too large a number", hint="it has at most 18 digits")
+
+
+def _hint(annotation: Any, module: Mapping[str, Any]) -> Any:
+    """The type that an annotation names; unknown if it is only known to type checkers."""
+    if annotation is inspect.Parameter.empty:
+        return _UNKNOWN
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, dict(module))
+    except Exception:
+        return _UNKNOWN
+
+
+def _told(kind: Any) -> str:
+    """A type in the words of its annotation."""
+    return getattr(kind, "__name__", "") if isinstance(kind, type) else str(kind).replace("typing.", "")
+
+
+def _error_of(fault: Exception, name: str) -> SegueError | None:
+    """The error for an exception that is not ours; None if it came out of code that the caller passed in, or
+    is one of a class of ours."""
+    if type(fault).__module__.startswith("segue.") or _is_from_caller(fault):
+        return None
+    if isinstance(fault, OSError):
+        return of_os(fault)
+    if isinstance(fault, RecursionError):
+        return BadValue(f"{name}: a value is nested too deeply")
+    if isinstance(fault, ValueError) and "null byte" in str(fault):
+        return BadValue(f"{name}: a path with a zero byte")
+    if isinstance(fault, TypeError) and "argument" in str(fault) and "()" in str(fault):
+        return BadValue(f"{name}: {str(fault).rpartition('() ')[2]}")
+    return UnexpectedError(f"unexpected error in {name}: {type(fault).__name__}: {fault}")
+
+
+def _is_from_caller(fault: BaseException) -> bool:
+    """Whether an exception was raised in, or below, a function of the caller that we called."""
+    frames = []
+    traceback = fault.__traceback__
+    while traceback is not None:
+        frames.append(traceback.tb_frame.f_code.co_filename)
+        traceback = traceback.tb_next
+    return any(_is_foreign(name) for name in frames)
+
+
+def _is_foreign(filename: str) -> bool:
+    """Whether a file is neither ours, except for the surfaces, nor of Python or of an installed package."""
+    if filename.startswith(_SURFACES):
+        return True
+    if filename.startswith((_PACKAGE, "<")):
+        return False
+    library = os.path.dirname(os.__file__)
+    return not filename.startswith(library) and f"{os.sep}site-packages{os.sep}" not in filename
