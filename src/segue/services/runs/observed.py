@@ -30,7 +30,9 @@ class ObservedRuns:
     @cached_property
     def archive(self) -> Archive:
         """The copies of transcripts on this machine."""
-        return Archive(self._workspace.home.transcripts)
+        archive = Archive(self._workspace.home.transcripts)
+        self._workspace.at_close.append(archive.close)
+        return archive
 
     def finder(self, *, everywhere: bool = False, every_file: bool = False) -> RunFinder:
         """A finder for the runs on this machine, of this project or of all. While a shared store cannot be
