@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
+from ._checked_calls import checked
 from .api.segue import Segue
-from .core.base.checked_calls import checked
 from .errors import UnknownFeature, UnknownSession
 from .services.features.features import Features
 from .services.memories.service import Recalled

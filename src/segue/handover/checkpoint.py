@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .._checked_calls import checked
 from .._failpoints import trip
 from .._files import read_bytes
-from ..core.base.checked_calls import checked
 from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
 from ..errors import BadValue
 from .record import Extra, Record, code_of, fresh, is_whole, pending_in

@@ -16,8 +16,8 @@ _ELEMENTS_MAX = 10_000
 
 @lru_cache(maxsize=1024)
 def test_of(kind: Any) -> Test:
-    """A function that says whether a value is of a kind. Nothing is consumed: what an iterator will give is not
-    known. Whole numbers are also numbers with a fraction, and a list may stand for a tuple."""
+    """A function that says whether a value is of a kind. Nothing is consumed: what an iterator will give is
+    not known. Whole numbers are also numbers with a fraction, and a list may stand for a tuple."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _any_of(parts)
