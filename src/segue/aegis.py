@@ -16,8 +16,8 @@ from warnings import warn
 
 import msgspec
 
+from ._checked_calls import checked
 from .api.segue import Segue
-from .core.base.checked_calls import checked
 from .core.server.access import is_key
 from .errors import BadName, DamagedError, RefusedError, UnknownFeature, UnknownSession
 from .services.features.features import Features

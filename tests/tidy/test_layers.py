@@ -23,15 +23,19 @@ MAY: dict[str, set[str]] = {
     "_failpoints": set(),
     "_folders": set(),
     "_files": set(),
+    "_value_kinds": set(),
+    "_checked_calls": {"errors", "_value_kinds"},
     "core": {"errors", "_failpoints"},
     "stores": LOW,
     "agents": LOW,
     "effects": LOW,
     "settings": {"errors", "core", "_folders", "_files"},
-    "services": LOW | MIDDLE | {"settings"},
-    "api": LOW | MIDDLE | {"settings", "services"},
-    "handover": LOW | MIDDLE | {"settings", "services", "api", "_folders"},
-    "surfaces": {"errors", "core", "settings", "services", "api", "handover", "segue", "_files"},
+    "services": LOW | MIDDLE | {"settings", "_checked_calls"},
+    "api": LOW | MIDDLE | {"settings", "services", "_checked_calls"},
+    "handover": LOW | MIDDLE | {"settings", "services", "api", "_folders", "_checked_calls"},
+    "surfaces": {
+        "errors", "core", "settings", "services", "api", "handover", "segue", "_files", "_checked_calls",
+    },
     "segue": {"errors", "core", "services", "api"},  # the package's own __init__.py
     "testing": LOW | MIDDLE | {"settings", "services", "api", "handover", "surfaces", "segue"},
 }

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.base.checked_calls import checked
+from .._checked_calls import checked
 from ..core.base.values import count
 from ..core.sessions.status import SessionStatus
 from ..services.memories.service import Recalled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..core.base.checked_calls import checked
+from .._checked_calls import checked
 from ..core.features.checks import Check
 from ..services.features.features import Features
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.base.checked_calls import checked
+from .._checked_calls import checked
 from ..core.memories.model import Memory
 from ..services.memories.service import WorkspaceMemories
 

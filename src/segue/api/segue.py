@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from ..core.base.checked_calls import checked
+from .._checked_calls import checked
 from ..core.base.values import Progress, Texts, texts
 from ..core.sessions.status import Card
 from ..errors import SegueError

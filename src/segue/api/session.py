@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..core.base.checked_calls import checked
+from .._checked_calls import checked
 from ..core.base.text import clean_name
 from ..core.base.values import Texts, texts
 from ..core.sessions import commands as do

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from ..core.base.checked_calls import checked
+from .._checked_calls import checked
 from ..effects.git.publish import Published, Publisher
 
 

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .._checked_calls import checked
 from .._failpoints import trip
-from ..core.base.checked_calls import checked
 from ..core.handover.record import Extra, Record, code_of, fresh, pending_in
 from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
 from ..effects.files.checkpoint_file import copy_of, read_checkpoint

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from ..core.base.checked_calls import checked
+from .._checked_calls import checked
 from ..core.handover.record import Record, pending_in
 from ..errors import BadValue
 

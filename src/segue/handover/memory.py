@@ -16,8 +16,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from .._checked_calls import checked
 from .._files import read_bytes
-from ..core.base.checked_calls import checked
 from ..core.base.lazy import regex
 from ..effects.files.atomic import folder_lock, sync_folder, tidy_leftovers, write_whole
 from ..errors import BadValue

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 
+from segue.core.base.same_items import KnownItems, is_same_item
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, facts
 from segue.core.brief.manifest import manifest
@@ -15,7 +16,6 @@ from segue.core.runs.carried_over import EARLIER, Inherited
 from segue.core.runs.digest import fold
 from segue.core.runs.inherited import inherited_facts, split_brief
 from segue.core.runs.model import Failure, RunDigest
-from segue.core.runs.same_items import KnownItems, is_same_item
 from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Step
 
 GOAL = "Rework the invoice parser so that amounts are kept in cents"

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..base.lazy import regex
+from ..base.same_items import KnownItems
 from ..base.values import Value
 from ..runs import sentences
 from ..runs.brief_labels import Label
 from ..runs.carried_over import EARLIER, Inherited
 from ..runs.digest import last_message, trail as trail_of
 from ..runs.model import Failure, RunDigest, SaidText, TrailStep, UserMessage
-from ..runs.same_items import KnownItems
 from ..runs.standing_rules import takes_back
 from ..runs.tree import TreeState, still_failing
 from ..runs.written_plans import is_current

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..base.lazy import regex
+from ..base.same_items import BETWEEN, as_item
 from ..runs.brief_labels import Label
 from ..runs.carried_over import EARLIER, FROM_BEFORE
 from ..runs.model import Failure, TrailStep
-from ..runs.same_items import BETWEEN, as_item
 from ..runs.sentences import ASKED, flat, sentences
 from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS

@@ -2,7 +2,7 @@
 
 It is recorded with the brief that a run is given (``BriefGiven.holds``), or read back from that brief's text
 (``inherited.py``). Items are recognised though they were shortened or said in nearly the same words
-(``same_items.py``), so that what is done does not come back.
+(``base/same_items.py``), so that what is done does not come back.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from .same_items import KnownItems, is_same_item
+from ..base.same_items import KnownItems, is_same_item
 
 FROM_BEFORE = "from before: "  # stands before the first item that a run has not planned itself
 EARLIER = "in an earlier run, not run since"

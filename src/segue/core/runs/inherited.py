@@ -15,11 +15,11 @@ from typing import Any
 
 from ..base.json_prefix import decode_prefix
 from ..base.lazy import regex
+from ..base.same_items import BETWEEN
 from ..base.text import harmless_text
 from . import sentences
 from .brief_labels import Label
 from .carried_over import EARLIER, FROM_BEFORE, Inherited
-from .same_items import BETWEEN
 from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"

@@ -14,11 +14,11 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..._checked_calls import checked
 from ..._failpoints import trip
 from ...agents import agent as agent_of, canonical_name, traits_of
 from ...agents.base import Traits
 from ...core import event_kinds as ev
-from ...core.base.checked_calls import checked
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.handover.events import Offer, offers_of

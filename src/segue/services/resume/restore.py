@@ -15,8 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..._checked_calls import checked
 from ...core import event_kinds as ev
-from ...core.base.checked_calls import checked
+from ...core.base.same_items import as_item
 from ...core.base.token_estimate import Counter, estimate
 from ...core.base.values import count as count_of
 from ...core.brief.compose import compose
@@ -26,7 +27,6 @@ from ...core.features.events import CheckRan
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration
 from ...core.runs.model import RunDigest
-from ...core.runs.same_items import as_item
 from ...core.runs.sentences import flat
 from ...core.sessions import commands as do
 from ...core.sessions.state import OBSERVER, Decision, SessionState

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ... import errors
+from ..._checked_calls import checked
 from ..._failpoints import trip
 from ..._files import open_file, read_bytes
-from ...core.base.checked_calls import checked
 from ...core.base.values import Progress, Value, counted
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card

@@ -16,11 +16,11 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...errors import BadValue, SegueError, UnexpectedError, of_os
-from .value_kinds import test_of
+from ._value_kinds import test_of
+from .errors import BadValue, SegueError, UnexpectedError, of_os
 
 T = TypeVar("T")
-_PACKAGE = str(Path(__file__).parents[2])
+_PACKAGE = str(Path(__file__).parent)
 _SURFACES = os.path.join(_PACKAGE, "surfaces")
 _NUMBER_MAX = 2**63
 _UNKNOWN: Any = object()

@@ -10,8 +10,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 
-from ..base.lazy import regex
-from ..base.stem import stem
+from .lazy import regex
+from .stem import stem
 
 BETWEEN = " | "  # separates items that may contain a semicolon
 _ITEM_WORD = regex(r"\w+(?:[./:-]\w+)*")
