@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.e2e.conftest import MakeRig
-from tests.support.killed_agents.drive import ChainOfRuns
+from tests.support.killed_agents.drive import ChainOfRuns, KilledAgent
 from tests.support.killed_agents.plan import planned
 from tests.support.killed_agents.tally import Tally
 
@@ -25,16 +25,13 @@ def test_a_run_that_was_killed_at_any_moment_is_told_to_the_next(
     rig: MakeRig, agent: str, hooks: str, kill_count: int, record_property: Callable[[str, object], None]
 ) -> None:
     """`make soak-agents` kills each of them 50 times, half of that with live hooks."""
-    made = rig(agent)
-    tally, names = Tally(), list[str]()
+    killed, tally = KilledAgent(rig(agent), agent, live=hooks == "live"), Tally()
     while tally.kills < max(2, kill_count // 8):
         seed = int(SEED) if SEED else random.randrange(1 << 30)
         print(f"SEGUE_CHAIN_SEED={seed}")
-        plan = planned(seed)
-        chain = ChainOfRuns(made, agent, plan, live=hooks == "live", others=names)
+        chain = ChainOfRuns(killed, planned(seed))
         tally.add(chain.go())
         print(*chain.story, sep="\n")
-        names.append(plan.name)
         if SEED:
             break
     record_property("killed agents", [agent, *tally.counts()])

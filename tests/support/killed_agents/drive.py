@@ -19,38 +19,67 @@ from tests.support.killed_agents.tally import Tally
 from tests.support.rig import Rig, Running
 from tests.support.scripted import Request
 
+from segue.agents import agent as named
+from segue.agents.base import SearchScope
+
 CONTINUE = "continue"
 NO_RESULT = "NO RESULT YET"
 BRIEF_BYTES_MAX = 2_048
-START_SECONDS = {"claude-code": 1.5, "codex": 1.0, "opencode": 8.0, "gemini-cli": 4.0, "cline": 10.0}
-"""About how long an agent takes until it first asks the model."""
 TURN_SECONDS = {"claude-code": 0.3, "codex": 0.3, "opencode": 0.8, "gemini-cli": 0.5, "cline": 0.8}
-"""About how long it takes from one request to the next."""
+"""About how long an agent takes from one request to the next."""
+START_SECONDS = 2.0
+"""About how long it takes until it first asks the model; each run that asks tells it better."""
 HOOK_SECONDS = 0.2
 WAIT_SECONDS = 120.0
 NOTES_CALLS = {"gemini-cli"}
 """Agents whose live hooks tell Segue of a call before it begins."""
 
 
-class ChainOfRuns:
-    """A chain in a repository of its own, in a home that other chains have used."""
+class KilledAgent:
+    """An agent in a home in which chains follow one another, each in a repository of its own."""
 
-    def __init__(self, rig: Rig, agent: str, plan: PlannedChain, *, live: bool, others: list[str]) -> None:
-        self.rig, self.agent, self.plan, self.live, self.others = rig, agent, plan, live, others
+    def __init__(self, rig: Rig, agent: str, *, live: bool) -> None:
+        self.rig, self.agent, self.live = rig, agent, live
+        self.start_seconds = START_SECONDS
+        self.names: list[str] = []
+        """Of the chains that are over."""
+
+    def init(self, folder: Path) -> None:
+        """Set up the agent for a project: with live hooks and the MCP server, or with the usual hooks
+        alone."""
+        self.rig.move_to(folder)
+        trust = ["--trust-hooks"] if self.agent == "codex" else []
+        how = "--live" if self.live else "--no-mcp"
+        done = self.rig.segue("init", "--agent", self.agent, "--yes", how, *trust)
+        assert done.code == 0, done
+
+    def conversation(self) -> str:
+        """The id of the newest conversation in the project."""
+        where = SearchScope(self.rig.environment(), self.rig.home, (self.rig.work,))
+        return next((found.native for found in named(self.agent).find(where)), "")
+
+
+class ChainOfRuns:
+    """A chain, and what was wrong with it."""
+
+    def __init__(self, killed: KilledAgent, plan: PlannedChain) -> None:
+        self.killed, self.rig, self.agent, self.plan = killed, killed.rig, killed.agent, plan
         self.tally = Tally()
         self.story: list[str] = []
         self.is_task_known = False
+        self.has_asked = False
+        """Whether the run before has asked the model."""
         self.open: Command | None = None
         """The call that the next run must be told of."""
 
     def go(self) -> Tally:
         """Run all of it."""
-        self.rig.move_to(self.rig.folder / f"work-{self.plan.name}")
-        init(self.rig, self.agent, live=self.live)
+        self.killed.init(self.rig.folder / f"work-{self.plan.name}")
         for number, run in enumerate(self.plan.runs):
             self._run(number, run)
         self._list()
         self.rig.end_all()
+        self.killed.names.append(self.plan.name)
         return self.tally
 
     # -- a run ---------------------------------------------------------------------------------
@@ -60,34 +89,41 @@ class ChainOfRuns:
         model.play(run.script)
         known, pending = self.is_task_known, self.open
         prompt = CONTINUE if known else f"{self.plan.task}{self.plan.more}"
-        running = self.rig.start(self.agent, prompt)
-        killed = run.moment != "never" and Killer(self.rig, self.agent, running, before).kill(run)
+        resume = self.killed.conversation() if run.resumes and self.has_asked else ""
+        began = time.time()
+        running = self.rig.start(self.agent, prompt, resume=resume)
+        is_killed = run.moment != "never" and Killer(self.killed, running, before).kill(run)
         ended = running.wait(WAIT_SECONDS)
-        if killed and not run.orphans:
+        if is_killed and not run.orphans:
             self.rig.end_all()
-        self.tally.kills += killed
+        self.tally.kills += is_killed
         asked = first_request(self.rig, before)
-        self._learn(run, asked, killed)
-        words = f"run {number} ({prompt[:8]}…), moment {run.moment} {run.turn} {run.delay:.2f}, {ended.seconds:.1f} s"
-        outcome = (
-            f"{'killed' if killed else f'ended with {ended.code}'}, {'asked' if asked else 'asked nothing'}"
+        if asked is not None:
+            self.killed.start_seconds = asked.at - began
+        self.has_asked = asked is not None
+        self._learn(run, asked, is_killed)
+        self.story.append(
+            f"run {number} ({prompt.split()[0]} … {'in ' if resume else ''}{resume}), "
+            f"moment {run.moment} {run.turn} {run.delay:.2f}: "
+            f"{'killed' if is_killed else f'ended with {ended.code}'} after {ended.seconds:.1f} s, "
+            f"{'asked' if asked else 'asked nothing'}; then the task is "
+            f"{'known' if self.is_task_known else 'not known'}, "
+            f"open is {self.open.text if self.open else 'nothing'}"
         )
-        self.story.append(f"{words}: {outcome}; then the task is {'' if self.is_task_known else 'not '}known,"
-                          f" open is {self.open.text if self.open else 'nothing'}")  # fmt: skip
-        if not killed and ended.code != 0:
+        if not is_killed and ended.code != 0:
             self._wrong(number, f"the agent ended with {ended.code}", ended.err[-2000:])
         if number and asked is not None:
-            self._judge(number, asked, known, pending)
+            self._judge(number, asked, known, pending, is_resumed=bool(resume))
 
-    def _learn(self, run: PlannedRun, asked: Request | None, killed: bool) -> None:
+    def _learn(self, run: PlannedRun, asked: Request | None, is_killed: bool) -> None:
         """What can be known now that this run has ended. Prompts go to a hook before the model is asked."""
         text = evidence.written(self.agent, self.rig.home)
         self.is_task_known = self.is_task_known or asked is not None or self.plan.task in text
         without = evidence.unanswered(run.commands, text)
-        if self.live and self.agent in NOTES_CALLS:
+        if self.killed.live and self.agent in NOTES_CALLS:
             without += [one for one in run.commands if not one.result and self._started(one)]
         did = any(one.sign in text for one in run.commands) or any(path in text for path in run.files)
-        if not killed:
+        if not is_killed:
             self.open = None
         elif without or did:
             self.open = without[-1] if without else None
@@ -98,26 +134,31 @@ class ChainOfRuns:
 
     # -- what the next run was told --------------------------------------------------------------
 
-    def _judge(self, number: int, asked: Request, known: bool, pending: Command | None) -> None:
+    def _judge(
+        self, number: int, asked: Request, known: bool, pending: Command | None, *, is_resumed: bool
+    ) -> None:
         briefs = [one.text for one in self.rig.model.sent("[segue]", after=asked.number - 1)
                   if one.request == asked.number]  # fmt: skip
         text = "\n".join(whole[whole.index("[segue]") :].partition("[/segue]")[0] for whole in briefs)
         self.tally.hops += 1
         if not known:
             self.tally.unknown += 1
-            if text:
-                self._wrong(number, "a brief, though nothing was known", text)
+            if text and _plain(self.plan.task) not in _plain(text):  # a hook may have got it unseen
+                self._wrong(number, "a brief of something else, though nothing was known", text)
             return
-        missed = [] if _plain(self.plan.task) in _plain(text) else ["the task"]
+        if is_resumed:  # its history is there, and its agent knows what was cut off
+            pending = None
+        heard = asked.text() if is_resumed else text
+        missed = [] if _plain(self.plan.task) in _plain(heard) else ["the task"]
         if pending is not None:
             line = next((line for line in text.splitlines() if pending.sign in line), "")
             missed += [] if NO_RESULT in line else [f"the call that was cut off: {pending.text}"]
         if missed:
             self._wrong(number, f"not told: {', '.join(missed)}", text)
-        elif (fault := self._false(text, len(briefs))) != "":
+        elif not is_resumed and (fault := self._false(text, len(briefs))):
             self._wrong(number, fault, text)
         self.tally.with_task += "the task" not in missed
-        self.tally.with_call += pending is not None and len(missed) == 0
+        self.tally.with_call += pending is not None and not missed
 
     def _false(self, text: str, briefs: int) -> str:
         """What a brief says and should not; empty if there is nothing."""
@@ -125,7 +166,7 @@ class ChainOfRuns:
             return "the brief stands there more than once"
         if len(text.encode()) > BRIEF_BYTES_MAX:
             return f"a brief of {len(text.encode())} bytes"
-        if strange := [name for name in self.others if name in text]:
+        if strange := [name for name in self.killed.names if name in text]:
             return f"a brief of another chain: {strange}"
         for line in text.splitlines():
             if NO_RESULT in line and any(one.sign in line for one in self.answered):
@@ -143,7 +184,7 @@ class ChainOfRuns:
     def _wrong(self, number: int, what: str, text: str) -> None:
         log = self.rig.home / ".local" / "share" / "segue" / "segue.log"
         noted = log.read_text(errors="replace")[-2000:] if log.exists() else ""
-        half = "live" if self.live else "plain"
+        half = "live" if self.killed.live else "plain"
         self.tally.wrong.append(
             f"{self.agent} ({half}), seed {self.plan.seed}, at run {number}: {what}\n"
             + "".join(f"    {line}\n" for line in self.story)
@@ -154,14 +195,14 @@ class ChainOfRuns:
 class Killer:
     """Kills a run at its moment."""
 
-    def __init__(self, rig: Rig, agent: str, running: Running, before: int) -> None:
-        self.rig, self.agent, self.running, self.before = rig, agent, running, before
+    def __init__(self, killed: KilledAgent, running: Running, before: int) -> None:
+        self.killed, self.rig, self.running, self.before = killed, killed.rig, running, before
 
     def kill(self, run: PlannedRun) -> bool:
         """Wait for the moment, and kill; False if the run had ended before."""
-        seconds = TURN_SECONDS[self.agent]
+        seconds = TURN_SECONDS[self.killed.agent]
         if run.moment == "start":
-            seconds = START_SECONDS[self.agent]
+            seconds = self.killed.start_seconds
         elif run.moment == "hook":
             seconds = HOOK_SECONDS
             self._wait(HookWatch(self.rig.home, run.turn).seen)
@@ -206,13 +247,6 @@ class HookWatch:
 
 def _processes() -> Iterable[str]:
     return filter(str.isdigit, os.listdir("/proc"))
-
-
-def init(rig: Rig, agent: str, *, live: bool) -> None:
-    """Set up the agent: with live hooks and the MCP server, or with the usual hooks alone."""
-    trust = ["--trust-hooks"] if agent == "codex" else []
-    done = rig.segue("init", "--agent", agent, "--yes", "--live" if live else "--no-mcp", *trust)
-    assert done.code == 0, done
 
 
 def first_request(rig: Rig, before: int) -> Request | None:

@@ -21,6 +21,8 @@ MOMENTS: tuple[Moment, ...] = (
 )  # fmt: skip
 
 RESTARTS = (3, 4, 5, 5)
+RESUMES = 0.15
+"""How often a conversation is resumed."""
 LONG_SECONDS = 97
 _SYLLABLES = ("ba", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi", "ru", "sa", "te", "vo", "zi")
 _VERBS = ("Move", "Port", "Convert", "Extend", "Rework", "Split")
@@ -62,6 +64,8 @@ class PlannedRun(Value):
     """How late after that, as a part of the agent's usual time."""
     orphans: bool
     """Whether what has a process group of its own lives on."""
+    resumes: bool
+    """Whether it takes up the conversation before it, if there is one, and does not begin a new one."""
 
 
 class PlannedChain(Value):
@@ -88,7 +92,7 @@ def planned(seed: int) -> PlannedChain:
     finishes = rng.randrange(restarts)
     moments = [rng.choice(MOMENTS) if at != finishes else "never" for at in range(restarts)]
     runs = [_run(rng, f"{name}-{at}", moment) for at, moment in enumerate(moments)]
-    last = PlannedRun(Script(f"{name}-last", [[Say("I see.")]]), (), (), "never", 0, 0.0, False)
+    last = PlannedRun(Script(f"{name}-last", [[Say("I see.")]]), (), (), "never", 0, 0.0, False, False)
     return PlannedChain(seed, name, task, rng.choice(_MORE), [*runs, last])
 
 
@@ -117,7 +121,8 @@ def _run(rng: random.Random, name: str, moment: Moment) -> PlannedRun:
         turns.append([Run(commands[-1].text, LONG_SECONDS + 3)])
     turn = rng.randrange(len(turns)) if moment == "request" else rng.randrange(4)
     turns.append([Say("That much is done, and the rest is left for later.")])
-    return PlannedRun(Script(name, turns), commands, files, moment, turn, rng.random(), rng.random() < 0.5)
+    delay, orphans, resumes = rng.random(), rng.random() < 0.5, rng.random() < RESUMES
+    return PlannedRun(Script(name, turns), commands, files, moment, turn, delay, orphans, resumes)
 
 
 def _short(rng: random.Random) -> Command:

@@ -1,8 +1,9 @@
 """Reads a task of Cline or Roo as steps.
 
 The API history is what was done; the UI messages add times, tokens and the user's own words, and have what
-the API history lacks after a condensation (Roo truncates it). Both are rewritten as a whole, so a torn one is
-read up to its last intact element.
+the API history lacks: what Roo cut off when it condensed, and an answer that was still under way, with the
+calls that had begun already. Both are rewritten as a whole, so a torn one is read up to its last intact
+element.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Reader:
         yield _start(task, messages, min(stamps, default=0.0))
         api = list(Conversation(not shown, prompts_of(shown), has_thoughts(shown)).read(messages, times))
         refusals = {step.text for step in api if isinstance(step, Prompt) and step.how == "refusal"}
-        screen = Screen(_Uncovered(task, messages, times), _window(messages), refusals)
+        screen = Screen(_Uncovered(task, messages, times, shown), _window(messages), refusals)
         yield from heapq.merge(api, screen.read(shown), key=lambda step: step.at)
         self.skipped += screen.skipped
         if items := checklist(task.focus):
@@ -109,14 +110,20 @@ def _window(messages: list[wire.Message]) -> int:
 
 
 class _Uncovered:
-    """Whether the API history lacks a time: it was replaced by a summary, is torn, or does not exist."""
+    """Whether the API history lacks a time: it was replaced by a summary, is torn, does not exist, or has not
+    got the answer yet, which it gets as a whole."""
 
-    def __init__(self, task: wire.Task, messages: list[wire.Message], times: list[float]) -> None:
+    def __init__(
+        self, task: wire.Task, messages: list[wire.Message], times: list[float], shown: list[wire.Shown]
+    ) -> None:
         self._from = self._to = self._after = float("inf")
         if not messages:
             self._after = float("-inf")
         elif task.torn:
             self._after = times[-1]
+        elif messages[-1].role == "user":
+            asked = (seconds(message.ts) for message in shown if message.say == "api_req_started")
+            self._after = max(asked, default=float("inf"))
         if len(messages) > 1 and messages[1].is_summary:
             self._from, self._to = times[0], times[1]
 
