@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.chains import HOOKS, Chain, ChainRun
+from tests.support.chains import HOOKS, Chain, ChainRun, mode_of
 from tests.support.runs import SECRET
 
 from segue.core.runs.steps import Compact, Plan, PlanItem, Say
@@ -228,7 +228,7 @@ def test_the_installed_file_hands_the_work_on_as_well(chain: Chain) -> None:
     command = [sys.executable, "-I", "-S", str(hook_file.file_of(home))]
 
     def through_the_file(agent: str, event: str, payload: bytes) -> bytes:
-        words = [*command, agent, event, "speak"]
+        words = [*command, agent, event, mode_of(agent, event)]
         done = subprocess.run(words, input=payload, capture_output=True, timeout=60, env=chain.env)
         assert done.returncode == 0, done
         return done.stdout
@@ -239,3 +239,17 @@ def test_the_installed_file_hands_the_work_on_as_well(chain: Chain) -> None:
         run = chain.begin(agent)
         assert_knows(run.brief, 1, agent)
         run.prompt("go on").edits(f"src/{agent}.py").stop()
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_the_user_waits_for_nothing_but_a_record_at_the_first_prompt(chain: Chain, agent: str) -> None:
+    first_run(chain, agent)
+    run = chain.begin(agent).prompt("go on")
+    assert run.hooks.prompt.encode() in spooled(chain), "it was recorded, and Segue was not loaded"
+    run.edits("src/a.py").stop()
+    assert spooled(chain) == b""
+
+
+def spooled(chain: Chain) -> bytes:
+    path = chain.data / "spool" / "hooks"
+    return path.read_bytes() if path.exists() else b""

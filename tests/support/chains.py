@@ -19,9 +19,12 @@ from msgspec.structs import replace
 from tests.support.runs import environment, opened
 
 from segue import Segue
+from segue.agents.cline.install import EVENTS as CLINE_MODES
+from segue.agents.install import installer
 from segue.core.runs.steps import Call, Change, End, Fault, Given, Model, Prompt, Result, Say, Start, Step
 from segue.services.hooks.handler import answered
 from segue.services.workspace.data_folder import DataFolder
+from segue.surfaces.hook import installed_file
 from segue.testing.transcripts import placed
 
 BETWEEN_SECONDS = 600.0
@@ -49,6 +52,13 @@ HOOKS = {
 }
 
 
+def mode_of(agent: str, event: str) -> str:
+    """How the installed file is called for an event."""
+    if agent == "cline":
+        return CLINE_MODES.get(event, "speak")
+    return installer(agent).events.get(event, ("speak", 0))[0]
+
+
 class Chain:
     """A project in which runs follow one another."""
 
@@ -71,7 +81,12 @@ class Chain:
         return run
 
     def _answered(self, agent: str, event: str, payload: bytes) -> bytes:
-        return answered(str(self.data), agent, event, payload, self.env)
+        """What the installed file does for an event, in this process."""
+        home, mode = str(self.data), mode_of(agent, event)
+        if mode == "record" or (mode == "look" and not installed_file.due(home, payload)):
+            installed_file.record(home, agent, event, payload)
+            return b""
+        return answered(home, agent, event, payload, self.env)
 
     def forget(self) -> None:
         """Everything that Segue stored is gone, as on another machine; transcripts stay."""
@@ -102,8 +117,8 @@ class ChainRun:
             "session_id": self.native, "taskId": self.native, "cwd": str(self.folder),
             "workspaceRoots": [str(self.folder)], "hook_event_name": event, **more,
         }  # fmt: skip
-        if self.path is not None and self.agent not in ("opencode", "cline"):
-            payload["transcript_path"] = str(self.path)
+        if self.agent not in ("opencode", "cline"):  # its name is known before the file is there
+            payload["transcript_path"] = str(self.path or self.folder / "not-yet" / self.native)
         data = json.dumps(payload).encode()
         reply = self.chain.answered(self.agent, event, data)
         if not reply.startswith(b"{"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -132,25 +131,17 @@ def test_a_session_with_no_runs_has_an_empty_array(cli: Cli, chain: Chain) -> No
     assert len(cli("list").out.splitlines()) == 2
 
 
-def test_a_list_reads_no_transcript(cli: Cli, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_reads_what_is_new_once(cli: Cli, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     for agent in AGENTS:
-        first_turn(chain, agent)
-    opened: list[str] = []
-    real = os.open
-
-    def note(path: object, *more: int, **options: object) -> int:
-        opened.append(os.fspath(path))  # type: ignore[call-overload]
-        return real(path, *more, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(os, "open", note)
-    monkeypatch.setattr("segue.services.runs.discovery.RunFinder.reading", _refused)
-    monkeypatch.setattr("segue.services.runs.discovery.RunFinder.found", _refused)
-    assert cli("list", "--json").value
-    assert not [path for path in opened if path.endswith((".jsonl", ".json"))]
+        chain.begin(agent).prompt(f"{TASK} in {agent}").edits("a.py")  # and then it was killed
+    [card] = cli("list", "--json").value
+    assert len(card["runs"]) == len(AGENTS)
+    monkeypatch.setattr("segue.services.runs.take_in_newest.sync", _refused)
+    assert cli("list", "--json").value == [card]
 
 
 def _refused(*_: object, **__: object) -> None:
-    raise AssertionError("a list looks at rows only")
+    raise AssertionError("nothing is new")
 
 
 def test_the_tools_and_the_server_say_the_same(cli: Cli, chain: Chain, tmp_path: Path) -> None:

@@ -110,6 +110,8 @@ class Traits(Value):
     """Whether a call is missing from its transcript until it has ended."""
     start_is_first_prompt: bool = False
     """Whether its hook at the start takes no answer, so that the first prompt counts as the start."""
+    shows_its_process: bool = False
+    """Whether its own files tell from the start which process writes a run, so that no hook must."""
 
 
 def loaded(reference: str) -> Any:

@@ -63,6 +63,7 @@ class ClaudeCode(FileAgent):
         hooks="segue.agents.claude_code.hooks:HOOKS",
         installer="segue.agents.claude_code.install:INSTALLER",
         id_can_be_chosen=True,
+        shows_its_process=True,
     )
     form = "lines"
 

@@ -46,6 +46,7 @@ class Codex(FileAgent):
         conversation_variables=("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
         variables=("CODEX_SANDBOX",),
         start="codex",
+        shows_its_process=True,
         rules_file="AGENTS.md",
         hooks="segue.agents.codex.hooks:HOOKS",
         installer="segue.agents.codex.install:INSTALLER",

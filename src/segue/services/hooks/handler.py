@@ -58,6 +58,9 @@ PATIENCE_REMOTE_MS = 250
 ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
+FIRST_LOOK_BYTES = 65_536
+"""A new run is looked at when its transcript has this size, or when its turn is over: at its first prompt
+there is nothing to see yet, and the user waits."""
 RUNS_BEFORE = 4
 """How many of the runs that a run took up are read together with it."""
 SMALL_BYTES = 262_144
@@ -235,7 +238,10 @@ class Handler:
     def _start(self, workspace: Workspace) -> HookReply:
         if self.environment.get(SUPERVISED) and self.event.source in FRESH_STARTS:
             return HookReply()  # its prompt holds the brief
-        return self._tell(workspace, self.event)
+        told = self._tell(workspace, self.event)
+        if self.event.source in FRESH_STARTS and traits_of(agent_of(self.event.agent)).shows_its_process:
+            self._look_again_at(FIRST_LOOK_BYTES)
+        return told
 
     def _tell(
         self, workspace: Workspace, about: HookEvent, kind: str = "brief", *, stored: bool = True
@@ -346,8 +352,7 @@ class Handler:
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
     ) -> tuple[str, ...]:
         """Prepare the recovery if there is a reason to, and return the reasons."""
-        word = self.home / "hook" / "looks" / self.event.native
-        before = _marks(word)
+        before = _marks(self._look_file())
         features = self._proven(workspace)
         full = pressure.should_prepare
         marks = marks_of(digest, now=time.time(), full=full, before=before, features=features)
@@ -359,14 +364,22 @@ class Handler:
             run, agent = found.native, found.agent
             write = partial(prepare, workspace, reason=reasons[0], transcript=path, run=run, agent=agent)
             self._try(partial(write, seconds=0.25))
-        if self.writes and not {"/", "\0"} & set(self.event.native):
-            per_step = found.size / max(1, digest.steps)
-            due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
-            kept = marks if reasons else (before or marks)
-            with suppress(OSError, SegueError):
-                write_whole(word, b"%d\n%s" % (due, msgspec.json.encode(kept)))
-                _forget_words(word.parent)
+        per_step = found.size / max(1, digest.steps)
+        due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
+        self._look_again_at(due, marks if reasons else (before or marks))
         return reasons
+
+    def _look_file(self) -> Path:
+        """The file that tells the installed hook when to look at this run again."""
+        return self.home / "hook" / "looks" / self.event.native
+
+    def _look_again_at(self, size: int, marks: Marks | None = None) -> None:
+        """Note at which size of its transcript the run is to be looked at."""
+        if not self.writes or not self.event.native or {"/", "\0"} & set(self.event.native):
+            return
+        with suppress(OSError, SegueError):
+            write_whole(self._look_file(), b"%d\n%s" % (size, msgspec.json.encode(marks) if marks else b""))
+            _forget_looks(self._look_file().parent)
 
     def _proven(self, workspace: Workspace) -> tuple[str, ...]:
         session = self._session(workspace)
@@ -442,13 +455,13 @@ class Handler:
         return HookReply()
 
 
-def _marks(word: Path) -> Marks | None:
+def _marks(noted: Path) -> Marks | None:
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode(word.read_bytes().partition(b"\n")[2], type=Marks)
+        return msgspec.json.decode(noted.read_bytes().partition(b"\n")[2], type=Marks)
     return None
 
 
-def _forget_words(folder: Path) -> None:
+def _forget_looks(folder: Path) -> None:
     names = os.listdir(folder)
     if len(names) > LOOKS_MAX:
         for name in sorted(names, key=lambda name: -os.stat(folder / name).st_mtime)[LOOKS_MAX:]:

@@ -47,6 +47,8 @@ class Trail(msgspec.Struct):
     last: float
     living: bool
     key: str
+    agent: str
+    id: str
 
 
 class SessionAssigner:
@@ -125,10 +127,17 @@ class SessionAssigner:
         for trail in reversed(self._trails):
             if told and trail.key not in told:
                 continue
-            if not goes_on and _overlap(trail, run):
+            if not goes_on and (_overlap(trail, run) or self._took_up_others(trail, run)):
                 continue
             if self._continues(trail, run, root) and self._takes(trail.session, run, told if goes_on else ()):
                 yield trail.session
+
+    def _took_up_others(self, trail: Trail, run: Run) -> bool:
+        """Whether a later run was told what it goes on with, and it was not this run."""
+        if trail.began <= seconds_of(run.began):
+            return False
+        given = brief_given(self._workspace.store, trail.agent, trail.id)
+        return given is not None and bool(given.runs) and run.key not in given.runs
 
     def _continues(self, trail: Trail, run: Run, root: str) -> bool:
         same_branch = not run.branch or not trail.branch or run.branch == trail.branch
@@ -160,7 +169,9 @@ class SessionAssigner:
         if not run.side:
             living = _lives(run)
             began, last = seconds_of(run.began), seconds_of(run.last)
-            self._trails.append(Trail(session, self._root_of(run), run.branch, began, last, living, run.key))
+            root = self._root_of(run)
+            trail = Trail(session, root, run.branch, began, last, living, run.key, run.agent, run.id)
+            self._trails.append(trail)
 
     # -- looking up ----------------------------------------------------------------------------
 

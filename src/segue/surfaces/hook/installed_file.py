@@ -108,9 +108,9 @@ def due(home: str, payload: bytes) -> bool:
         noted = posix.open(f"{home}/hook/looks/{native}", posix.O_RDONLY)
         size = int(posix.read(noted, 32).split(b"\n")[0])
         posix.close(noted)
-        return posix.stat(transcript).st_size >= size
     except (OSError, ValueError):
         return True
+    return exists(transcript) and posix.stat(transcript).st_size >= size
 
 
 def log(home: str, agent: str, event: str, fault: BaseException) -> None:

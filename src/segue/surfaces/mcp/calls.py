@@ -81,7 +81,7 @@ class Calls:
                     return ToolOutcome(as_json(begun))
                 if tool.name != "resume":
                     raise
-        return ToolOutcome(self._brief("json"))  # no session was declared, but an agent may have left a run
+        return ToolOutcome(as_json({"brief": self._brief()}))  # no session is known, but perhaps a run
 
     def brief(self) -> str:
         """The brief as text, for prompts and resources."""
@@ -90,15 +90,15 @@ class Calls:
             if off:
                 return f"Segue is off {off}: nothing is shown."
             try:
-                return self._brief("text") + "\n"
+                return self._brief() + "\n"
             except (SegueError, OSError):
                 return NOTHING_KNOWN
 
-    def _brief(self, form: Any) -> str:
+    def _brief(self) -> str:
         from ...services.brief.project_brief import brief_here, workspace_to_look
 
         with workspace_to_look(self._folder, self._environment) as workspace:
-            return brief_here(workspace, form=form)
+            return brief_here(workspace)
 
     def _opened(self, actor: str = "", *, looks: bool) -> Segue:
         """Segue for the caller; where nothing is stored yet, a call that only reads creates no store."""

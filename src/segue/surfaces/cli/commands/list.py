@@ -23,7 +23,10 @@ RUNS_SHOWN = 3
 )  # fmt: skip
 def listing(context: CommandContext) -> int:
     """The sessions of this project, or of all, each with its newest runs below it."""
+    from ....services.runs.take_in_newest import take_in_newest
+
     args, segue = context.args, context.segue
+    take_in_newest(segue.workspace)
     cards = segue.list(
         everywhere=args.all, status=args.status or "", project=args.project or "", organization=args.org or ""
     )
@@ -40,6 +43,9 @@ def listing(context: CommandContext) -> int:
 )  # fmt: skip
 def resumable(context: CommandContext) -> int:
     """Sessions that were paused or left in the middle."""
+    from ....services.runs.take_in_newest import take_in_newest
+
+    take_in_newest(context.segue.workspace)
     cards = context.segue.resumable(everywhere=context.args.all)
     return _cards(context, cards, "nothing to resume; `segue list` shows all sessions")
 
