@@ -71,6 +71,8 @@ class ChainOfRuns:
         """Whether the run before has asked the model."""
         self.open: Command | None = None
         """The call that the next run must be told of."""
+        self.answered: list[Command] = []
+        """Calls whose results the agent had written when the run before had ended."""
 
     def go(self) -> Tally:
         """Run all of it."""
@@ -87,7 +89,7 @@ class ChainOfRuns:
     def _run(self, number: int, run: PlannedRun) -> None:
         model, before = self.rig.model, len(self.rig.model.requests)
         model.play(run.script)
-        known, pending = self.is_task_known, self.open
+        known, pending, answered = self.is_task_known, self.open, self.answered
         prompt = CONTINUE if known else f"{self.plan.task}{self.plan.more}"
         resume = self.killed.conversation() if run.resumes and self.has_asked else ""
         began = time.time()
@@ -113,7 +115,7 @@ class ChainOfRuns:
         if not is_killed and ended.code != 0:
             self._wrong(number, f"the agent ended with {ended.code}", ended.err[-2000:])
         if number and asked is not None:
-            self._judge(number, asked, known, pending, is_resumed=bool(resume))
+            self._judge(number, asked, known, pending, answered, is_resumed=bool(resume))
 
     def _learn(self, run: PlannedRun, asked: Request | None, is_killed: bool) -> None:
         """What can be known now that this run has ended. Prompts go to a hook before the model is asked."""
@@ -135,8 +137,9 @@ class ChainOfRuns:
     # -- what the next run was told --------------------------------------------------------------
 
     def _judge(
-        self, number: int, asked: Request, known: bool, pending: Command | None, *, is_resumed: bool
-    ) -> None:
+        self, number: int, asked: Request, known: bool, pending: Command | None, answered: list[Command],
+        *, is_resumed: bool,
+    ) -> None:  # fmt: skip
         briefs = [one.text for one in self.rig.model.sent("[segue]", after=asked.number - 1)
                   if one.request == asked.number]  # fmt: skip
         text = "\n".join(whole[whole.index("[segue]") :].partition("[/segue]")[0] for whole in briefs)
@@ -155,12 +158,12 @@ class ChainOfRuns:
             missed += [] if NO_RESULT in line else [f"the call that was cut off: {pending.text}"]
         if missed:
             self._wrong(number, f"not told: {', '.join(missed)}", text)
-        elif not is_resumed and (fault := self._false(text, len(briefs))):
+        elif not is_resumed and (fault := self._false(text, len(briefs), answered)):
             self._wrong(number, fault, text)
         self.tally.with_task += "the task" not in missed
         self.tally.with_call += pending is not None and not missed
 
-    def _false(self, text: str, briefs: int) -> str:
+    def _false(self, text: str, briefs: int, answered: list[Command]) -> str:
         """What a brief says and should not; empty if there is nothing."""
         if briefs != 1 or text.count("[segue]") != 1:
             return "the brief stands there more than once"
@@ -169,7 +172,7 @@ class ChainOfRuns:
         if strange := [name for name in self.killed.names if name in text]:
             return f"a brief of another chain: {strange}"
         for line in text.splitlines():
-            if NO_RESULT in line and any(one.sign in line for one in self.answered):
+            if NO_RESULT in line and any(one.sign in line for one in answered):
                 return f"a call that was answered is said to be without a result: {line}"
         return ""
 
