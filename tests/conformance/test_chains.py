@@ -17,9 +17,10 @@ import pytest
 from tests.support.chains import HOOKS, Chain, ChainRun, mode_of
 from tests.support.runs import SECRET
 
-from segue.core.runs.steps import Compact, Plan, PlanItem, Say
+from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Say
 from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import hook_file
+from segue.services.runs.run_stream import brief_given
 from segue.services.workspace.data_folder import DataFolder
 from segue.surfaces.mcp.calls import Calls
 
@@ -158,6 +159,66 @@ def test_on_another_machine_what_the_brief_said_is_enough(chain: Chain, agent: s
         assert_knows(run.brief, 1, number)
         run.prompt("go on").edits(f"src/part{number}.py").stop()
         chain.forget()
+
+
+def took_up(chain: Chain, agent: str) -> ChainRun:
+    """A run that was told only to go on with the task of another one, and did."""
+    chain.begin(agent).prompt(TASK).edits("src/billing.py").stop()
+    return chain.begin(agent).prompt("continue").edits("src/store.py").stop()
+
+
+@pytest.mark.parametrize("agent", [name for name, hooks in HOOKS.items() if not hooks.writes_brief])
+def test_a_resumed_conversation_is_told_again_what_its_agent_has_not_kept(chain: Chain, agent: str) -> None:
+    run = took_up(chain, agent)
+    for _ in range(2):
+        told = run.start("resume")
+        assert TASK in told and "src/store.py" in told
+    run.prompt("weiter").edits("src/refund.py").stop()
+    assert TASK in run.start("resume")
+    last = chain.begin("claude-code").prompt("continue").edits("src/late.py").stop()
+    assert TASK in last.brief
+    told = run.start("resume")
+    assert TASK in told and "src/late.py" in told, "the run that took it up did more"
+    with chain.open() as segue:
+        assert [card.goal for card in segue.list()] == [TASK]
+    assert chain.log() == ""
+
+
+@pytest.mark.parametrize("agent", [name for name, hooks in HOOKS.items() if not hooks.writes_brief])
+def test_a_resumed_conversation_is_told_its_own_task_though_others_worked_meanwhile(
+    chain: Chain, agent: str
+) -> None:
+    menu = "Draw the menu of the shop anew"
+    other = chain.begin("claude-code").prompt(menu).edits("src/menu.py")
+    run = took_up(chain, agent)
+    other.at = chain.clock + 600
+    other.edits("src/icons.py").stop()
+    told = run.start("resume")
+    assert f'REQUEST: "{TASK}"' in told and "src/icons.py" not in told.partition("TREE")[0]
+    [line] = (line for line in told.splitlines() if "worked here meanwhile" in line)
+    assert menu in line
+
+
+@pytest.mark.parametrize("agent", [name for name, hooks in HOOKS.items() if hooks.writes_brief])
+def test_a_resumed_conversation_is_not_told_again_what_its_agent_has_kept(chain: Chain, agent: str) -> None:
+    assert took_up(chain, agent).start("resume") == ""
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_a_resumed_conversation_with_a_task_of_its_own_is_told_nothing(chain: Chain, agent: str) -> None:
+    assert chain.begin(agent).prompt(TASK).edits("src/billing.py").stop().start("resume") == ""
+
+
+@pytest.mark.parametrize("agent", ["codex", "opencode"])
+def test_a_brief_about_a_run_itself_does_not_replace_what_it_took_up(chain: Chain, agent: str) -> None:
+    chain.begin(agent).prompt(f"{TASK}. {RULES[0]}").edits("src/billing.py").stop()
+    run = chain.begin(agent).prompt("Describe the format in the guide as well").edits("docs/guide.md")
+    run.add(Call(0, "cut", "Bash", "run", "make docs", "make docs"))
+    assert TASK in run.start("resume")
+    run.prompt("continue").edits("docs/more.md").stop()
+    with chain.open() as segue:
+        given = brief_given(segue.workspace.store, agent, run.native)
+    assert given is not None and given.source == "startup" and given.holds.goal.startswith(TASK)
 
 
 def test_what_was_done_passed_or_taken_back_is_gone(chain: Chain) -> None:

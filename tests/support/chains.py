@@ -110,6 +110,7 @@ class ChainRun:
         self.steps: list[Step] = []
         self.path: Path | None = None
         self.brief = ""
+        self.starts = 0
 
     def call(self, event: str, **more: Any) -> str:
         """The context in the reply to an event."""
@@ -130,7 +131,8 @@ class ChainRun:
 
     def start(self, source: str = "startup") -> str:
         """The agent starts, or empties its window, and is told something."""
-        text = self.call(self.hooks.start, source=source)
+        self.starts += 1  # agents send the time as well, so that no two starts are the same
+        text = self.call(self.hooks.start, source=source, timestamp=self.starts)
         self.brief = text or self.brief
         if source == "startup":
             self.add(Start(0, "start", self.native, str(self.folder)), Model(0, "model-1"))

@@ -257,11 +257,13 @@ class Handler:
         if event.source == "compact" and kind == "brief":
             count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
             text = f"{text}\n(after compaction {count} of this run)"  # the same text would not be sent twice
-        if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
+        is_forgotten = event.source == "resume" and traits_of(agent_of(event.agent)).forgets_hook_context
+        is_known = any(body.hash == delivered.text_hash(text) for body in before) and not is_forgotten
+        if kind == "brief" and is_known:
             return HookReply()
         body = delivered.brief_body(
             workspace, text, kind=kind, source=event.source, session=brief.session, declared=brief.declared,
-            holds=brief.holds, runs=brief.runs,
+            holds=brief.holds, runs=brief.runs, own=brief.own,
         )  # fmt: skip
         write = partial(delivered.append, workspace.store, stream, [body], actor=event.agent)
         kept = stored and self._try(write)

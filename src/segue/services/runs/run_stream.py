@@ -18,9 +18,8 @@ def stream_of_run(agent: str, native: str) -> str:
 
 
 def brief_given(journal: Journal, agent: str, native: str) -> ev.BriefGiven | None:
-    """The last brief about other runs that a run was given; None if there is none, or it cannot be read.
-
-    The brief after a compaction is about the run itself and does not count."""
+    """The last brief about other runs that a run was given; None if there is none, or it cannot be read. One
+    about the run itself does not count."""
     try:
         stream = stream_of_run(agent, native)
         events = journal.read(stream, limit=LOOKED_AT)
@@ -31,6 +30,8 @@ def brief_given(journal: Journal, agent: str, native: str) -> ev.BriefGiven | No
         return None
     for event in reversed(events):
         body = ev.read_body(event) if event.kind == ev.BriefGiven.KIND else None
-        if isinstance(body, ev.BriefGiven) and body.what == "brief" and body.source != "compact":
+        if not isinstance(body, ev.BriefGiven) or body.own or body.source == "compact":
+            continue
+        if body.what == "brief":
             return body
     return None
