@@ -194,3 +194,21 @@ def test_who_goes_on_by_hand_after_the_last_run_has_an_active_session(
     assert statuses(cli, chain) == {"paused"}
     cli("note", "I look at it myself")
     assert statuses(cli, chain) == {"active"}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_run_that_died_before_its_agent_wrote_anything_is_shown_like_any_other(
+    cli: Cli, chain: Chain, agent: str
+) -> None:
+    run = chain.begin(agent, writes=False)
+    told = {"prompt": TASK, "text": TASK, "userPromptSubmit": {"prompt": TASK}}
+    run.call(run.hooks.prompt, **told)
+    [card] = cli("list", "--json").value
+    assert card["goal"] == TASK and [one["id"] for one in card["runs"]] == [run.native]
+    [listed] = cli("runs", "--json").value
+    assert (listed["goal"], listed["written"], listed["session"]) == (TASK, False, card["id"])
+    assert "never written" in cli("show", f"{agent}/{run.native}").out
+    assert TASK in cli("show", f"{agent}/{run.native}", "--timeline").out
+    assert TASK in cli("brief").out and TASK in cli("runs").out
+    cli("sync")
+    assert len(cli("list", "--json").value) == 1 and not (cli("doctor").out.count("cannot be read"))

@@ -597,11 +597,12 @@ def test_the_output_of_a_command_that_has_ended_is_its_result_before_the_next_re
     command = "<execute_command>\n<command>make all</command>\n</execute_command>"
     if is_written:
         messages.append({"role": "assistant", "content": texts(f"I build.\n{command}")})
+    command_shown = {"type": "say", "say": "command", "text": "make all", "commandCompleted": True}
     shown = [
         {"type": "say", "say": "task", "text": "Build."},
         {"type": "say", "say": "api_req_started", "text": '{"request":"x"}'},
         {"type": "say", "say": "text", "text": "I build."},
-        {"type": "say", "say": "command", "text": "make all", "commandCompleted": True},
+        command_shown,
         {"type": "ask", "ask": "command_output", "text": "cc a.c\n"},
         {"type": "say", "say": "command_output", "text": "2 warnings"},
     ]
@@ -613,7 +614,7 @@ def test_the_output_of_a_command_that_has_ended_is_its_result_before_the_next_re
     (call,) = (step for step in steps if isinstance(step, Call))
     (result,) = (step for step in steps if isinstance(step, Result))
     assert (result.id, result.ok, result.exit, result.text) == (call.id, None, None, "cc a.c\n2 warnings")
-    del shown[3]["commandCompleted"]
+    del command_shown["commandCompleted"]
     assert not [step for step in read_of(*shown) if isinstance(step, Result)], "it has not ended"
 
 

@@ -221,12 +221,12 @@ def runs_taken_up(workspace: Workspace, finder: RunFinder, found: Found) -> Sequ
 
 
 def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDigest:
-    """The digest of a run, masked, with what it inherited and calls under way that only a hook saw."""
+    """The digest of a run, masked, with what it inherited, and with prompts and calls that only hooks saw."""
     finder.remember()
     key, agent = finder.key(found), agent_of(found.agent)
     digest = finder.digests.get(key)
     if digest is None:
-        digest = masked(final(finder.reading(found), agent))
+        digest = masked(finder.with_prompts_seen(found, final(finder.reading(found), agent)))
         finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
         digest = _with_inheritance(digest, given)
         if traits_of(agent).calls_seen_by_hooks_only:

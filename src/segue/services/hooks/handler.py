@@ -43,6 +43,7 @@ from ..runs.observed import runs_of
 from ..runs.read_transcript import final
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import LOOKED_AT
+from ..runs.unwritten_runs import UnwrittenRun
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import any_session_off, is_off
 from ..workspace.open_session import find_session
@@ -322,11 +323,20 @@ class Handler:
         finder = runs_of(workspace).finder()
         found = own_run(finder, self.event)
         if found is None:
+            self._note_unwritten(workspace)
             return None
         named = self.environment.get("SEGUE_SESSION", "") if self.environment.get(SUPERVISED) else ""
         before = [] if named else self._runs_before(workspace, finder, found)
         self._try(lambda: sync(workspace, found=[*before, found], session=named, wait_seconds=0.1))
         return found, final(finder.reading(found), agent_of(found.agent))
+
+    def _note_unwritten(self, workspace: Workspace) -> None:
+        """Remember a run that was given a prompt and has no transcript yet."""
+        event = self.event
+        if event.kind == "prompt":
+            cwd = event.cwd or str(self.folder)
+            run = UnwrittenRun(event.agent, event.native, cwd, event.transcript, time.time(), event.pid)
+            self._try(lambda: runs_of(workspace).unwritten.note(run))
 
     def _runs_before(self, workspace: Workspace, finder: RunFinder, found: Found) -> list[Found]:
         """The runs that a run took up and that were not read to their end, as those that were killed: asked

@@ -86,6 +86,8 @@ class Run(Value):
     """Whether a shared store has a copy; looked up for a single run only, not in lists."""
     present: bool = True
     """Whether the transcript is still where the agent keeps it."""
+    written: bool = True
+    """Whether its agent wrote a transcript; of a run without one only prompts are known, from hooks."""
 
     @property
     def used(self) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ...agents.common import prompt_steps, typed_how
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name
+from ...core.base.values import seconds_of
+from ...core.runs.steps import Step
 from ...errors import SegueError
 from ...stores.base import Journal
 
@@ -35,3 +38,14 @@ def brief_given(journal: Journal, agent: str, native: str) -> ev.BriefGiven | No
         if body.what == "brief":
             return body
     return None
+
+
+def prompts_seen(journal: Journal, agent: str, native: str) -> list[Step]:
+    """What the user typed in a run, as far as hooks were told at its beginning, in the form in which a reader
+    returns it. Raises SegueError."""
+    steps: list[Step] = []
+    for event in journal.read(stream_of_run(agent, native), limit=LOOKED_AT):
+        body = ev.read_body(event) if event.kind == ev.RunHooked.KIND else None
+        if isinstance(body, ev.RunHooked) and body.kind == "prompt":
+            steps += prompt_steps(seconds_of(event.at), body.text, typed_how(body.text))
+    return steps

@@ -20,6 +20,7 @@ from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
+from ...core.runs.model import RunDigest
 from ...core.sessions.state import OPEN
 from ...effects.files.archive import CopyOwner, to_drop
 from ...effects.files.atomic import file_lock
@@ -29,12 +30,13 @@ from ..workspace.on_off import refuse_if_off, session_mark
 from ..workspace.workspace import Workspace
 from . import cursor
 from .assign_session import SessionAssigner, close_empty_session
+from .cursor import FileStamp
 from .duplicates import RunsSeen
 from .observed import runs_of
 from .read_transcript import recognised
-from .run import Run, RunFacts, facts_of, refreshed, row_of
+from .run import Run, RunFacts, facts_of, goal_of, refreshed, row_of, run_of
 from .shared_copies import Unreadable, forget, share_runs
-from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
+from .sync_workers import NO_JOB, ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
 WAIT_SECONDS = 300.0
 FORK_BYTES_MIN = 4 << 20
@@ -115,13 +117,14 @@ class _Sync:
     def run(self, agent: str, paths: Sequence[Path], workers: int, chosen: Sequence[Found]) -> Synced:
         transcripts = list(chosen) or (self._at(paths, agent) if paths else list(self.finder.found(agent)))
         transcripts = [found for found in transcripts if not self._is_off(found)]
-        jobs, same = self._jobs(transcripts)
-        read = self._import(jobs, workers)
+        jobs, unwritten, same = self._jobs(transcripts)
+        read = [*self._import(jobs, workers), *map(self._seen_by_hooks, unwritten)]
         self._duplicates(transcripts)
         names = sorted({found.agent for found in transcripts})
         known = {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.finder.scope) for name in names}
         sessions = self._store(read, same)
+        runs_of(self.workspace).unwritten.forget({(job.found.agent, job.found.native) for job in jobs})
         shared, unshared = self._share(read)
         dropped = self._enforce_limits()
         self.unreadable += [Unreadable("", "", fault.message) for fault in self.finder.faults]
@@ -185,23 +188,29 @@ class _Sync:
         names = (os.path.join(folder, name) for folder, _, names in walked for name in names)
         return sorted(Path(name) for name in names if os.path.isfile(name))
 
-    def _jobs(self, transcripts: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunFacts]]]:
-        """The transcripts that must be read, the largest first, and those that have not changed."""
-        jobs, same = [], []
+    def _jobs(
+        self, transcripts: Iterable[Found]
+    ) -> tuple[list[Job], list[Found], list[tuple[Found, RunFacts]]]:
+        """The transcripts that must be read, the largest first, runs without one that only hooks saw, and
+        those that have not changed."""
+        jobs, unwritten, same = [], [], []
         keyed: dict[str, Found] = {}
         for found in transcripts:
             keyed.setdefault(self.finder.key(found), found)
         for key, found in keyed.items():
             stamp = cursor.stamp_of(found, agent_of(found.agent))
             facts = facts_of(self.rows[key]) if key in self.rows else None
-            if facts is None or facts.format != FORMAT:
+            is_new = facts is None or facts.format != FORMAT
+            if is_new and not stamp.inode and not self.finder.is_written(found):
+                unwritten.append(found)
+            elif facts is None or is_new:
                 jobs.append(Job(found, stamp, None, facts.run if facts is not None else None))
             elif cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
                 same.append((found, facts))
             else:
                 full = runs_of(self.workspace).runs.get(key)
                 jobs.append(Job(found, stamp, full.reading if full else None, facts.run))
-        return sorted(jobs, key=lambda job: -job.stamp.size), same
+        return sorted(jobs, key=lambda job: -job.stamp.size), unwritten, same
 
     def _about(self, copied: CopyOwner, run: Run) -> CopyOwner:
         return msgspec.structs.replace(
@@ -226,7 +235,22 @@ class _Sync:
             if result.fault:
                 found = jobs[result.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, result.fault))
+            elif result.run is not None:
+                result.run = self._with_goal_seen(result.run, jobs[result.job].found)
         return [result for result in imports.results if result.run is not None]
+
+    def _with_goal_seen(self, run: Run, found: Found) -> Run:
+        """The run; of one that died before its prompt was written, with the goal that a hook saw."""
+        if run.goal or run.calls:
+            return run
+        return msgspec.structs.replace(run, goal=goal_of(self.finder.with_prompts_seen(found, RunDigest())))
+
+    def _seen_by_hooks(self, found: Found) -> ImportedTranscript:
+        """A run whose agent died before it wrote anything."""
+        reading, agent = self.finder.reading(found), agent_of(found.agent)
+        run = run_of(found, reading, reading.digest, host=self.finder.host, now=time.time())
+        run = msgspec.structs.replace(run, present=False, written=False)
+        return ImportedTranscript(NO_JOB, run, reading=cursor.packed(reading, FileStamp(), agent))
 
     # -- storing -------------------------------------------------------------------------------
 
