@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +31,9 @@ START_SECONDS = 2.0
 """About how long it takes until it first asks the model; each run that asks tells it better."""
 HOOK_SECONDS = 0.2
 WAIT_SECONDS = 120.0
+HANGS_AT_RESUME = {"cline"}
+"""Agents that now and then ask on a loaded machine whether to go on when they are resumed, and wait for ever,
+without Segue as well."""
 NOTES_CALLS = {"gemini-cli"}
 """Agents whose live hooks tell Segue of a call before it begins."""
 
@@ -96,10 +99,12 @@ class ChainOfRuns:
         running = self.rig.start(self.agent, prompt, resume=resume)
         is_killed = run.moment != "never" and Killer(self.killed, running, before).kill(run)
         ended = running.wait(WAIT_SECONDS)
+        asked = first_request(self.rig, before)
+        if resume and not asked and ended.code < 0 and self.agent in HANGS_AT_RESUME:
+            is_killed = is_killed or not list(hooks_running(self.rig.home, _processes()))
         if is_killed and not run.orphans:
             self.rig.end_all()
         self.tally.kills += is_killed
-        asked = first_request(self.rig, before)
         if asked is not None:
             self.killed.start_seconds = asked.at - began
         self.has_asked = asked is not None
@@ -235,17 +240,23 @@ class HookWatch:
     """Sees the processes of Segue's hooks in a home that begin from now on."""
 
     def __init__(self, home: Path, skipped: int) -> None:
-        self._sign = os.fsencode(home / ".local" / "share" / "segue" / "hook")
-        self._skipped, self._before, self._hooks = skipped, set(_processes()), set[str]()
+        self._home, self._skipped, self._before, self._hooks = home, skipped, set(_processes()), set[str]()
 
     def seen(self) -> bool:
         """Whether a hook runs, after as many others as are to be skipped."""
-        for name in set(_processes()) - self._before - self._hooks:
-            with suppress(OSError):
-                words = Path("/proc", name, "cmdline").read_bytes()
-                if self._sign in words and b"python" in words.partition(b"\0")[0]:
-                    self._hooks.add(name)
+        new = set(_processes()) - self._before - self._hooks
+        self._hooks.update(hooks_running(self._home, new))
         return len(self._hooks) > self._skipped
+
+
+def hooks_running(home: Path, processes: Iterable[str]) -> Iterator[str]:
+    """Those of some processes that are Segue's hooks in a home."""
+    sign = os.fsencode(home / ".local" / "share" / "segue" / "hook")
+    for name in processes:
+        with suppress(OSError):
+            words = Path("/proc", name, "cmdline").read_bytes()
+            if sign in words and b"python" in words.partition(b"\0")[0]:
+                yield name
 
 
 def _processes() -> Iterable[str]:
