@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -43,6 +45,10 @@ FORK_BYTES_MIN = 4 << 20
 """With less to read, another process is not worth its start."""
 SAVE_SECONDS = 2.0
 """How often copies and rows are stored: a kill costs no more than that, and the transcript being read."""
+NEWEST_MAX = 16
+"""How many of the newest runs are looked at before they are listed."""
+NEWEST_BYTES_MAX = 4 << 20
+"""How much of them is read then; what is left waits for a hook or `segue sync`."""
 
 
 class Synced(Value):
@@ -91,6 +97,27 @@ def sync(
     lock = workspace.home.path / "sync.lock"
     with file_lock(lock, timeout_seconds=wait_seconds, what="segue sync"):
         return _Sync(workspace, session, progress, shares).run(agent, paths, workers, found)
+
+
+def take_in_newest(workspace: Workspace) -> None:
+    """Read what is new in the newest runs of this project. Whatever stands in the way (nothing can be
+    written, Segue is off, somebody else syncs), the runs that are known already stay as they are."""
+    with suppress(SegueError, OSError):
+        finder = runs_of(workspace).finder()
+        new, left = [], NEWEST_BYTES_MAX
+        for found in islice(finder.found(), NEWEST_MAX):
+            row = finder.row(found)
+            facts = facts_of(row) if row is not None else None
+            stamp = cursor.stamp_of(found, agent_of(found.agent))
+            is_told = facts is not None and bool(facts.run.goal or facts.run.calls)
+            if is_told and facts and cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
+                continue
+            left -= max(0, stamp.size - (facts.stamp.size if facts is not None else 0))
+            if left < 0:
+                break
+            new.append(found)
+        if new:
+            sync(workspace, found=new, wait_seconds=0.1)
 
 
 class _Sync:
@@ -241,7 +268,8 @@ class _Sync:
 
     def _with_goal_seen(self, run: Run, found: Found) -> Run:
         """The run; of one that died before its prompt was written, with the goal that a hook saw."""
-        if run.goal or run.calls:
+        oldest = time.time() - 86_400 * self.workspace.settings.number("resumable_days")
+        if run.goal or run.calls or found.sign == "alive" or found.changed < oldest:
             return run
         return msgspec.structs.replace(run, goal=goal_of(self.finder.with_prompts_seen(found, RunDigest())))
 
@@ -297,7 +325,10 @@ class _Sync:
             self.new += result.run.key not in self.rows
             before = self._session_before(result.run) or archived.get(result.run.key, "")
             runs[result.run.key] = msgspec.structs.replace(result.run, project=self.project, session=before)
-        unchanged = {facts.run.key: refreshed(facts.run, found, now=time.time()) for found, facts in same}
+        unchanged = {
+            facts.run.key: self._with_goal_seen(refreshed(facts.run, found, now=time.time()), found)
+            for found, facts in same
+        }
         merged = set(self.duplicates.values())
         unattached = {
             key: run for key, run in unchanged.items() if (not run.session and run.goal) or key in merged
