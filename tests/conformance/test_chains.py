@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.chains import HOOKS, Chain, ChainRun, mode_of
+from tests.support.chains import BETWEEN_SECONDS, HOOKS, Chain, ChainRun, mode_of
 from tests.support.runs import SECRET
 
-from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Say
+from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Say, Title
 from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import hook_file
 from segue.services.runs.run_stream import brief_given
@@ -219,6 +220,19 @@ def test_a_brief_about_a_run_itself_does_not_replace_what_it_took_up(chain: Chai
     with chain.open() as segue:
         given = brief_given(segue.workspace.store, agent, run.native)
     assert given is not None and given.source == "startup" and given.holds.goal.startswith(TASK)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_a_title_that_an_agent_made_of_a_word_to_go_on_is_no_task(chain: Chain, agent: str) -> None:
+    chain.clock = time.time() - BETWEEN_SECONDS - 60
+    chain.begin(agent).prompt(TASK).edits("src/billing.py")
+    chain.clock = time.time() - BETWEEN_SECONDS - 30
+    chain.begin(agent).prompt("continue").add(Title(0, "A piece of work")).edits("src/store.py").stop()
+    run = chain.begin(agent)
+    assert TASK in run.brief and "A piece of work" not in run.brief
+    with chain.open() as segue:
+        segue.sync()
+        assert [(card.goal, len(card.runs)) for card in segue.list()] == [(TASK, 2)]
 
 
 def test_what_was_done_passed_or_taken_back_is_gone(chain: Chain) -> None:
