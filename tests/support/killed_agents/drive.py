@@ -56,10 +56,15 @@ class KilledAgent:
         done = self.rig.segue("init", "--agent", self.agent, "--yes", how, *trust)
         assert done.code == 0, done
 
-    def conversation(self) -> str:
-        """The id of the newest conversation in the project."""
+    def conversation(self, *prompts: str) -> str:
+        """The id of the newest conversation in the project; empty if none of these prompts was written there
+        yet, as agents refuse to resume it then."""
         where = SearchScope(self.rig.environment(), self.rig.home, (self.rig.work,))
-        return next((found.native for found in named(self.agent).find(where)), "")
+        found = next(named(self.agent).find(where), None)
+        if found is None:
+            return ""
+        text = evidence.written_in(self.agent, Path(found.path), found.native)
+        return found.native if any(prompt in text for prompt in prompts) else ""
 
 
 class ChainOfRuns:
@@ -94,7 +99,8 @@ class ChainOfRuns:
         model.play(run.script)
         known, pending, answered = self.is_task_known, self.open, self.answered
         prompt = CONTINUE if known else f"{self.plan.task}{self.plan.more}"
-        resume = self.killed.conversation() if run.resumes and self.has_asked else ""
+        said = (CONTINUE, self.plan.task)
+        resume = self.killed.conversation(*said) if run.resumes and self.has_asked else ""
         began = time.time()
         running = self.rig.start(self.agent, prompt, resume=resume)
         is_killed = run.moment != "never" and Killer(self.killed, running, before).kill(run)

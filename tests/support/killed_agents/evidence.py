@@ -26,13 +26,19 @@ def written(agent: str, home: Path) -> str:
     return "\n".join(path.read_text(errors="replace") for path in sorted(home.glob(TRANSCRIPTS[agent])))
 
 
-def _rows(path: Path) -> str:
+def written_in(agent: str, path: Path, native: str) -> str:
+    """What an agent has written of one conversation in a file."""
+    return _rows(path, native) if agent == "opencode" else path.read_text(errors="replace")
+
+
+def _rows(path: Path, native: str = "") -> str:
     if not path.exists():
         return ""
     texts: list[str] = []
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
         for table in ("message", "part"):
-            texts += (str(row[0]) for row in database.execute(f"select data from {table}"))
+            rows = database.execute(f"select data from {table} where ? in ('', session_id)", (native,))
+            texts += (str(row[0]) for row in rows)
     return "\n".join(texts)
 
 
