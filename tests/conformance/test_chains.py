@@ -21,7 +21,9 @@ from tests.support.runs import SECRET
 from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Say, Title
 from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import hook_file
+from segue.services.runs.observed import runs_of
 from segue.services.runs.run_stream import brief_given
+from segue.services.runs.sync import sync
 from segue.services.workspace.data_folder import DataFolder
 from segue.surfaces.mcp.calls import Calls
 
@@ -232,6 +234,24 @@ def test_a_title_that_an_agent_made_of_a_word_to_go_on_is_no_task(chain: Chain, 
     assert TASK in run.brief and "A piece of work" not in run.brief
     with chain.open() as segue:
         segue.sync()
+        assert [(card.goal, len(card.runs)) for card in segue.list()] == [(TASK, 2)]
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode"])
+def test_a_run_that_is_taken_in_after_the_one_that_took_it_up_is_of_the_same_session(
+    chain: Chain, agent: str
+) -> None:
+    killed = chain.begin(agent).prompt(TASK)
+    run = chain.begin(agent).prompt("continue").edits("src/store.py")
+    with chain.open() as segue:
+        finder = runs_of(segue.workspace).finder()
+
+        def take_in(*natives: str) -> None:
+            sync(segue.workspace, found=[one for one in finder.found() if one.native in natives])
+
+        take_in(run.native)
+        run.edits("src/refund.py")
+        take_in(killed.native, run.native)
         assert [(card.goal, len(card.runs)) for card in segue.list()] == [(TASK, 2)]
 
 

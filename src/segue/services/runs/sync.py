@@ -335,6 +335,7 @@ class _Sync:
         }
         known = (facts.run for row in self.rows.values() if (facts := facts_of(row)) is not None)
         settled = [unchanged.get(run.key, run) for run in known if run.key not in runs]
+        settled += (run for run in runs.values() if self._session_before(run))
         assigner = SessionAssigner(self.workspace, self.finder.scope.roots, settled, session=self.session)
         for key, twin in twins.items():
             assigner.merge(self.duplicates[key], twin.session)
