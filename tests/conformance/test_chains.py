@@ -18,7 +18,7 @@ import pytest
 from tests.support.chains import BETWEEN_SECONDS, HOOKS, Chain, ChainRun, mode_of
 from tests.support.runs import SECRET
 
-from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Say, Title
+from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Prompt, Say, Title
 from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import hook_file
 from segue.services.runs.observed import runs_of
@@ -235,6 +235,34 @@ def test_a_title_that_an_agent_made_of_a_word_to_go_on_is_no_task(chain: Chain, 
     with chain.open() as segue:
         segue.sync()
         assert [(card.goal, len(card.runs)) for card in segue.list()] == [(TASK, 2)]
+
+
+def test_a_call_that_only_a_hook_saw_is_told_after_a_resume_that_came_to_nothing(chain: Chain) -> None:
+    """Gemini CLI writes a call when it has ended; a hook saw it begin, and the process died in it."""
+    chain.begin("gemini-cli").prompt(TASK).edits("src/billing.py").stop()
+    run = chain.begin("gemini-cli").prompt("continue")
+
+    def begins(command: str) -> None:
+        run.call("BeforeTool", tool_name="run_shell_command", tool_input={"command": command})
+
+    begins("make all")
+    assert "make all → NO RESULT YET" in run.start("resume")
+    run.call(run.hooks.prompt, prompt="continue")
+    assert "make all → NO RESULT YET" in chain.begin("gemini-cli").brief, "the prompt was not written"
+    run.at = time.time() + 60
+    run.add(Prompt(0, "continue"))
+    brief = chain.begin("gemini-cli").brief
+    assert "make all → NO RESULT YET" in brief and TASK in brief
+    begins("make docs")
+    brief = chain.begin("gemini-cli").brief
+    assert "make docs → NO RESULT YET" in brief and "make all" not in brief, "the run went on"
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_a_request_that_was_handed_on_stands_in_a_brief_once(chain: Chain, agent: str) -> None:
+    chain.begin(agent).prompt(TASK).edits("src/billing.py").stop()
+    chain.begin(agent).prompt("continue")
+    assert chain.begin(agent).brief.count(TASK) == 1
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode"])

@@ -56,7 +56,8 @@ def mode_of(agent: str, event: str) -> str:
     """How the installed file is called for an event."""
     if agent == "cline":
         return CLINE_MODES.get(event, "speak")
-    return installer(agent).events.get(event, ("speak", 0))[0]
+    known = installer(agent)
+    return {**known.live_events, **known.events}.get(event, ("speak", 0))[0]
 
 
 class Chain:

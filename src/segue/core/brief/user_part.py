@@ -13,6 +13,9 @@ from .proposals import PICKS, content_words
 from .requests import told
 from .trail_words import folder_of
 
+GOAL_CHARS = 80
+"""By so many characters a request is recognised that was shortened when it was handed on."""
+
 
 class _Row(NamedTuple):
     label: str
@@ -32,6 +35,7 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
     elif facts.inherited.goal and facts.goal == facts.inherited.goal:
         text = f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"
         lines.append(Line(text, facts.sources.get(Label.REQUEST, ())))
+        rows = [*rows[:1], *(row for row in rows[1:] if not _says(row.message, facts.goal))]
     rows, wants = _fitted(rows, most - cost(lines))
     for row, bytes in zip(rows, wants, strict=True):
         text = folder.within(told(row.message, max(20, bytes)))
@@ -46,6 +50,11 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
         if left >= 60:
             lines.append(Line(f"  {Label.FIRST_REQUEST}: {quote(cut(facts.first, min(left, 140)))}"))
     return lines
+
+
+def _says(message: UserMessage, goal: str) -> bool:
+    """Whether a message is the request that is told already, as an earlier run handed it on."""
+    return " ".join(message.text.split()).startswith(" ".join(goal.split())[:GOAL_CHARS])
 
 
 def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:
