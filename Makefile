@@ -125,8 +125,8 @@ soak: $(STAMP) ## the crash tests with KILLS=200 kills, the properties with ten 
 		tests/surfaces/test_rest_schema.py $(ARGS)
 
 .PHONY: soak-agents
-soak-agents: $(STAMP) ## kill Claude Code and Codex at random moments, KILLS / 4 times each, and check what the next run is told
-	SEGUE_KILLS=$(KILLS) $(PYTEST) --dist loadgroup --timeout 7200 tests/e2e -k killed_at_any_moment -rP $(ARGS)
+soak-agents: $(STAMP) ## kill five agents at random moments in chains of restarts, KILLS / 4 times each, and check what each next run is told
+	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 7200 tests/e2e/test_killed_agents.py -rP $(ARGS)
 
 .PHONY: bench-store bench-startup bench-since bench-features bench-handover bench-resume bench-capture bench-agents
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, compared with other tools

@@ -10,17 +10,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.chains import HOOKS, Chain, ChainRun, mode_of
+from tests.support.chains import BETWEEN_SECONDS, HOOKS, Chain, ChainRun, mode_of
 from tests.support.runs import SECRET
 
 from segue.agents import agent as agent_of, traits_of
-from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Say
+from segue.core.runs.steps import Call, Compact, Plan, PlanItem, Prompt, Say, Title
 from segue.services.brief.project_brief import brief_here
 from segue.services.hooks import hook_file
+from segue.services.runs.observed import runs_of
+from segue.services.runs.run_stream import brief_given
+from segue.services.runs.sync import sync
 from segue.services.workspace.data_folder import DataFolder
 from segue.surfaces.mcp.calls import Calls
 
@@ -159,6 +163,125 @@ def test_on_another_machine_what_the_brief_said_is_enough(chain: Chain, agent: s
         assert_knows(run.brief, 1, number)
         run.prompt("go on").edits(f"src/part{number}.py").stop()
         chain.forget()
+
+
+def took_up(chain: Chain, agent: str) -> ChainRun:
+    """A run that was told only to go on with the task of another one, and did."""
+    chain.begin(agent).prompt(TASK).edits("src/billing.py").stop()
+    return chain.begin(agent).prompt("continue").edits("src/store.py").stop()
+
+
+@pytest.mark.parametrize("agent", [name for name, hooks in HOOKS.items() if not hooks.writes_brief])
+def test_a_resumed_conversation_is_told_again_what_its_agent_has_not_kept(chain: Chain, agent: str) -> None:
+    run = took_up(chain, agent)
+    for _ in range(2):
+        told = run.start("resume")
+        assert TASK in told and "src/store.py" in told
+    run.prompt("weiter").edits("src/refund.py").stop()
+    assert TASK in run.start("resume")
+    last = chain.begin("claude-code").prompt("continue").edits("src/late.py").stop()
+    assert TASK in last.brief
+    told = run.start("resume")
+    assert TASK in told and "src/late.py" in told, "the run that took it up did more"
+    with chain.open() as segue:
+        assert [card.goal for card in segue.list()] == [TASK]
+    assert chain.log() == ""
+
+
+@pytest.mark.parametrize("agent", [name for name, hooks in HOOKS.items() if not hooks.writes_brief])
+def test_a_resumed_conversation_is_told_its_own_task_though_others_worked_meanwhile(
+    chain: Chain, agent: str
+) -> None:
+    menu = "Draw the menu of the shop anew"
+    other = chain.begin("claude-code").prompt(menu).edits("src/menu.py")
+    run = took_up(chain, agent)
+    other.at = chain.clock + 600
+    other.edits("src/icons.py").stop()
+    told = run.start("resume")
+    assert f'REQUEST: "{TASK}"' in told and "src/icons.py" not in told.partition("TREE")[0]
+    [line] = (line for line in told.splitlines() if "worked here meanwhile" in line)
+    assert menu in line
+
+
+@pytest.mark.parametrize("agent", [name for name, hooks in HOOKS.items() if hooks.writes_brief])
+def test_a_resumed_conversation_is_not_told_again_what_its_agent_has_kept(chain: Chain, agent: str) -> None:
+    assert took_up(chain, agent).start("resume") == ""
+
+
+@pytest.mark.parametrize("agent", HOOKS)
+def test_a_resumed_conversation_with_a_task_of_its_own_is_told_nothing(chain: Chain, agent: str) -> None:
+    assert chain.begin(agent).prompt(TASK).edits("src/billing.py").stop().start("resume") == ""
+
+
+@pytest.mark.parametrize("agent", ["codex", "opencode"])
+def test_a_brief_about_a_run_itself_does_not_replace_what_it_took_up(chain: Chain, agent: str) -> None:
+    chain.begin(agent).prompt(f"{TASK}. {RULES[0]}").edits("src/billing.py").stop()
+    run = chain.begin(agent).prompt("Describe the format in the guide as well").edits("docs/guide.md")
+    run.add(Call(0, "cut", "Bash", "run", "make docs", "make docs"))
+    assert TASK in run.start("resume")
+    run.prompt("continue").edits("docs/more.md").stop()
+    with chain.open() as segue:
+        given = brief_given(segue.workspace.store, agent, run.native)
+    assert given is not None and given.source == "startup" and given.holds.goal.startswith(TASK)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_a_title_that_an_agent_made_of_a_word_to_go_on_is_no_task(chain: Chain, agent: str) -> None:
+    chain.clock = time.time() - BETWEEN_SECONDS - 60
+    chain.begin(agent).prompt(TASK).edits("src/billing.py")
+    chain.clock = time.time() - BETWEEN_SECONDS - 30
+    chain.begin(agent).prompt("continue").add(Title(0, "A piece of work")).edits("src/store.py").stop()
+    run = chain.begin(agent)
+    assert TASK in run.brief and "A piece of work" not in run.brief
+    with chain.open() as segue:
+        segue.sync()
+        assert [(card.goal, len(card.runs)) for card in segue.list()] == [(TASK, 2)]
+
+
+def test_a_call_that_only_a_hook_saw_is_told_after_a_resume_that_came_to_nothing(chain: Chain) -> None:
+    """Gemini CLI writes a call when it has ended; a hook saw it begin, and the process died in it."""
+    chain.begin("gemini-cli").prompt(TASK).edits("src/billing.py").stop()
+    run = chain.begin("gemini-cli").prompt("continue")
+
+    def begins(command: str) -> None:
+        run.call("BeforeTool", tool_name="run_shell_command", tool_input={"command": command})
+
+    begins("make all")
+    assert "make all → NO RESULT YET" in run.start("resume")
+    run.call(run.hooks.prompt, prompt="continue")
+    assert "make all → NO RESULT YET" in chain.begin("gemini-cli").brief, "the prompt was not written"
+    run.at = time.time() + 60
+    run.add(Prompt(0, "continue"))
+    brief = chain.begin("gemini-cli").brief
+    assert "make all → NO RESULT YET" in brief and TASK in brief
+    begins("make docs")
+    brief = chain.begin("gemini-cli").brief
+    assert "make docs → NO RESULT YET" in brief and "make all" not in brief, "the run went on"
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "opencode"])
+def test_a_request_that_was_handed_on_stands_in_a_brief_once(chain: Chain, agent: str) -> None:
+    chain.begin(agent).prompt(TASK).edits("src/billing.py").stop()
+    chain.begin(agent).prompt("continue")
+    assert chain.begin(agent).brief.count(TASK) == 1
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode"])
+def test_a_run_that_is_taken_in_after_the_one_that_took_it_up_is_of_the_same_session(
+    chain: Chain, agent: str
+) -> None:
+    killed = chain.begin(agent).prompt(TASK)
+    run = chain.begin(agent).prompt("continue").edits("src/store.py")
+    with chain.open() as segue:
+        finder = runs_of(segue.workspace).finder()
+
+        def take_in(*natives: str) -> None:
+            sync(segue.workspace, found=[one for one in finder.found() if one.native in natives])
+
+        take_in(run.native)
+        run.edits("src/refund.py")
+        take_in(killed.native, run.native)
+        assert [(card.goal, len(card.runs)) for card in segue.list()] == [(TASK, 2)]
 
 
 def test_what_was_done_passed_or_taken_back_is_gone(chain: Chain) -> None:

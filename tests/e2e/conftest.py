@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.killed_agents.tally import table
 from tests.support.programs import PROGRAMS, CannotInstall, installed, npm
 from tests.support.rig import Rig
 
@@ -27,6 +28,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
+    killed = [
+        value
+        for kind in ("passed", "failed")
+        for one in terminalreporter.stats.get(kind, ())
+        for name, value in getattr(one, "user_properties", ())
+        if name == "killed agents"
+    ]
+    if killed:
+        terminalreporter.write_sep("=", "agents that were killed")
+        for line in table((agent, counts) for agent, *counts in sorted(killed)):
+            terminalreporter.write_line(line)
     skipped = [one for one in terminalreporter.stats.get("skipped", ()) if "e2e" in str(one.nodeid)]
     if skipped:
         terminalreporter.write_sep("!", "END-TO-END TESTS DID NOT RUN", red=True, bold=True)

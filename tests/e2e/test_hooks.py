@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import time
 from pathlib import Path
 
@@ -185,56 +184,6 @@ def test_whatever_of_segue_is_removed_every_agent_starts_prompts_and_stops(
     done = made.run(agent, "SCRIPT:hello there")
     assert done.code == 0, done
     assert "Hello." in done.out, done
-
-
-MOMENTS = ("start", "turn 0", "turn 1", "turn 2", "call", "call")
-
-
-def killed(made: Rig, agent: str, moment: str, rng: random.Random) -> None:
-    """A run that is killed -9: while it starts, while a turn is asked for, or in its long call."""
-    before = len(made.model.requests)
-    (made.work / "started.txt").unlink(missing_ok=True)
-    at_work = made.start(agent, "SCRIPT:work build the calculator, please")
-    if moment == "call":
-        soon(made.work / "started.txt")
-    elif moment != "start":
-        turn = int(moment[-1])
-        made.model.wait_for(
-            lambda requests: [one for one in requests[before:] if one.script == "work" and one.turn >= turn]
-        )
-    time.sleep(rng.uniform(0.0, 1.2 if moment == "start" else 0.4))
-    at_work.kill()
-    made.end_all()
-
-
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
-def test_a_run_that_was_killed_at_any_moment_is_told_to_the_next(
-    rig: MakeRig, agent: str, kill_count: int
-) -> None:
-    """`make soak-agents` kills each of them 50 times."""
-    seed = random.randrange(1 << 30)
-    print(f"seed {seed}")
-    rng = random.Random(seed)
-    made = rig(agent, scripts=[WORK, HELLO])
-    init(made, agent)
-    kills = max(2, kill_count // 4)
-    items = [word for number in range(kills) for word in ("--item", f"part {number} of {kills}")]
-    assert made.segue("start", "Build the calculator", *items).code == 0
-    pending = 0
-    for number in range(kills):
-        item = f"part {number} of {kills}"
-        last = ["--done", f"part {number - 1} of {kills}"] if number else []
-        assert made.segue("checkpoint", *last, "--begin", item).code == 0
-        moment = rng.choice(MOMENTS) if number else "call"
-        killed(made, agent, moment, rng)
-        before = len(made.model.requests)
-        assert made.run(agent, "SCRIPT:hello go on").code == 0
-        told = [one.text for one in made.model.sent("[segue]", after=before)]
-        assert told, (number, moment, log(made))
-        names_call = "NO RESULT YET" in told[0] and "started.txt" in told[0]
-        assert names_call or (moment != "call" and item in told[0]), (number, moment, told[0][:3000])
-        pending += names_call
-    print(f"{agent}: {kills} killed, {kills} told, {pending} of them the call that was cut off")
 
 
 def test_one_plugin_serves_claude_code_and_two_installs_act_once(rig: MakeRig) -> None:

@@ -56,7 +56,8 @@ def mode_of(agent: str, event: str) -> str:
     """How the installed file is called for an event."""
     if agent == "cline":
         return CLINE_MODES.get(event, "speak")
-    return installer(agent).events.get(event, ("speak", 0))[0]
+    known = installer(agent)
+    return {**known.live_events, **known.events}.get(event, ("speak", 0))[0]
 
 
 class Chain:
@@ -72,11 +73,16 @@ class Chain:
         self.clock = time.time() - 24 * BETWEEN_SECONDS
         self.answered: Answer = self._answered
 
-    def begin(self, agent: str, *, folder: Path | None = None, source: str = "startup") -> ChainRun:
-        """Start a run; its brief is what the start hook replied."""
+    def begin(
+        self, agent: str, *, folder: Path | None = None, source: str = "startup", writes: bool = True
+    ) -> ChainRun:
+        """Start a run; its brief is what the start hook replied. One that does not write dies before its
+        agent has written a transcript."""
         self.count += 1
         self.clock += BETWEEN_SECONDS
         run = ChainRun(self, agent, f"{self.count:03}{agent[:2]}-run", folder or self.project, self.clock)
+        if not writes:
+            run.hide()
         run.start(source)
         return run
 
@@ -110,6 +116,8 @@ class ChainRun:
         self.steps: list[Step] = []
         self.path: Path | None = None
         self.brief = ""
+        self.starts = 0
+        self.writes = True
 
     def call(self, event: str, **more: Any) -> str:
         """The context in the reply to an event."""
@@ -130,7 +138,8 @@ class ChainRun:
 
     def start(self, source: str = "startup") -> str:
         """The agent starts, or empties its window, and is told something."""
-        text = self.call(self.hooks.start, source=source)
+        self.starts += 1  # agents send the time as well, so that no two starts are the same
+        text = self.call(self.hooks.start, source=source, timestamp=self.starts)
         self.brief = text or self.brief
         if source == "startup":
             self.add(Start(0, "start", self.native, str(self.folder)), Model(0, "model-1"))
@@ -138,12 +147,25 @@ class ChainRun:
             self.add(Given(0, text))
         return text
 
+    def hide(self) -> None:
+        """Write nothing from now on; hooks are told where the transcript will be, as far as they ever are."""
+        self.writes = False
+        self.at = self.chain.clock = max(
+            self.at, time.time()
+        )  # of such a run only the time of a hook is known
+        if self.agent not in ("opencode", "cline"):
+            home, start = self.chain.home, Start(self.at, "start", self.native, str(self.folder))
+            self.path = placed(self.agent, [start], home=home, native=self.native, cwd=str(self.folder))
+            self.path.unlink()
+
     def add(self, *steps: Step) -> ChainRun:
         """Write steps to the transcript, each a second after the one before."""
         for step in steps:
             self.at += 1
             self.steps.append(replace(step, at=self.at))
         self.chain.clock = max(self.chain.clock, self.at)
+        if not self.writes:
+            return self
         self.path = placed(
             self.agent, self.steps, home=self.chain.home, native=self.native, cwd=str(self.folder)
         )

@@ -79,6 +79,19 @@ class Running:
                 os.kill(pid, signal.SIGKILL)
         self.process.wait(30)
 
+    def kill_group(self) -> None:
+        """kill -9 the agent's process group at once, with the tools and hooks in it."""
+        own = {
+            self.pid,
+            *(pid for pid in descendants(self.pid) if str(self._rig.cache) in _command_line(pid)),
+        }
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        for pid in own:  # a launcher may have given the agent a group of its own
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait(30)
+
     def terminate(self, number: int = signal.SIGTERM) -> None:
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
@@ -136,6 +149,11 @@ class Rig:
             for words in ("init -q", "checkout -q -b feat/calc", "add .", "commit -q -m begin"):
                 subprocess.run(["git", *words.split()], cwd=folder, env=self.environment(), check=True)
         return folder
+
+    def move_to(self, folder: Path) -> None:
+        """Go on in another repository of the same user."""
+        self.work = self.repository(folder)
+        self.model.folder = str(folder)
 
     # -- agents --------------------------------------------------------------------------------
 

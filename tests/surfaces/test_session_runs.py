@@ -136,7 +136,7 @@ def test_a_list_reads_what_is_new_once(cli: Cli, chain: Chain, monkeypatch: pyte
         chain.begin(agent).prompt(f"{TASK} in {agent}").edits("a.py")  # and then it was killed
     [card] = cli("list", "--json").value
     assert len(card["runs"]) == len(AGENTS)
-    monkeypatch.setattr("segue.services.runs.take_in_newest.sync", _refused)
+    monkeypatch.setattr("segue.services.runs.sync.sync", _refused)
     assert cli("list", "--json").value == [card]
 
 
@@ -194,3 +194,24 @@ def test_who_goes_on_by_hand_after_the_last_run_has_an_active_session(
     assert statuses(cli, chain) == {"paused"}
     cli("note", "I look at it myself")
     assert statuses(cli, chain) == {"active"}
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["no transcript", "no prompt in it"])
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_run_that_died_before_its_agent_wrote_the_prompt_is_shown_like_any_other(
+    cli: Cli, chain: Chain, agent: str, writes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)  # as for the hooks
+    run = chain.begin(agent, writes=writes)
+    told = {"prompt": TASK, "text": TASK, "userPromptSubmit": {"prompt": TASK}}
+    run.call(run.hooks.prompt, **told)
+    [card] = cli("list", "--json").value
+    assert card["goal"] == TASK and [one["id"] for one in card["runs"]] == [run.native]
+    [listed] = cli("runs", "--json").value
+    assert (listed["goal"], listed["written"], listed["session"]) == (TASK, writes, card["id"])
+    shown = cli("show", f"{agent}/{run.native}").out
+    assert TASK in shown and ("never written" in shown) is not writes
+    assert writes or TASK in cli("show", f"{agent}/{run.native}", "--timeline").out
+    assert TASK in cli("brief").out and TASK in cli("runs").out
+    cli("sync")
+    assert len(cli("list", "--json").value) == 1 and not (cli("doctor").out.count("cannot be read"))

@@ -113,6 +113,9 @@ class Traits(Value):
     """Whether a call is missing from its transcript until it has ended."""
     start_is_first_prompt: bool = False
     """Whether its hook at the start takes no answer, so that the first prompt counts as the start."""
+    forgets_hook_context: bool = False
+    """Whether the texts of hooks are in no transcript of it, so that a conversation that is resumed lacks
+    them."""
     shows_its_process: bool = False
     """Whether its own files tell from the start which process writes a run, so that no hook must."""
 

@@ -120,6 +120,14 @@ class ScriptedModel:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def play(self, script: Script) -> None:
+        """Let whoever asks next without naming a script take this one. What earlier processes took is
+        forgotten: the system gives their ids to others."""
+        with self._changed:
+            self.scripts[script.name] = script
+            self.queue[:] = [script.name]
+            self._launches.clear()
+
     # -- what it was sent ----------------------------------------------------------------------
 
     @property

@@ -1,8 +1,9 @@
 """Reads a task of Cline or Roo as steps.
 
 The API history is what was done; the UI messages add times, tokens and the user's own words, and have what
-the API history lacks after a condensation (Roo truncates it). Both are rewritten as a whole, so a torn one is
-read up to its last intact element.
+the API history lacks: what Roo cut off when it condensed, an answer that was still under way, with the calls
+that had begun already, and the output of commands that had ended when the next request was not made yet. Both
+are rewritten as a whole, so a torn one is read up to its last intact element.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from ...core.runs.steps import Plan, Prompt, Start, Step
+from ...core.runs.steps import Call, Plan, Prompt, Result, Start, Step
 from ..base import T, decode_part
 from ..common import checklist, elements, repaired_json, seconds
 from . import wire
 from .api import Conversation, times_of
 from .texts import CWD, WINDOW
-from .ui import Screen, has_thoughts, prompts_of
+from .ui import Screen, has_thoughts, outputs_of, prompts_of
 
 _SCALE = {"": 1, "K": 1_000, "M": 1_000_000}
 _WINDOW_MESSAGES = 12  # how many messages from the end are searched for the size of the window
@@ -60,8 +61,8 @@ class Reader:
         yield _start(task, messages, min(stamps, default=0.0))
         api = list(Conversation(not shown, prompts_of(shown), has_thoughts(shown)).read(messages, times))
         refusals = {step.text for step in api if isinstance(step, Prompt) and step.how == "refusal"}
-        screen = Screen(_Uncovered(task, messages, times), _window(messages), refusals)
-        yield from heapq.merge(api, screen.read(shown), key=lambda step: step.at)
+        screen = Screen(_Uncovered(task, messages, times, shown), _window(messages), refusals)
+        yield from _with_outputs(heapq.merge(api, screen.read(shown), key=lambda step: step.at), shown)
         self.skipped += screen.skipped
         if items := checklist(task.focus):
             yield Plan(max([*times[-1:], *stamps], default=0.0), items)
@@ -77,6 +78,23 @@ def _changes(steps: Iterator[Step]) -> Iterator[Step]:
                 continue
             before = now
         yield step
+
+
+def _with_outputs(steps: Iterator[Step], shown: list[wire.Shown]) -> Iterator[Step]:
+    """The steps, and in the end the results of commands without one that the UI says have ended."""
+    waiting: dict[str, Call] = {}
+    for step in steps:
+        if isinstance(step, Call) and step.command:
+            waiting[step.id] = step
+        elif isinstance(step, Result):
+            waiting.pop(step.id, None)
+        yield step
+    outputs = outputs_of(shown) if waiting else []
+    for call in waiting.values():
+        ended = next((output for output in outputs if output.command == call.command), None)
+        if ended is not None:
+            outputs.remove(ended)
+            yield Result(max(ended.at, call.at), call.id, None, None, ended.text)
 
 
 def _start(task: wire.Task, messages: list[wire.Message], at: float) -> Start:
@@ -109,14 +127,20 @@ def _window(messages: list[wire.Message]) -> int:
 
 
 class _Uncovered:
-    """Whether the API history lacks a time: it was replaced by a summary, is torn, or does not exist."""
+    """Whether the API history lacks a time: it was replaced by a summary, is torn, does not exist, or has not
+    got the answer yet, which it gets as a whole."""
 
-    def __init__(self, task: wire.Task, messages: list[wire.Message], times: list[float]) -> None:
+    def __init__(
+        self, task: wire.Task, messages: list[wire.Message], times: list[float], shown: list[wire.Shown]
+    ) -> None:
         self._from = self._to = self._after = float("inf")
         if not messages:
             self._after = float("-inf")
         elif task.torn:
             self._after = times[-1]
+        elif messages[-1].role == "user":
+            asked = (seconds(message.ts) for message in shown if message.say == "api_req_started")
+            self._after = max(asked, default=float("inf"))
         if len(messages) > 1 and messages[1].is_summary:
             self._from, self._to = times[0], times[1]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...core.base.values import Value
 from ...core.runs.steps import (
     Call,
     Compact,
@@ -197,6 +198,32 @@ def prompts_of(shown: list[wire.Shown]) -> list[tuple[float, str]]:
         for message in shown
         if message.say == "user_feedback" or (message is first and message.say in ("task", "text"))
     ]
+
+
+class CommandOutput(Value):
+    """What a command that has ended printed, whatever its exit code was."""
+
+    at: float
+    command: str
+    text: str
+
+
+def outputs_of(shown: list[wire.Shown]) -> list[CommandOutput]:
+    """The commands that have ended since the last request, which does not have their results."""
+    outputs: list[CommandOutput] = []
+    is_open = False
+    for message in sorted(shown, key=lambda message: seconds(message.ts)):
+        kind, at, text = message.say or message.ask, seconds(message.ts), message.text or ""
+        if kind == "api_req_started":
+            outputs = []
+        elif kind == "command":
+            is_open = message.command_completed
+            outputs += [CommandOutput(at, text, "")] * is_open
+        elif kind == "command_output" and is_open and outputs:
+            before = outputs.pop()
+            printed = "\n".join(filter(None, (before.text, text.removesuffix("\n"))))
+            outputs.append(CommandOutput(at, before.command, printed))
+    return outputs
 
 
 def has_thoughts(shown: list[wire.Shown]) -> bool:

@@ -67,6 +67,7 @@ class Shown(Struct, gc=False, rename="camel"):
     say: str | None = None
     ask: str | None = None
     text: str | None = None
+    command_completed: bool = False
     conversation_history_index: int | None = None
     context_condense: Condense | None = None
     context_truncation: Condense | None = None

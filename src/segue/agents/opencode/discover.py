@@ -38,6 +38,7 @@ class OpenCode(FileAgent):
         rules_file="AGENTS.md",
         hooks="segue.agents.opencode.hooks:HOOKS",
         installer="segue.agents.opencode.install:INSTALLER",
+        forgets_hook_context=True,
     )
     form: Form = "database"
 

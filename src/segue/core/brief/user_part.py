@@ -13,6 +13,9 @@ from .proposals import PICKS, content_words
 from .requests import told
 from .trail_words import folder_of
 
+GOAL_CHARS = 80
+"""By so many characters a request is recognised that was shortened when it was handed on."""
+
 
 class _Row(NamedTuple):
     label: str
@@ -29,9 +32,14 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
     rows = _rows(facts)
     if facts.declared_goal or (facts.goal and not rows):
         lines.append(Line(f"{Label.GOAL}: {cut(facts.goal, most // 3 if rows else most - 8)}"))
-    elif facts.inherited.goal and facts.goal == facts.inherited.goal and not _says(rows, facts.goal):
+    elif (
+        facts.inherited.goal
+        and facts.goal == facts.inherited.goal
+        and not (rows and _says(rows[0].message, facts.goal))
+    ):
         text = f"{Label.REQUEST}: {quote(cut(facts.goal, max(120, most // 2)))}"
         lines.append(Line(text, facts.sources.get(Label.REQUEST, ())))
+        rows = [*rows[:1], *(row for row in rows[1:] if not _says(row.message, facts.goal))]
     rows, wants = _fitted(rows, most - cost(lines))
     for row, bytes in zip(rows, wants, strict=True):
         text = folder.within(told(row.message, max(20, bytes)))
@@ -48,9 +56,13 @@ def user_part(facts: BriefFacts, most: int) -> list[Line]:
     return lines
 
 
-def _says(rows: list[_Row], goal: str) -> bool:
-    """Whether one of these messages is the goal, as when a run was told of itself after a compaction."""
-    return any(told(row.message, max(20, size(goal))) == goal for row in rows)
+def _is_inherited(facts: BriefFacts) -> bool:
+    return bool(facts.inherited.goal) and facts.goal == facts.inherited.goal
+
+
+def _says(message: UserMessage, goal: str) -> bool:
+    """Whether a message is the request that is told already, as an earlier run handed it on."""
+    return " ".join(message.text.split()).startswith(" ".join(goal.split())[:GOAL_CHARS])
 
 
 def _fitted(rows: list[_Row], room: int) -> tuple[list[_Row], list[int]]:

@@ -42,6 +42,8 @@ class BriefGiven(Body):
     """What held from earlier runs when the text was made, whole, so that the next run inherits all of it."""
     runs: list[str] = []
     """The keys of the runs that the text is about: the one that stopped, then those before it."""
+    own: bool = False
+    """Whether the text is about the run itself, which was compacted or resumed."""
 
 
 class StopRefused(Body):

@@ -101,7 +101,7 @@ def delivered_to(workspace: Workspace, agent: str, native: str) -> list[Delivere
 
 def brief_body(
     workspace: Workspace, text: str, *, kind: str, source: str, session: str = "", declared: bool = False,
-    holds: Inherited | None = None, runs: Sequence[str] = (),
+    holds: Inherited | None = None, runs: Sequence[str] = (), own: bool = False,
 ) -> ev.BriefGiven:  # fmt: skip
     """The event body that records a text given to a run."""
     mask = workspace.repository.mask
@@ -111,7 +111,7 @@ def brief_body(
     kept = (holds or Inherited()).cleaned(
         lambda text: clean_text(text, what="brief", mask=mask, limit=65_536)
     )
-    return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session, kept, list(runs))
+    return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session, kept, list(runs), own)
 
 
 def text_hash(text: str) -> str:

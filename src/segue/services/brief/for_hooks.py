@@ -2,8 +2,8 @@
 
 A run that starts is told where the last one stopped, whichever agent that was (``predecessor.py``). A run
 whose window was compacted is told where it stands itself. A run that resumes has its history before it and is
-told only what that lacks: work that was cut off, or what other runs did in the meantime. If there is nothing
-worth saying, the brief is empty.
+told only what that lacks: work that was cut off, what other runs did in the meantime, or what it took up, if
+its agent does not keep what hooks said. If there is nothing worth saying, the brief is empty.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...agents import agent as agent_of
+from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
@@ -32,12 +32,13 @@ from .gather import (
     command_for_more,
     digest_of,
     gather,
+    runs_taken_up,
     session_of_run,
     summary_of_run,
     world_now,
 )
 from .notices import notice_of_handover
-from .predecessor import Predecessor, predecessor_of
+from .predecessor import Predecessor, line_of_others, predecessor_of
 from .project_brief import as_last_seen
 from .runs_summary import RunsSummary
 
@@ -62,6 +63,8 @@ class HookBrief(Value):
     """What the run inherits with it."""
     runs: tuple[str, ...] = ()
     """The keys of the runs that it is about, the newest first."""
+    own: bool = False
+    """Whether it is about the run that it is given to."""
 
 
 def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
@@ -90,12 +93,28 @@ def _brief_at_resume(workspace: Workspace, finder: RunFinder, event: HookEvent, 
             run.native == event.native or run.path == event.transcript or not is_here(finder, run)
         ),
     )
-    if own is not None and _was_cut_off(workspace, finder, own):
-        return _brief_of_run(workspace, finder, own, budget)
-    meanwhile = other is not None and own is not None and other.changed > own.changed + 1
-    if other is not None and (meanwhile or (own is None and _was_cut_off(workspace, finder, other))):
-        return _brief_of_run(workspace, finder, other, budget)
-    return HookBrief()
+    if own is None:
+        is_cut_off = other is not None and _was_cut_off(workspace, finder, other)
+        return _brief_of_run(workspace, finder, other, budget) if other and is_cut_off else HookBrief()
+    if _was_cut_off(workspace, finder, own):
+        return replace(_brief_of_run(workspace, finder, own, budget), own=True)
+    newer = other if other is not None and other.changed > own.changed + 1 else None
+    went_on = newer is not None and finder.key(own) in runs_taken_up(workspace, finder, newer)
+    if went_on or not _is_forgotten(workspace, finder, own):
+        return _brief_of_run(workspace, finder, newer, budget) if newer is not None else HookBrief()
+    line = line_of_others(workspace, finder, [newer] if newer else [], "worked here meanwhile")
+    return _brief_of_run(workspace, finder, own, budget, (line,) if line else (), is_own=True)
+
+
+def _is_forgotten(workspace: Workspace, finder: RunFinder, own: Found) -> bool:
+    """Whether a run was told something at its start or after a compaction that its agent has not kept."""
+    if not traits_of(agent_of(own.agent)).forgets_hook_context:
+        return False
+    try:
+        digest = digest_of(workspace, finder, own)
+    except SegueError:
+        return False
+    return bool(digest.inherited or digest.compactions)
 
 
 def own_run(finder: RunFinder, event: HookEvent) -> Found | None:
@@ -203,4 +222,4 @@ def _rendered(
     known.own = is_own
     text = render_brief(known, runs, budget=budget, more=more)
     declared = bool(state and state.items)
-    return HookBrief(text, state.id if state else "", declared, known.leaves, runs.keys)
+    return HookBrief(text, state.id if state else "", declared, known.leaves, runs.keys, is_own)

@@ -16,12 +16,14 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
 from ...core import event_kinds as ev
+from ...core.base.values import seconds_of
 from ...core.brief.empty_runs import did_nothing, joined_with_empty
 from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.page import plain
@@ -222,12 +224,12 @@ def runs_taken_up(workspace: Workspace, finder: RunFinder, found: Found) -> Sequ
 
 
 def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDigest:
-    """The digest of a run, masked, with what it inherited and calls under way that only a hook saw."""
+    """The digest of a run, masked, with what it inherited, and with prompts and calls that only hooks saw."""
     finder.remember()
     key, agent = finder.key(found), agent_of(found.agent)
     digest = finder.digests.get(key)
     if digest is None:
-        digest = masked(final(finder.reading(found), agent))
+        digest = masked(finder.with_prompts_seen(found, final(finder.reading(found), agent)))
         finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
         digest = _with_inheritance(digest, given)
         if traits_of(agent).calls_seen_by_hooks_only:
@@ -264,30 +266,56 @@ def _went_on(finder: RunFinder, run: Found, began: float) -> bool:
 
 
 def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
-    for call in _hooked_calls(workspace, found):
-        what = parse_shell(call.text).short or call.tool
-        id, at = f"hook-{call.id}", digest.steps + 1
-        digest.pending[id] = Open(at, call.tool, "run", what, call.text)
-        digest.trail.append(TrailStep("run", at, tool=call.tool, id=id, command=call.text))
-        digest.ended = None
+    calls = _hooked_calls(workspace, found)
+    for call, began in calls.cut_off:
+        if digest.last <= began:
+            _add_call(digest, call, len(digest.trail), digest.steps + 1)
+        elif digest.trail and digest.trail[-1].kind == "prompt":  # only the user has written since
+            _add_call(digest, call, len(digest.trail) - 1, digest.trail[-1].at)
+    for call, _ in calls.waiting:
+        _add_call(digest, call, len(digest.trail), digest.steps + 1)
 
 
-def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
-    """Calls that hooks saw begin but not end, unless a prompt or the end of the turn came after."""
-    waiting: list[ev.RunHooked] = []
+def _add_call(digest: RunDigest, call: ev.RunHooked, place: int, at: int) -> None:
+    id, what = f"hook-{call.id}", parse_shell(call.text).short or call.tool
+    digest.pending[id] = Open(at, call.tool, "run", what, call.text)
+    digest.trail.insert(place, TrailStep("run", at, tool=call.tool, id=id, command=call.text))
+    digest.ended = None
+
+
+class _HookedCalls(NamedTuple):
+    """Calls that hooks saw begin but not end, each with when it began."""
+
+    cut_off: list[tuple[ev.RunHooked, float]]
+    """The process died in them, and the run was resumed and has called nothing since."""
+    waiting: list[tuple[ev.RunHooked, float]]
+    """Neither a prompt nor the end of the turn came after them."""
+
+
+def _hooked_calls(workspace: Workspace, found: Found) -> _HookedCalls:
+    calls = _HookedCalls([], [])
     for event in workspace.store.read(stream_of_run(found.agent, found.native)):
         body = ev.read_body(event)
+        if isinstance(body, BriefGiven) and body.source == "resume":
+            calls = _HookedCalls(calls.waiting or calls.cut_off, [])
         if not isinstance(body, ev.RunHooked):
             continue
         if body.kind == "tool" and not body.done:
-            waiting.append(body)
+            calls = _HookedCalls([], [*calls.waiting, (body, seconds_of(event.at))])
         elif body.kind == "tool":
-            same = next((call for call in waiting if (call.tool, call.text) == (body.tool, body.text)), None)
+            begun = [call for call, _ in calls.waiting]
+            same = next((at for at, one in enumerate(begun) if _is_same_call(one, body)), None)
             if same is not None:
-                waiting.remove(same)
-        elif body.kind in ("stop", "prompt", "end"):
-            waiting = []
-    return waiting
+                del calls.waiting[same]
+        elif body.kind == "prompt":
+            calls = _HookedCalls(calls.cut_off, [])
+        elif body.kind in ("stop", "end"):
+            calls = _HookedCalls([], [])
+    return calls
+
+
+def _is_same_call(one: ev.RunHooked, other: ev.RunHooked) -> bool:
+    return (one.tool, one.text) == (other.tool, other.text)
 
 
 def _has_memories(workspace: Workspace) -> bool:

@@ -64,7 +64,7 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
     free = [run for run in stopped if finder.key(run) not in taken]
     if elsewhere and len(free) <= EMPTY_MAX and all(_is_empty(workspace, finder, run) for run in free):
         free = []
-    at_work = _line(workspace, finder, busy, "is at work here now")
+    at_work = line_of_others(workspace, finder, busy, "is at work here now")
     if not free:
         return Predecessor(None, at_work or _line_of_elsewhere(workspace, finder, elsewhere))
     chosen = _own_of_parallel(workspace, finder, free, event.agent)
@@ -76,7 +76,7 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
     newer = [run for run in elsewhere if run.changed - chosen.changed > ELSEWHERE_SECONDS]
     line = (
         at_work
-        or _line(workspace, finder, beside, "worked here at the same time")
+        or line_of_others(workspace, finder, beside, "worked here at the same time")
         or _line_of_elsewhere(workspace, finder, newer)
     )
     return Predecessor(chosen, line)
@@ -114,7 +114,7 @@ def _parallel_to(
     return [one for one in others if finder.key(one) not in before and one.changed > since]
 
 
-def _line(workspace: Workspace, finder: RunFinder, runs: list[Found], what: str) -> str:
+def line_of_others(workspace: Workspace, finder: RunFinder, runs: list[Found], what: str) -> str:
     """What is said of other runs: the first with its task, and how many more there are."""
     if not runs:
         return ""

@@ -44,6 +44,7 @@ from ..runs.observed import runs_of
 from ..runs.read_transcript import final
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import LOOKED_AT
+from ..runs.unwritten_runs import UnwrittenRun
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import any_session_off, is_off
 from ..workspace.open_session import find_session
@@ -266,11 +267,13 @@ class Handler:
         if event.source == "compact" and kind == "brief":
             count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
             text = f"{text}\n(after compaction {count} of this run)"  # the same text would not be sent twice
-        if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
+        is_forgotten = event.source == "resume" and traits_of(agent_of(event.agent)).forgets_hook_context
+        is_known = any(body.hash == delivered.text_hash(text) for body in before) and not is_forgotten
+        if kind == "brief" and is_known:
             return HookReply()
         body = delivered.brief_body(
             workspace, text, kind=kind, source=event.source, session=brief.session, declared=brief.declared,
-            holds=brief.holds, runs=brief.runs,
+            holds=brief.holds, runs=brief.runs, own=brief.own,
         )  # fmt: skip
         write = partial(delivered.append, workspace.store, stream, [body], actor=event.agent)
         kept = stored and self._try(write)
@@ -329,11 +332,20 @@ class Handler:
         finder = runs_of(workspace).finder()
         found = own_run(finder, self.event)
         if found is None:
+            self._note_unwritten(workspace)
             return None
         named = self.environment.get("SEGUE_SESSION", "") if self.environment.get(SUPERVISED) else ""
         before = [] if named else self._runs_before(workspace, finder, found)
         self._try(lambda: sync(workspace, found=[*before, found], session=named, wait_seconds=0.1))
         return found, final(finder.reading(found), agent_of(found.agent))
+
+    def _note_unwritten(self, workspace: Workspace) -> None:
+        """Remember a run that was given a prompt and has no transcript yet."""
+        event = self.event
+        if event.kind == "prompt":
+            cwd = event.cwd or str(self.folder)
+            run = UnwrittenRun(event.agent, event.native, cwd, event.transcript, time.time(), event.pid)
+            self._try(lambda: runs_of(workspace).unwritten.note(run))
 
     def _runs_before(self, workspace: Workspace, finder: RunFinder, found: Found) -> list[Found]:
         """The runs that a run took up and that were not read to their end, as those that were killed: asked

@@ -26,12 +26,14 @@ from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
 from ..runs.observed import runs_of
 from ..runs.run_stream import stream_of_run
+from ..runs.unwritten_runs import UnwrittenRun
 from ..workspace.on_off import is_off
 from ..workspace.workspace import Workspace
 
 UNREADABLE = "ledger/hooks"
 SAME_SECONDS = 5.0
 TEXT_CHARS = 2_000
+Streams = dict[str, list[tuple[SpoolRecord, ev.Body]]]
 GIVEN = "segue-given"
 """The event name of a record about a brief that was given to a run and could not be stored then."""
 
@@ -54,7 +56,9 @@ def drain(workspace: Workspace, *, commands: bool = True) -> int:
         with file_lock(spool.folder / "drain.lock", timeout_seconds=0.0, what="draining the spool"):
             stored = 0
             for path in spool.take():
-                stored += store(workspace, spool.read(path))
+                streams = _streams(workspace, spool.read(path))
+                stored += _commit(workspace, streams)
+                _note_unwritten(workspace, streams)
                 spool.drop(path)
             return stored
     except StoreBusy as busy:
@@ -65,11 +69,32 @@ def drain(workspace: Workspace, *, commands: bool = True) -> int:
 
 def store(workspace: Workspace, records: Sequence[SpoolRecord]) -> int:
     """Commit records to the streams of their runs, all or none; those that are there already are left out."""
-    streams: dict[str, list[tuple[SpoolRecord, ev.Body]]] = {}
+    return _commit(workspace, _streams(workspace, records))
+
+
+def _streams(workspace: Workspace, records: Sequence[SpoolRecord]) -> Streams:
+    """What is to be stored of records, by the stream that it belongs to."""
+    streams: Streams = {}
     for record in records:
         stream, body = _body(workspace, record)
         if body is not None:
             streams.setdefault(stream, []).append((record, body))
+    return streams
+
+
+def _note_unwritten(workspace: Workspace, streams: Streams) -> None:
+    """Remember runs that were given a prompt and whose agents have not written anything yet."""
+    runs = runs_of(workspace).unwritten
+    runs.tidy(days_max=workspace.settings.number("resumable_days"))
+    for stream, wanted in streams.items():
+        prompts = [(record, body) for record, body in wanted if isinstance(body, ev.RunHooked)]
+        prompts = [(record, body) for record, body in prompts if body.kind == "prompt"]
+        for record, body in prompts[-1:]:
+            native = stream.rpartition("/")[2]
+            runs.note(UnwrittenRun(body.agent, native, body.cwd, body.transcript, record.at))
+
+
+def _commit(workspace: Workspace, streams: Streams) -> int:
     while streams:
         appends, count = [], 0
         for stream, wanted in streams.items():

@@ -73,8 +73,9 @@ def stamp_of(found: Found, agent: Agent) -> FileStamp:
 
 
 def is_unchanged(then: FileStamp, now: FileStamp, agent: Agent) -> bool:
-    """Whether there is nothing new to read, judged without opening the file."""
-    if then == now and now.inode:
+    """Whether there is nothing new to read, judged without opening the file: it is as it was, or was never
+    there."""
+    if then == now:
         return True
     settled = agent.form == "database" and time.time() - now.beside / 1e6 > SETTLED_SECONDS
     return settled and then.beside == now.beside and then.inode == now.inode

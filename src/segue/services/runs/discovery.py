@@ -19,7 +19,7 @@ from ..._files import is_file
 from ...agents import agent as agent_of, agents, traits_of
 from ...agents.base import HEADS_MAX, Agent, Found, SearchScope
 from ...core.base.lazy import regex
-from ...core.runs.digest import fold, take
+from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.events import BriefGiven
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Call, Report, Result, Step
@@ -33,6 +33,7 @@ from . import cursor
 from .read_transcript import Clean, Reading, read, read_on, unreadable
 from .run import key_of, lead_of, run_in
 from .shared_copies import SharedCopies
+from .unwritten_runs import UnwrittenRuns
 
 ASKING_SECONDS = 120.0
 """How old the call of this very command can be in the transcript that gave it."""
@@ -56,6 +57,8 @@ class RunFinder:
         self.copies = copies
         """Copies of transcripts in a shared store."""
         self.everywhere = everywhere
+        self.unwritten: UnwrittenRuns | None = None
+        """Runs that only hooks know of."""
         self.every_file = every_file
         """Whether files of unknown projects are all opened, and not only the newest of them."""
         self.host = host_name()
@@ -89,7 +92,8 @@ class RunFinder:
         """The transcripts of the project, of one agent or of all: lazily, the newest first."""
         if agent or self._cached is None:
             chosen = [agent_of(agent)] if agent else list(agents())
-            return heapq.merge(*map(self._of, chosen), key=lambda found: -found.changed)
+            unwritten = self._unwritten({one.name for one in chosen})
+            return heapq.merge(*map(self._of, chosen), unwritten, key=lambda found: -found.changed)
         return self._replay(self._cached)
 
     @property
@@ -133,6 +137,11 @@ class RunFinder:
             self.faults.append(unreadable(Path(agent.name), f"looking for its transcripts failed: {fault}"))
         while ahead:
             yield heapq.heappop(ahead)[2]
+
+    def _unwritten(self, agents: set[str]) -> list[Found]:
+        """The runs of agents that died before they wrote anything."""
+        runs = self.unwritten.found(self.scope) if self.unwritten is not None else []
+        return [found for found in runs if found.agent in agents]
 
     def transcripts_at(self, path: Path, agent: Agent) -> list[Found]:
         """The transcripts in a file of an agent, as the agent's own discovery finds them."""
@@ -224,12 +233,35 @@ class RunFinder:
             except SegueError:
                 if not self._is_archived(found):
                     raise
+        if known is None and (seen := self._seen_by_hooks(found)) is not None:
+            return seen
         if known is None or self._is_archived(found):
             return read_blocks(self.blocks(found), found, agent)
         return known
 
+    def _seen_by_hooks(self, found: Found) -> Reading | None:
+        if self.unwritten is None or self._is_archived(found):
+            return None
+        return self.unwritten.reading(found)
+
+    def is_written(self, found: Found) -> bool:
+        """Whether the agent of a run wrote a transcript, as far as is known."""
+        return self.unwritten is None or not self.unwritten.steps(found)
+
+    def with_prompts_seen(self, found: Found, digest: RunDigest) -> RunDigest:
+        """The digest of a run; where the transcript of one that died at once has no prompt yet, a copy with
+        those that hooks saw."""
+        if digest.prompts or digest.calls or found.parent or self.unwritten is None:
+            return digest
+        seen = self.unwritten.prompts(found.agent, found.native)
+        return fold(seen, decode(encode(digest))) if seen else digest
+
     def steps(self, found: Found, clean: Clean | None = None) -> Iterator[Step]:
         """The steps of a run, in order, from the transcript or its copy."""
+        if self.unwritten is not None and not os.path.exists(found.path):
+            yield from (seen := self.unwritten.steps(found))
+            if seen:
+                return
         agent = agent_of(found.agent)
         reader = agent.reader()
         blocks = map(clean, self.blocks(found)) if clean is not None else self.blocks(found)

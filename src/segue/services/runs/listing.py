@@ -63,15 +63,19 @@ def _present_run(finder: RunFinder, found: Found, known: bool) -> Run | None:
     facts = facts_of(row) if row is not None else None
     agent = agent_of(found.agent)
     now = time.time()
-    if facts is not None and cursor.is_unchanged(facts.stamp, cursor.stamp_of(found, agent), agent):
-        return refreshed(facts.run, found, now=now)
+    stamp = cursor.stamp_of(found, agent)
+    if facts is not None and cursor.is_unchanged(facts.stamp, stamp, agent):
+        return refreshed(facts.run, found, now=now, present=stamp.inode > 0)
     try:
         reading = finder.reading(found)
     except SegueError as fault:
         finder.faults.append(fault)
         return facts.run if facts is not None else None
     before = facts.run if facts is not None else None
-    run = run_of(found, reading, final(reading, agent), host=finder.host, now=now, before=before)
+    digest = finder.with_prompts_seen(found, final(reading, agent))
+    run = run_of(found, reading, digest, host=finder.host, now=now, before=before)
+    if not stamp.inode:
+        run = replace(run, present=False, written=finder.is_written(found))
     if row is None:
         return run
     return replace(run, project=row.project, session=row.session)

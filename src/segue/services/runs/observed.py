@@ -13,6 +13,7 @@ from ...stores.base import Runs
 from ..workspace.workspace import Workspace
 from .discovery import RunFinder, SentRunFinder
 from .shared_copies import SharedCopies
+from .unwritten_runs import UnwrittenRuns
 
 
 class ObservedRuns:
@@ -26,6 +27,11 @@ class ObservedRuns:
     def runs(self) -> Runs:
         """The rows of runs in the store."""
         return self._workspace.store.runs
+
+    @property
+    def unwritten(self) -> UnwrittenRuns:
+        """The runs that only hooks know of."""
+        return UnwrittenRuns(self._workspace.home.path, self._workspace.store)
 
     @cached_property
     def archive(self) -> Archive:
@@ -46,11 +52,12 @@ class ObservedRuns:
             every_file=every_file,
         )  # fmt: skip
         if not workspace.home.shared_store:
-            finder.runs = self.runs
+            finder.runs, finder.unwritten = self.runs, self.unwritten
             return finder
         with suppress(StoreUnavailable):
             self.runs.get("")
-            finder.runs, finder.copies = self.runs, SharedCopies(workspace.store)
+            finder.runs, finder.unwritten = self.runs, self.unwritten
+            finder.copies = SharedCopies(workspace.store)
         return finder
 
     @contextmanager

@@ -86,6 +86,8 @@ class Run(Value):
     """Whether a shared store has a copy; looked up for a single run only, not in lists."""
     present: bool = True
     """Whether the transcript is still where the agent keeps it."""
+    written: bool = True
+    """Whether its agent wrote a transcript; of a run without one only prompts are known, from hooks."""
 
     @property
     def used(self) -> str:
@@ -157,14 +159,14 @@ def run_of(
 
 def goal_of(digest: RunDigest) -> str:
     """The first prompt of the user with some content, as one line; if all only say to go on, what the run
-    inherited; empty if the user said nothing."""
+    inherited, or that word; if the user said nothing, the title that the agent gave it."""
     first = [digest.first_prompt.text] if digest.first_prompt else []
     typed = (*first, *(words.text for words in digest.prompts))
     prompts = [text for said in typed if (text := " ".join(users_part(said).split()))]
     named = [text for text in prompts if not is_assent(text)]
     wanted = [text for text in named if len(text) >= SUBSTANTIAL_CHARS and " " in text]
     inherited = " ".join(digest.inherited.goal.split()) if typed else ""
-    text = next(filter(None, (*wanted, *named, inherited, digest.title, *prompts)), "")
+    text = next(filter(None, (*wanted, *named, inherited, *prompts, digest.title)), "")
     if len(text) <= GOAL_CHARS:
         return text
     return text[:GOAL_CHARS].rpartition(" ")[0] or text[:GOAL_CHARS]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ...agents.common import prompt_steps, typed_how
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name
+from ...core.base.values import seconds_of
+from ...core.runs.steps import Step
 from ...errors import SegueError
 from ...stores.base import Journal
 
@@ -18,9 +21,8 @@ def stream_of_run(agent: str, native: str) -> str:
 
 
 def brief_given(journal: Journal, agent: str, native: str) -> ev.BriefGiven | None:
-    """The last brief about other runs that a run was given; None if there is none, or it cannot be read.
-
-    The brief after a compaction is about the run itself and does not count."""
+    """The last brief about other runs that a run was given; None if there is none, or it cannot be read. One
+    about the run itself does not count."""
     try:
         stream = stream_of_run(agent, native)
         events = journal.read(stream, limit=LOOKED_AT)
@@ -31,6 +33,19 @@ def brief_given(journal: Journal, agent: str, native: str) -> ev.BriefGiven | No
         return None
     for event in reversed(events):
         body = ev.read_body(event) if event.kind == ev.BriefGiven.KIND else None
-        if isinstance(body, ev.BriefGiven) and body.what == "brief" and body.source != "compact":
+        if not isinstance(body, ev.BriefGiven) or body.own or body.source == "compact":
+            continue
+        if body.what == "brief":
             return body
     return None
+
+
+def prompts_seen(journal: Journal, agent: str, native: str) -> list[Step]:
+    """What the user typed in a run, as far as hooks were told at its beginning, in the form in which a reader
+    returns it. Raises SegueError."""
+    steps: list[Step] = []
+    for event in journal.read(stream_of_run(agent, native), limit=LOOKED_AT):
+        body = ev.read_body(event) if event.kind == ev.RunHooked.KIND else None
+        if isinstance(body, ev.RunHooked) and body.kind == "prompt":
+            steps += prompt_steps(seconds_of(event.at), body.text, typed_how(body.text))
+    return steps

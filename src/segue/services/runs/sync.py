@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -20,6 +22,7 @@ from ...agents import agent as agent_of, agent_name
 from ...agents.base import Found
 from ...core.base.values import Progress, Value, count
 from ...core.runs.digest import FORMAT
+from ...core.runs.model import RunDigest
 from ...core.sessions.state import OPEN
 from ...effects.files.archive import CopyOwner, to_drop
 from ...effects.files.atomic import file_lock
@@ -29,18 +32,23 @@ from ..workspace.on_off import refuse_if_off, session_mark
 from ..workspace.workspace import Workspace
 from . import cursor
 from .assign_session import SessionAssigner, close_empty_session
+from .cursor import FileStamp
 from .duplicates import RunsSeen
 from .observed import runs_of
 from .read_transcript import recognised
-from .run import Run, RunFacts, facts_of, lead_of, refreshed, row_of
+from .run import Run, RunFacts, facts_of, goal_of, lead_of, refreshed, row_of, run_of
 from .shared_copies import Unreadable, forget, share_runs
-from .sync_workers import ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
+from .sync_workers import NO_JOB, ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
 WAIT_SECONDS = 300.0
 FORK_BYTES_MIN = 4 << 20
 """With less to read, another process is not worth its start."""
 SAVE_SECONDS = 2.0
 """How often copies and rows are stored: a kill costs no more than that, and the transcript being read."""
+NEWEST_MAX = 16
+"""How many of the newest runs are looked at before they are listed."""
+NEWEST_BYTES_MAX = 4 << 20
+"""How much of them is read then; what is left waits for a hook or `segue sync`."""
 
 
 class Synced(Value):
@@ -91,6 +99,27 @@ def sync(
         return _Sync(workspace, session, progress, shares).run(agent, paths, workers, found)
 
 
+def take_in_newest(workspace: Workspace) -> None:
+    """Read what is new in the newest runs of this project. Whatever stands in the way (nothing can be
+    written, Segue is off, somebody else syncs), the runs that are known already stay as they are."""
+    with suppress(SegueError, OSError):
+        finder = runs_of(workspace).finder()
+        new, left = [], NEWEST_BYTES_MAX
+        for found in islice(finder.found(), NEWEST_MAX):
+            row = finder.row(found)
+            facts = facts_of(row) if row is not None else None
+            stamp = cursor.stamp_of(found, agent_of(found.agent))
+            is_told = facts is not None and bool(facts.run.goal or facts.run.calls)
+            if is_told and facts and cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
+                continue
+            left -= max(0, stamp.size - (facts.stamp.size if facts is not None else 0))
+            if left < 0:
+                break
+            new.append(found)
+        if new:
+            sync(workspace, found=new, wait_seconds=0.1)
+
+
 class _Sync:
     """One sync, from discovery to the limits of the archive."""
 
@@ -115,13 +144,14 @@ class _Sync:
     def run(self, agent: str, paths: Sequence[Path], workers: int, chosen: Sequence[Found]) -> Synced:
         transcripts = list(chosen) or (self._at(paths, agent) if paths else list(self.finder.found(agent)))
         transcripts = [found for found in transcripts if not self._is_off(found)]
-        jobs, same = self._jobs(transcripts)
-        read = self._import(jobs, workers)
+        jobs, unwritten, same = self._jobs(transcripts)
+        read = [*self._import(jobs, workers), *map(self._seen_by_hooks, unwritten)]
         self._duplicates(transcripts)
         names = sorted({found.agent for found in transcripts})
         known = {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.finder.scope) for name in names}
         sessions = self._store(read, same)
+        runs_of(self.workspace).unwritten.forget({(job.found.agent, job.found.native) for job in jobs})
         shared, unshared = self._share(read)
         dropped = self._enforce_limits()
         self.unreadable += [Unreadable("", "", fault.message) for fault in self.finder.faults]
@@ -185,9 +215,12 @@ class _Sync:
         names = (os.path.join(folder, name) for folder, _, names in walked for name in names)
         return sorted(Path(name) for name in names if os.path.isfile(name))
 
-    def _jobs(self, transcripts: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunFacts]]]:
-        """The transcripts that must be read, the largest first, and those that have not changed."""
-        jobs, same = [], []
+    def _jobs(
+        self, transcripts: Iterable[Found]
+    ) -> tuple[list[Job], list[Found], list[tuple[Found, RunFacts]]]:
+        """The transcripts that must be read, the largest first, runs without one that only hooks saw, and
+        those that have not changed."""
+        jobs, unwritten, same = [], [], []
         keyed: dict[str, Found] = {}
         for found in transcripts:
             keyed.setdefault(self.finder.key(found), found)
@@ -195,14 +228,17 @@ class _Sync:
             stamp = cursor.stamp_of(found, agent_of(found.agent))
             facts = facts_of(self.rows[key]) if key in self.rows else None
             is_read_otherwise = facts is not None and facts.run.side != bool(found.parent)
-            if facts is None or facts.format != FORMAT or is_read_otherwise:
+            is_new = facts is None or facts.format != FORMAT or is_read_otherwise
+            if is_new and not stamp.inode and not self.finder.is_written(found):
+                unwritten.append(found)
+            elif facts is None or is_new:
                 jobs.append(Job(found, stamp, None, facts.run if facts is not None else None))
             elif cursor.is_unchanged(facts.stamp, stamp, agent_of(found.agent)):
                 same.append((found, facts))
             else:
                 full = runs_of(self.workspace).runs.get(key)
                 jobs.append(Job(found, stamp, full.reading if full else None, facts.run))
-        return sorted(jobs, key=lambda job: -job.stamp.size), same
+        return sorted(jobs, key=lambda job: -job.stamp.size), unwritten, same
 
     def _about(self, copied: CopyOwner, run: Run) -> CopyOwner:
         return msgspec.structs.replace(
@@ -227,7 +263,23 @@ class _Sync:
             if result.fault:
                 found = jobs[result.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, result.fault))
+            elif result.run is not None:
+                result.run = self._with_goal_seen(result.run, jobs[result.job].found)
         return [result for result in imports.results if result.run is not None]
+
+    def _with_goal_seen(self, run: Run, found: Found) -> Run:
+        """The run; of one that died before its prompt was written, with the goal that a hook saw."""
+        oldest = time.time() - 86_400 * self.workspace.settings.number("resumable_days")
+        if run.goal or run.calls or found.sign == "alive" or found.changed < oldest:
+            return run
+        return msgspec.structs.replace(run, goal=goal_of(self.finder.with_prompts_seen(found, RunDigest())))
+
+    def _seen_by_hooks(self, found: Found) -> ImportedTranscript:
+        """A run whose agent died before it wrote anything."""
+        reading, agent = self.finder.reading(found), agent_of(found.agent)
+        run = run_of(found, reading, reading.digest, host=self.finder.host, now=time.time())
+        run = msgspec.structs.replace(run, present=False, written=False)
+        return ImportedTranscript(NO_JOB, run, reading=cursor.packed(reading, FileStamp(), agent))
 
     # -- storing -------------------------------------------------------------------------------
 
@@ -278,13 +330,17 @@ class _Sync:
             self.new += result.run.key not in self.rows
             before = self._session_before(result.run) or archived.get(result.run.key, "")
             runs[result.run.key] = msgspec.structs.replace(result.run, project=self.project, session=before)
-        unchanged = {facts.run.key: refreshed(facts.run, found, now=time.time()) for found, facts in same}
+        unchanged = {
+            facts.run.key: self._with_goal_seen(refreshed(facts.run, found, now=time.time()), found)
+            for found, facts in same
+        }
         merged = set(self.duplicates.values())
         unattached = {
             key: run for key, run in unchanged.items() if (not run.session and run.goal) or key in merged
         }
         known = (facts.run for row in self.rows.values() if (facts := facts_of(row)) is not None)
         settled = [unchanged.get(run.key, run) for run in known if run.key not in runs]
+        settled += (run for run in runs.values() if self._session_before(run))
         assigner = SessionAssigner(self.workspace, self.finder.scope.roots, settled, session=self.session)
         for key, twin in twins.items():
             assigner.merge(self.duplicates[key], twin.session)

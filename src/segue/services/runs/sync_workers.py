@@ -27,8 +27,8 @@ from .run import Run, key_of, run_of
 
 QUEUED_MAX = 4096
 """More numbers would not fit into the smallest pipe."""
-
-
+NO_JOB = -1
+"""For a run that was not read from a transcript."""
 SEND_SECONDS = 1.0
 """How often another process hands over what it has done."""
 

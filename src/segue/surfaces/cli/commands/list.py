@@ -23,7 +23,7 @@ RUNS_SHOWN = 3
 )  # fmt: skip
 def listing(context: CommandContext) -> int:
     """The sessions of this project, or of all, each with its newest runs below it."""
-    from ....services.runs.take_in_newest import take_in_newest
+    from ....services.runs.sync import take_in_newest
 
     args, segue = context.args, context.segue
     take_in_newest(segue.workspace)
@@ -45,7 +45,7 @@ def listing(context: CommandContext) -> int:
 )  # fmt: skip
 def resumable(context: CommandContext) -> int:
     """Sessions that were paused or left in the middle."""
-    from ....services.runs.take_in_newest import take_in_newest
+    from ....services.runs.sync import take_in_newest
 
     take_in_newest(context.segue.workspace)
     args = context.args

@@ -21,6 +21,7 @@ def run_lines(run: Run, style: Style) -> list[str]:
     copies += ["a copy is in the store"] if run.shared else []
     kept = ", ".join(copies) or "no copy was kept"
     where = one_line(run.path) + ("" if run.present else " (gone)")
+    transcript = f"{where}; {kept}" if run.written else "never written; a hook saw the prompt"
     facts = {
         "Run": f"{one_line(run.id)} of {run.agent}",
         "Ended": ended_words(run) if run.ended == "recent" else f"{run.ended}, {ago(run.last)}",
@@ -36,7 +37,7 @@ def run_lines(run: Run, style: Style) -> list[str]:
         ),
         "Parent": one_line(run.parent),
         "Damage": f"{count(run.malformed, 'record')} could not be read" if run.malformed else "",
-        "Transcript": f"{where}; {kept}",
+        "Transcript": transcript,
     }  # fmt: skip
     lines = [style.paint(one_line(run.goal) or "(no prompt)", "bold"), ""]
     return lines + [f"{name:12} {text}" for name, text in facts.items() if text]

@@ -1,0 +1,130 @@
+"""A chain as its seed has it: the task, and what each run does until it is killed or has finished."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Literal
+
+from tests.support.scripted import Run, Say, Script, Stall, Step, Todos, Write
+
+from segue.core.base.values import Value
+
+Moment = Literal["start", "hook", "request", "stream", "tool", "answer", "never"]
+MOMENTS: tuple[Moment, ...] = (
+    "start",  # any time from the launch on
+    "hook",  # while one of Segue's hooks runs
+    "request",  # between two calls: a moment after the model was asked
+    "stream",  # in the middle of an answer that does not come to its end
+    "tool", "tool",  # in a command that does not end
+    "answer",  # right after the last answer
+)  # fmt: skip
+
+RESTARTS = (3, 4, 5, 5)
+RESUMES = 0.15
+"""How often a conversation is resumed."""
+LONG_SECONDS = 97
+_SYLLABLES = ("ba", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi", "ru", "sa", "te", "vo", "zi")
+_VERBS = ("Move", "Port", "Convert", "Extend", "Rework", "Split")
+_THINGS = ("login", "invoice export", "search index", "price list", "stock count", "mail queue")
+_AIMS = (
+    "to signed tokens with an expiry",
+    "so that it survives a restart",
+    "to the new schema, and keep the old one readable",
+    "so that amounts are kept in cents",
+    "into a module of its own with tests",
+)
+_MORE = (
+    "",
+    "",
+    " Never touch the payments module.",
+    "\n\nIt has to work on Python 3.11 and newer, without further packages. Write the tests first.",
+)
+
+
+class Command(Value):
+    """A command that a run gives. ``sign`` stands in it and nowhere else, ``result`` only in its output;
+    one without a result does not end."""
+
+    text: str
+    sign: str
+    result: str = ""
+
+
+class PlannedRun(Value):
+    """What a run does, and when it is killed."""
+
+    script: Script
+    commands: Sequence[Command]
+    files: Sequence[str]
+    moment: Moment
+    turn: int
+    """For "request": the turn that is asked for. For "hook": which of the hooks."""
+    delay: float
+    """How late after that, as a part of the agent's usual time."""
+    orphans: bool
+    """Whether what has a process group of its own lives on."""
+    resumes: bool
+    """Whether it takes up the conversation before it, if there is one, and does not begin a new one."""
+
+
+class PlannedChain(Value):
+    """A chain: its first run gets the task, the others "continue"."""
+
+    seed: int
+    name: str
+    task: str
+    more: str
+    runs: Sequence[PlannedRun]
+
+    @property
+    def kills(self) -> int:
+        return sum(run.moment != "never" for run in self.runs)
+
+
+def planned(seed: int) -> PlannedChain:
+    """The chain of a seed: up to five restarts; one run finishes its turn and one comes last, the others are
+    killed."""
+    rng = random.Random(seed)
+    name = "".join(rng.choices(_SYLLABLES, k=4))
+    task = f"{rng.choice(_VERBS)} the {name} {rng.choice(_THINGS)} {rng.choice(_AIMS)}."
+    restarts = rng.choice(RESTARTS)
+    finishes = rng.randrange(restarts)
+    moments = [rng.choice(MOMENTS) if at != finishes else "never" for at in range(restarts)]
+    runs = [_run(rng, f"{name}-{at}", moment) for at, moment in enumerate(moments)]
+    last = PlannedRun(Script(f"{name}-last", [[Say("I see.")]]), (), (), "never", 0, 0.0, False, False)
+    return PlannedChain(seed, name, task, rng.choice(_MORE), [*runs, last])
+
+
+def _run(rng: random.Random, name: str, moment: Moment) -> PlannedRun:
+    turns: list[list[Step]] = []
+    commands: list[Command] = []
+    files: list[str] = []
+    for at in range(rng.randrange(1, 4)):
+        if rng.random() < 0.3:
+            files.append(f"{name}-{at}.py")
+            turns.append([Say(f"Now the part {at}."), Write(files[-1], f"PART = {at}\n")])
+        else:
+            commands.append(_short(rng))
+            turns.append([Run(commands[-1].text)])
+    if rng.random() < 0.3:
+        items = (("write it", "in_progress"), ("try it", "pending"))
+        turns.insert(0, [Todos(tuple((item, "pending") for item, _ in items))])
+    if moment == "stream":
+        commands.append(_short(rng))
+        turns.append(
+            [Say("This needs some more thought than the rest of it."), Run(commands[-1].text), Stall(60)]
+        )
+    elif moment == "tool":
+        sign = f"{name}-{rng.randrange(100, 1000)}.started"
+        commands.append(Command(f"echo $$ > {sign}; sleep {LONG_SECONDS}", sign))
+        turns.append([Run(commands[-1].text, LONG_SECONDS + 3)])
+    turn = rng.randrange(len(turns)) if moment == "request" else rng.randrange(4)
+    turns.append([Say("That much is done, and the rest is left for later.")])
+    delay, orphans, resumes = rng.random(), rng.random() < 0.5, rng.random() < RESUMES
+    return PlannedRun(Script(name, turns), commands, files, moment, turn, delay, orphans, resumes)
+
+
+def _short(rng: random.Random) -> Command:
+    one, other = rng.randrange(10_000, 99_999), rng.randrange(10**11, 10**12)
+    return Command(f"expr {one} + {other}", f"{one} + {other}", str(one + other))
