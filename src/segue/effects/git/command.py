@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from ..._files import read_bytes
 from . import repository as git
 
 Allowed = Literal["hooks", "filters", "signing", "transports"]
@@ -137,7 +138,7 @@ def _declared_filters(root: str, files: tuple[tuple[str, int, int], ...]) -> tup
 
 def _mentions_filter(file: Path) -> bool:
     try:
-        text = file.read_bytes().lower()
+        text = read_bytes(file).lower()
     except OSError:
         return True
     return b"filter" in text or b"include" in text

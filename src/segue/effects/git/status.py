@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from ..._files import read_bytes
 from ...core.base.lazy import regex
 from .command import open_git
 from .filters import unchanged
@@ -142,7 +143,7 @@ def _without_unchanged(root: Path, entries: list[StatusEntry]) -> list[StatusEnt
 def _submodule_paths(root: Path) -> list[bytes]:
     """The paths of submodules that are checked out, as ``.gitmodules`` names them."""
     try:
-        text = (root / ".gitmodules").read_bytes()
+        text = read_bytes(root / ".gitmodules")
     except OSError:
         return []
     paths = []

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..._files import read_bytes
 from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_weak, is_wordy
 from .rules import NAMES, Rule
 from .value import (
@@ -128,4 +129,4 @@ def judge_seed(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 @cache
 def _seed_words() -> frozenset[bytes]:
     """The 2,048 English words of BIP-39."""
-    return frozenset(Path(__file__).with_name("seed_words.txt").read_bytes().split())
+    return frozenset(read_bytes(Path(__file__).with_name("seed_words.txt")).split())

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..._files import read_bytes
 from ...agents import agent as agent_of
 from ...agents.base import Found, SearchScope
 from ...core.base.values import Value
@@ -122,7 +123,7 @@ class UnwrittenRuns:
 
     def _named(self, file: Path) -> UnwrittenRun | None:
         with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return msgspec.json.decode(file.read_bytes(), type=UnwrittenRun)
+            return msgspec.json.decode(read_bytes(file), type=UnwrittenRun)
         return None
 
     def _drop(self, run: UnwrittenRun) -> None:

@@ -76,7 +76,7 @@ class Cleanup:
 
     def _brought_back_at(self, id: str) -> str:
         try:
-            return self._note_brought_back(id).read_text(encoding="ascii", errors="replace").strip()
+            return read_bytes(self._note_brought_back(id)).decode("ascii", "replace").strip()
         except OSError:
             return ""
 
