@@ -34,7 +34,15 @@ MAY: dict[str, set[str]] = {
     "api": LOW | MIDDLE | {"settings", "services", "_checked_calls"},
     "handover": LOW | MIDDLE | {"settings", "services", "api", "_folders", "_checked_calls"},
     "surfaces": {
-        "errors", "core", "settings", "services", "api", "handover", "segue", "_files", "_checked_calls",
+        "errors",
+        "core",
+        "settings",
+        "services",
+        "api",
+        "handover",
+        "segue",
+        "_files",
+        "_checked_calls",
     },
     "segue": {"errors", "core", "services", "api"},  # the package's own __init__.py
     "testing": LOW | MIDDLE | {"settings", "services", "api", "handover", "surfaces", "segue"},

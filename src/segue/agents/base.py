@@ -17,6 +17,7 @@ import msgspec
 
 from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
+from ..core.base.long_json import LONG_BYTES
 from ..core.base.values import Value
 from ..core.runs.steps import Step
 from .common import repaired_json
@@ -160,6 +161,8 @@ class Agent(Protocol):
 
 _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_TORN_TRIES_MAX = 64
+"""How often a record is looked for on a line that is torn."""
 _RECORD = regex(r'(?<![:\[,\s])\s*(?=\{")')  # an object within another one follows one of these characters
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -231,19 +234,21 @@ def decode_line(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T],
     try:
         return [decoder.decode(line)], 0
     except DECODE_ERRORS:
-        pass
+        if len(line) > LONG_BYTES:
+            return [], 1
     text = repaired_json(line).decode().strip()
     if not text:
         return [], int(bool(line.strip(b"\xef\xbb\xbf \t\r\n")))
     if text.startswith("//"):
         return [], 0
     records: list[T] = []
-    bad = at = 0
+    bad = at = tries = 0
     is_torn = False
-    while at < len(text):
+    while at < len(text) and tries < _TORN_TRIES_MAX:
         try:
             value, end = decode_prefix(text, at)
         except (ValueError, RecursionError):
+            tries += 1
             bad += not is_torn
             is_torn = True
             next_record = _RECORD.search(text, at + 1)  # an intact record may follow a torn one directly

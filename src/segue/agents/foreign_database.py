@@ -54,6 +54,13 @@ def rows(
     names = [name for name in columns(connection, table) if name in wanted]
     if not names:
         return []
+    listed = ", ".join(f'"{name}"' for name in names)
+    rows_asked = f"SELECT {listed} FROM {table} {rest}"
+    longs = " OR ".join(
+        f'octet_length("{name}") > {LONG_BYTES}' for name in names
+    )  # known without reading them
+    if not connection.execute(f"SELECT max({longs}) FROM ({rows_asked})", bound).fetchall()[0][0]:
+        return [dict(zip(names, row, strict=True)) for row in connection.execute(rows_asked, bound)]
     is_long = [f'octet_length("{name}") > {LONG_BYTES}' for name in names]
     listed = ", ".join(f'iif({long}, NULL, "{name}")' for long, name in zip(is_long, names, strict=True))
     counted = " + ".join(f"coalesce({long}, 0)" for long in is_long)

@@ -14,7 +14,6 @@ LONG_BYTES = 8 << 20
 """JSON up to this size is never shortened."""
 _HEAD_BYTES = _TAIL_BYTES = 1 << 17
 _LEFT_OUT = " … ".encode()
-_MANY_BACKSLASHES = b"\\" * 1024
 _ESCAPE_BYTES_MAX = 12
 """Of a pair of surrogates."""
 
@@ -36,27 +35,37 @@ class LongJson:
 
     def feed(self, piece: bytes) -> None:
         piece, self._rest = self._rest + piece, b""
+        marks = piece.replace(b"\\\\", b"..").replace(b'\\"', b"..")  # only quotes that begin or end a string
+        if marks.endswith(b"\\"):
+            piece, marks, self._rest = piece[:-1], marks[:-1], b"\\"
         at = 0
+        short_until = marks.rfind(b'"') + 1 if _has_only_short(marks) else 0
         while at < len(piece):
-            if self._head is None:
-                quote = piece.find(b'"', at)
-                self._keep(piece[at:] if quote < 0 else piece[at : quote + 1])
-                if quote < 0:
-                    return
-                self._head, self._head_bytes, self._tail, at = [], 0, b"", quote + 1
+            if self._head is None and at < short_until:
+                self._keep(piece[at:short_until])
+                if marks.count(b'"', at, short_until) % 2:
+                    self._begin()
+                at = short_until
                 continue
-            end = _end_of_string(piece, at)
-            if end < 0:
-                self._rest = b"\\" if _backslashes(piece, at, len(piece)) % 2 else b""
-                self._add(piece[at : len(piece) - len(self._rest)])
-                return
-            self._add(piece[at:end])
-            self._close(b'"')
+            quote = marks.find(b'"', at)
+            end = quote if quote >= 0 else len(piece)
+            if self._head is None:
+                self._keep(piece[at : end + 1])
+                if quote >= 0:
+                    self._begin()
+            else:
+                self._add(piece[at:end])
+                if quote >= 0:
+                    self._close(b'"')
             at = end + 1
 
     def result(self) -> bytes:
         self._close(self._rest)
+        self._rest = b""
         return b"".join(self._done) if self._done_bytes <= self._bytes_max else b"{}"
+
+    def _begin(self) -> None:
+        self._head, self._head_bytes, self._tail = [], 0, b""
 
     def _keep(self, text: bytes) -> None:
         self._done_bytes += len(text)
@@ -84,25 +93,12 @@ class LongJson:
                 head, tail = _cut_end(head) + _LEFT_OUT, _cut_start(tail[-_TAIL_BYTES:])
             self._keep(head + tail)
         self._keep(end)
-        self._head, self._tail, self._rest = None, b"", b""
+        self._head, self._tail = None, b""
 
 
-def _end_of_string(piece: bytes, start: int) -> int:
-    """Where the quote is that ends the string; -1 if it is not in this piece."""
-    end = piece.find(b'"', start)
-    while end >= 0 and _backslashes(piece, start, end) % 2:
-        end = piece.find(b'"', end + 1)
-    return end
-
-
-def _backslashes(piece: bytes, start: int, end: int) -> int:
-    """How many backslashes stand directly before a place."""
-    at = end
-    while at - len(_MANY_BACKSLASHES) >= start and piece.endswith(_MANY_BACKSLASHES, start, at):
-        at -= len(_MANY_BACKSLASHES)
-    while at > start and piece[at - 1] == 0x5C:
-        at -= 1
-    return end - at
+def _has_only_short(marks: bytes) -> bool:
+    """Whether no string that begins and ends in a piece is long, as is usual."""
+    return max(map(len, marks.split(b'"')[1:-1]), default=0) <= _HEAD_BYTES
 
 
 def _cut_end(head: bytes) -> bytes:

@@ -193,8 +193,12 @@ class RunFinder:
         if found.sign in ("crashed", "ended") or time.time() - found.changed > ASKING_SECONDS:
             return False
         waiting: dict[str, str] = {}
+        agent = agent_of(found.agent)
         try:
-            for step in last_steps(found, agent_of(found.agent), _TAIL_BYTES):
+            if agent.form != "lines" and self._cached is not None:  # it has to be read as a whole anyway
+                pending = self.reading(found).digest.pending
+                return any(_SEGUE.search(f"{call.line} ") for call in pending.values())
+            for step in last_steps(found, agent, _TAIL_BYTES):
                 if isinstance(step, Call):
                     waiting[step.id] = step.command
                 elif isinstance(step, Result):
