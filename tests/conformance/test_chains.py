@@ -259,6 +259,16 @@ def test_a_call_that_only_a_hook_saw_is_told_after_a_resume_that_came_to_nothing
     assert "make docs → NO RESULT YET" in brief and "make all" not in brief, "the run went on"
 
 
+def test_a_turn_of_which_no_hook_saw_the_end_is_not_over(chain: Chain) -> None:
+    """A message of Gemini CLI looks like its last one until the call that it announces has ended."""
+    chain.begin("gemini-cli").prompt(TASK).runs("make all", "built").stop("All of it is built, as you asked.")
+    chain.begin("gemini-cli").prompt("continue").add(Say(0, "Now the second part."))
+    brief = chain.begin("gemini-cli").brief
+    assert "make all" in brief and "Now the second part." in brief and "its turn was over" not in brief
+    chain.begin("gemini-cli").prompt("continue").add(Say(0, "It is all done.")).stop("It is all done.")
+    assert "its turn was over" in chain.begin("gemini-cli").brief
+
+
 @pytest.mark.parametrize("agent", ["claude-code", "opencode"])
 def test_a_request_that_was_handed_on_stands_in_a_brief_once(chain: Chain, agent: str) -> None:
     chain.begin(agent).prompt(TASK).edits("src/billing.py").stop()

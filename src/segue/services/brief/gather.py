@@ -233,7 +233,7 @@ def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDiges
         finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
         digest = _with_inheritance(digest, given)
         if traits_of(agent).calls_seen_by_hooks_only:
-            _add_hooked_calls(digest, workspace, found)
+            _add_hooked_calls(digest, _hooked_calls(workspace, found))
         finder.digests[key] = digest
     return digest
 
@@ -265,8 +265,9 @@ def _went_on(finder: RunFinder, run: Found, began: float) -> bool:
         return False
 
 
-def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
-    calls = _hooked_calls(workspace, found)
+def _add_hooked_calls(digest: RunDigest, calls: _HookedCalls) -> None:
+    if calls.is_turn_open and digest.ended is not None and digest.ended.text == "turn":
+        digest.ended = None  # its last message may have been followed by a call that it has not written
     for call, began in calls.cut_off:
         if digest.last <= began:
             _add_call(digest, call, len(digest.trail), digest.steps + 1)
@@ -290,6 +291,8 @@ class _HookedCalls(NamedTuple):
     """The process died in them, and the run was resumed and has called nothing since."""
     waiting: list[tuple[ev.RunHooked, float]]
     """Neither a prompt nor the end of the turn came after them."""
+    is_turn_open: bool = False
+    """Whether a prompt was seen, and not the end of its turn."""
 
 
 def _hooked_calls(workspace: Workspace, found: Found) -> _HookedCalls:
@@ -297,18 +300,18 @@ def _hooked_calls(workspace: Workspace, found: Found) -> _HookedCalls:
     for event in workspace.store.read(stream_of_run(found.agent, found.native)):
         body = ev.read_body(event)
         if isinstance(body, BriefGiven) and body.source == "resume":
-            calls = _HookedCalls(calls.waiting or calls.cut_off, [])
+            calls = calls._replace(cut_off=calls.waiting or calls.cut_off, waiting=[])
         if not isinstance(body, ev.RunHooked):
             continue
         if body.kind == "tool" and not body.done:
-            calls = _HookedCalls([], [*calls.waiting, (body, seconds_of(event.at))])
+            calls = calls._replace(cut_off=[], waiting=[*calls.waiting, (body, seconds_of(event.at))])
         elif body.kind == "tool":
             begun = [call for call, _ in calls.waiting]
             same = next((at for at, one in enumerate(begun) if _is_same_call(one, body)), None)
             if same is not None:
                 del calls.waiting[same]
         elif body.kind == "prompt":
-            calls = _HookedCalls(calls.cut_off, [])
+            calls = calls._replace(waiting=[], is_turn_open=True)
         elif body.kind in ("stop", "end"):
             calls = _HookedCalls([], [])
     return calls

@@ -429,6 +429,8 @@ class Handler:
         return taken is not None
 
     def _stop(self, workspace: Workspace, session: SessionHandle | None) -> HookReply:
+        if traits_of(agent_of(self.event.agent)).calls_seen_by_hooks_only:
+            self._keep_event(workspace)  # its transcript does not tell whether a call was to follow
         self._look(workspace)
         session = self._featured(workspace, session)
         if session is None:
