@@ -34,6 +34,8 @@ WAIT_SECONDS = 120.0
 HANGS_AT_RESUME = {"cline"}
 """Agents that now and then ask on a loaded machine whether to go on when they are resumed, and wait for ever,
 without Segue as well."""
+CANNOT_RESUME = "Error resuming session"
+"""What Gemini CLI says of a conversation to which the model has not answered yet; it deletes such a one."""
 NOTES_CALLS = {"gemini-cli"}
 """Agents whose live hooks tell Segue of a call before it begins."""
 
@@ -56,15 +58,10 @@ class KilledAgent:
         done = self.rig.segue("init", "--agent", self.agent, "--yes", how, *trust)
         assert done.code == 0, done
 
-    def conversation(self, *prompts: str) -> str:
-        """The id of the newest conversation in the project; empty if none of these prompts was written there
-        yet, as agents refuse to resume it then."""
+    def conversation(self) -> str:
+        """The id of the newest conversation in the project."""
         where = SearchScope(self.rig.environment(), self.rig.home, (self.rig.work,))
-        found = next(named(self.agent).find(where), None)
-        if found is None:
-            return ""
-        text = evidence.written_in(self.agent, Path(found.path), found.native)
-        return found.native if any(prompt in text for prompt in prompts) else ""
+        return next((found.native for found in named(self.agent).find(where)), "")
 
 
 class ChainOfRuns:
@@ -99,13 +96,15 @@ class ChainOfRuns:
         model.play(run.script)
         known, pending, answered = self.is_task_known, self.open, self.answered
         prompt = CONTINUE if known else f"{self.plan.task}{self.plan.more}"
-        said = (CONTINUE, self.plan.task)
-        resume = self.killed.conversation(*said) if run.resumes and self.has_asked else ""
+        resume = self.killed.conversation() if run.resumes and self.has_asked else ""
         began = time.time()
         running = self.rig.start(self.agent, prompt, resume=resume)
         is_killed = run.moment != "never" and Killer(self.killed, running, before).kill(run)
         ended = running.wait(WAIT_SECONDS)
         asked = first_request(self.rig, before)
+        if resume and not asked and CANNOT_RESUME in ended.err:
+            self.story.append(f"run {number}: {self.agent} cannot resume {resume}, and has asked nothing")
+            return
         if resume and not asked and ended.code < 0 and self.agent in HANGS_AT_RESUME:
             is_killed = is_killed or not list(hooks_running(self.rig.home, _processes()))
         if is_killed and not run.orphans:

@@ -3,6 +3,7 @@ asked: they are what is tested."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -26,20 +27,22 @@ def written(agent: str, home: Path) -> str:
     return "\n".join(path.read_text(errors="replace") for path in sorted(home.glob(TRANSCRIPTS[agent])))
 
 
-def written_in(agent: str, path: Path, native: str) -> str:
-    """What an agent has written of one conversation in a file."""
-    return _rows(path, native) if agent == "opencode" else path.read_text(errors="replace")
-
-
-def _rows(path: Path, native: str = "") -> str:
+def _rows(path: Path) -> str:
     if not path.exists():
         return ""
     texts: list[str] = []
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
         for table in ("message", "part"):
-            rows = database.execute(f"select data from {table} where ? in ('', session_id)", (native,))
-            texts += (str(row[0]) for row in rows)
+            texts += (_ended(str(row[0])) for row in database.execute(f"select data from {table}"))
     return "\n".join(texts)
+
+
+def _ended(data: str) -> str:
+    """A row of OpenCode, without what a call has printed that has not ended."""
+    row = json.loads(data)
+    if isinstance(state := row.get("state"), dict) and state.get("status") == "running":
+        state.pop("metadata", None)
+    return json.dumps(row, ensure_ascii=False)
 
 
 def unanswered(commands: Sequence[Command], text: str) -> list[Command]:
