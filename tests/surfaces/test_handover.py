@@ -140,7 +140,8 @@ def test_check_imports_nothing_heavy(project: Path) -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == [
-        "segue", "segue._folders", "segue.core", "segue.core.handover", "segue.core.handover.record",
+        "segue", "segue._files", "segue._folders", "segue.core", "segue.core.handover",
+        "segue.core.handover.record",
         "segue.effects", "segue.effects.files", "segue.effects.files.checkpoint_file", "segue.handover",
         "segue.handover.quick", "segue.surfaces", "segue.surfaces.cli", "segue.surfaces.cli.main",
         "segue.surfaces.cli.table",

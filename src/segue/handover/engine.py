@@ -52,6 +52,7 @@ class Work:
     """The payloads of all tasks of the run, by name."""
 
 
+@checked
 class Task(Step):
     """A step with a payload that is stored before the run starts, and with rules for running it."""
 

@@ -209,11 +209,21 @@ def wreck(home: Path, how: str) -> None:
             file.write(b"\0" * 100)
 
 
+def as_repository(folder: Path) -> None:
+    """In a repository the store is not asked where the project begins."""
+    (folder / ".git").mkdir()
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+
+
 @pytest.mark.parametrize("how", ["header", "journal"])
 def test_a_damaged_session_is_reconstructed_from_its_memories(place: dict[str, Any], how: str) -> None:
     with AegisClient(**place) as client:
         recipe_session(client)
     wreck(place["home"], how)
+    if how == "header":  # a folder without git: the store is asked for it
+        with pytest.raises(CorruptedStateError):
+            AegisClient(**place)
+        as_repository(place["folder"])
     client = AegisClient(**place)
     with pytest.raises(CorruptedStateError):
         client.progress.get("s")
@@ -238,6 +248,7 @@ def test_recover_in_the_library_brings_a_session_of_the_recipe_back_with_its_pla
             db.execute(f"DELETE FROM {table}")
         db.commit()
     shutil.rmtree(place["home"] / "backups")
+    as_repository(place["folder"])
     with AegisClient(**place) as client:
         done = client.recover("s")
         assert done.changed and done.progress is not None

@@ -18,7 +18,7 @@ from ...core.base.text import slug
 from ...core.base.values import Value
 from ...effects.git import repository as git
 from ...effects.pause_file import PauseFile, pause_paths
-from ...errors import DamagedError, StaleVersion, StoreUnavailable, UsageError
+from ...errors import StaleVersion, StoreUnavailable, UsageError
 from ...settings import PROJECT_FILE, Settings, content_hash
 from ...stores.base import Append, Store
 
@@ -99,8 +99,6 @@ class WorkingTree:
     def _is_known(self, path: str) -> bool:
         try:
             return self._store.head(self._stream(path)).version > 0
-        except DamagedError:  # whoever asks the store for more is told; a recovery must be able to begin
-            return False
         except StoreUnavailable:
             if self._last is None:
                 raise

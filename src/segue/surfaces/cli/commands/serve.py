@@ -34,7 +34,7 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
     many("--proxy", "ADDRESS", "a trusted proxy, as 10.0.0.5 or 10.0.0.0/8: its connections are not counted"),
     many(
         "--allow-host", "NAME",
-        "a host name that it answers to; by default any, or those of this machine if nobody else reaches it",
+        "a host name that it answers to; by default any, or on loopback those of this machine",
     ),
     argument(
         "--log", None, "log each request on stderr; by default as json", choices=("json", "none"),

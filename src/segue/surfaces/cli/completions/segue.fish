@@ -736,7 +736,7 @@ complete -c segue -n '_shtab_segue_using serve' -l max-body -x -d 'the largest r
 complete -c segue -n '_shtab_segue_using serve' -l max-connections -x -d 'connections in all; by default 2,000, at most half of the files that the process may open'
 complete -c segue -n '_shtab_segue_using serve' -l max-per-address -x -d 'connections of one address; by default 500'
 complete -c segue -n '_shtab_segue_using serve' -l proxy -x -d 'a trusted proxy, as 10.0.0.5 or 10.0.0.0/8: its connections are not counted; repeatable'
-complete -c segue -n '_shtab_segue_using serve' -l allow-host -x -d 'a host name that it answers to; by default any, or those of this machine if nobody else reaches it; repeatable'
+complete -c segue -n '_shtab_segue_using serve' -l allow-host -x -d 'a host name that it answers to; by default any, or on loopback those of this machine; repeatable'
 complete -c segue -n '_shtab_segue_using serve' -l log -xka "json none" -d 'log each request on stderr; by default as json'
 complete -c segue -n '_shtab_segue_using serve' -l audit-days -x -d 'how long the audit log is kept, in days; 0: forever'
 complete -c segue -n '_shtab_segue_using serve' -l tls-cert -xka "(__fish_complete_path (commandline -ct))" -d 'a certificate, to serve https'

@@ -1175,7 +1175,7 @@ _shtab_segue_serve_options=(
   "--max-connections[connections in all\; by default 2,000, at most half of the files that the process may open]:N:"
   "--max-per-address[connections of one address\; by default 500]:N:"
   "*--proxy[a trusted proxy, as 10.0.0.5 or 10.0.0.0\/8\: its connections are not counted\; repeatable]:ADDRESS:"
-  "*--allow-host[a host name that it answers to\; by default any, or those of this machine if nobody else reaches it\; repeatable]:NAME:"
+  "*--allow-host[a host name that it answers to\; by default any, or on loopback those of this machine\; repeatable]:NAME:"
   "--log[log each request on stderr\; by default as json]:log:(json none)"
   "--audit-days[how long the audit log is kept, in days\; 0\: forever]:N:"
   "--tls-cert[a certificate, to serve https]:FILE:_files"
