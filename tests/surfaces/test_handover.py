@@ -135,7 +135,8 @@ def test_check_imports_nothing_heavy(project: Path) -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == [
-        "segue", "segue._folders", "segue.handover", "segue.handover.quick", "segue.handover.record",
+        "segue", "segue._files", "segue._folders", "segue.handover", "segue.handover.quick",
+        "segue.handover.record",
         "segue.surfaces", "segue.surfaces.cli", "segue.surfaces.cli.main", "segue.surfaces.cli.table",
     ]  # fmt: skip
 
