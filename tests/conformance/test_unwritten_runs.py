@@ -100,6 +100,25 @@ def test_a_transcript_that_is_written_later_takes_the_place_of_what_hooks_saw(
     assert brief.count(TASK) == 1 and "src/login.py" in brief
 
 
+@pytest.mark.parametrize("agent", ["gemini-cli", "codex"])
+def test_a_transcript_that_its_agent_deletes_since_it_has_no_answer_takes_nothing_along(
+    chain: Chain, agent: str
+) -> None:
+    run = asked(chain.begin(agent, writes=False), TASK)
+    assert TASK in chain.begin(agent, writes=False).brief
+    run.writes = True
+    run.add(Prompt(0, TASK))
+    with chain.open() as segue:
+        segue.sync()
+    assert TASK in chain.begin(agent, writes=False).brief
+    assert run.path is not None
+    run.path.unlink()
+    assert TASK in chain.begin(agent, writes=False).brief
+    with chain.open() as segue:
+        segue.sync()
+        assert [one.id for one in segue.runs()] == [run.native]
+
+
 @pytest.mark.parametrize("agent", ["claude-code", "opencode"])
 def test_a_prompt_of_a_sub_agent_is_no_run(chain: Chain, agent: str) -> None:
     asked(chain.begin(agent, writes=False), TASK, agent_id="a-1", parent_id="s-1")

@@ -28,6 +28,7 @@ from ...core.features.verdict import definition_of, had_passed
 from ...core.resume import changes as core
 from ...core.resume.lock_files import bumps, is_lock, packages
 from ...core.resume.scene import Scene
+from ...core.sessions.feature_fold import HANDLERS
 from ...core.sessions.state import SessionState
 from ...effects.git import history, repository as git, scene as effect, trees
 from ...effects.git.history import HistoryQuery
@@ -41,6 +42,7 @@ from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import run_in
 from ..runs.select import newest_run, runs_meant
+from ..sessions.repository import stream_of
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
 from . import scenes
@@ -49,6 +51,7 @@ from .notes import library_of
 SLACK_SECONDS = 60.0
 """An agent may write its last lines a little after its hook reported the end of the run."""
 RUNS_MAX, EVENTS_MAX, MEMORIES_MAX = 20, 50, 50
+_ABOUT_FEATURES = {ev.Rewound.KIND, ev.Imported.KIND, *(body.KIND for body in HANDLERS)}
 _UNMENTIONED = frozenset(
     "session.paused session.resumed session.started metrics.counted changes.seen focus.set context.noted"
     " notes.loaded".split()
@@ -265,7 +268,10 @@ def _features(
 ) -> tuple[core.FeatureDelta, ...]:
     before: Mapping[str, Feature] = {}
     if then.version:
-        before = workspace.repository.state_at(state.id, then.version).features
+        later = workspace.store.read(stream_of(state.id), after=then.version)
+        before = state.features  # of which the journal is read as a whole only where it has changed
+        if any(event.kind in _ABOUT_FEATURES for event in later):
+            before = workspace.repository.state_at(state.id, then.version).features
     if not before and not state.features:
         return ()
     deltas: list[core.FeatureDelta] = []

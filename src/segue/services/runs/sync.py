@@ -151,7 +151,9 @@ class _Sync:
         known = {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.finder.scope) for name in names}
         sessions = self._store(read, same)
-        runs_of(self.workspace).unwritten.forget({(job.found.agent, job.found.native) for job in jobs})
+        runs = (result.run for result in read if result.run is not None and result.run.written)
+        answered = {(run.agent, run.id) for run in runs if run.calls or run.left != "middle"}
+        runs_of(self.workspace).unwritten.forget(answered)
         shared, unshared = self._share(read)
         dropped = self._enforce_limits()
         self.unreadable += [Unreadable("", "", fault.message) for fault in self.finder.faults]

@@ -1,8 +1,9 @@
 """Runs that only hooks know of: their agents died before they wrote anything.
 
 A small file in the data folder names such a run and where it worked, without a word of it; what the user
-typed is in the stream of the run. Once there is a transcript, only that counts. The file is removed when the
-transcript is seen, or when the run is too old to be continued.
+typed is in the stream of the run. Once there is a transcript, only that counts. The file is removed when an
+answer of the agent was read there, as Gemini CLI deletes what has none, or when the run is too old to be
+continued.
 """
 
 from __future__ import annotations
@@ -72,17 +73,17 @@ class UnwrittenRuns:
             write_whole(self._folder / run.key, msgspec.json.encode(run))
 
     def forget(self, written: Collection[tuple[str, str]]) -> None:
-        """Forget runs, given by agent and id, whose transcripts are there."""
+        """Forget runs, given by agent and id, whose transcripts will stay."""
         for run in self._noted():
             if (run.agent, run.native) in written:
                 self._drop(run)
 
     def tidy(self, *, days_max: float) -> None:
-        """Forget those that have a transcript by now, are older than so many days, or are too many."""
+        """Forget those that are older than so many days, or too many."""
         since = time.time() - 86_400 * days_max
         runs = sorted(self._noted(), key=lambda run: -run.at)
         for number, run in enumerate(runs):
-            if number >= RUNS_MAX or run.at < since or _has_content(run.transcript):
+            if number >= RUNS_MAX or run.at < since:
                 self._drop(run)
 
     def found(self, scope: SearchScope) -> list[Found]:
