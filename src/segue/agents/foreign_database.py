@@ -54,23 +54,23 @@ def rows(
     names = [name for name in columns(connection, table) if name in wanted]
     if not names:
         return []
-    listed = ", ".join(f'"{name}"' for name in names)
-    rows_asked = f"SELECT {listed} FROM {table} {rest}"
-    longs = " OR ".join(
-        f'octet_length("{name}") > {LONG_BYTES}' for name in names
-    )  # known without reading them
-    if not connection.execute(f"SELECT max({longs}) FROM ({rows_asked})", bound).fetchall()[0][0]:
-        return [dict(zip(names, row, strict=True)) for row in connection.execute(rows_asked, bound)]
-    is_long = [f'octet_length("{name}") > {LONG_BYTES}' for name in names]
+    is_long = [f'octet_length("{name}") > {LONG_BYTES}' for name in names]  # known without reading them
+    of = rest.partition("ORDER BY")[0]  # sorting would read them
+    asked = f"SELECT max({' OR '.join(is_long)}) FROM {table} {of}"
+    if not connection.execute(asked, bound).fetchall()[0][0]:
+        listed = ", ".join(f'"{name}"' for name in names)
+        found = connection.execute(f"SELECT {listed} FROM {table} {rest}", bound)
+        return [dict(zip(names, row, strict=True)) for row in found]
     listed = ", ".join(f'iif({long}, NULL, "{name}")' for long, name in zip(is_long, names, strict=True))
     counted = " + ".join(f"coalesce({long}, 0)" for long in is_long)
     query = f"SELECT {listed}, {counted}, rowid FROM {table} {rest}"
-    found = []
+    rows_found = []
     for *values, longs, row in connection.execute(query, bound):
-        found.append(dict(zip(names, values, strict=True)))
+        rows_found.append(dict(zip(names, values, strict=True)))
         if longs:
-            found[-1] |= _long_values(connection, table, row, [n for n in names if found[-1][n] is None])
-    return found
+            missing = [name for name, value in rows_found[-1].items() if value is None]
+            rows_found[-1] |= _long_values(connection, table, row, missing)
+    return rows_found
 
 
 def _long_values(connection: apsw.Connection, table: str, row: int, names: list[str]) -> dict[str, bytes]:

@@ -180,6 +180,13 @@ def test_what_does_not_come_in_time_is_not_waited_for(sent: bytes, said: bytes) 
         assert 0.3 < time.monotonic() - begun < 5
 
 
+def test_a_client_that_asks_nothing_more_is_left_without_a_word() -> None:
+    with serving(SHORT) as (port, counted), connect(port) as connection:
+        connection.sendall(REQUEST)
+        assert read_to_end(connection).count(b"HTTP/1.1") == 1
+        assert not counted
+
+
 def test_a_body_that_moves_on_is_waited_for() -> None:
     with serving(SHORT) as (port, _), connect(port) as connection:
         connection.sendall(b"POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n\r\n")

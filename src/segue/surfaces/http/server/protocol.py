@@ -42,6 +42,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _chunks = 0
     _is_in_head = True
     """Whether the head of a request is waited for, or was begun."""
+    _has_head_begun = False
     _has_served = False
     _has_moved = False
     """Whether data came since the timer for reading was set."""
@@ -113,7 +114,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self._is_in_head:
-            self._head_bytes += len(piece) if was_in_head else 0
+            self._head_bytes += len(piece) if was_in_head and self._has_head_begun else 0
             if self._head_bytes > self._limits.head_bytes:
                 self._refuse(431, f"the headers have more than {self._limits.head_bytes:,} bytes")
         elif not was_in_head:
@@ -122,6 +123,10 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._refuse(400, _SMALL_CHUNKS)
 
     # -- what the parser finds -------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._has_head_begun = True
+        super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
@@ -152,7 +157,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._is_in_head, self._head_bytes = True, 0
+        self._is_in_head, self._has_head_begun, self._head_bytes = True, False, 0
         self._read_within(None)
         super().on_message_complete()
         if self._is_answered():
@@ -171,7 +176,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._read_within(self._limits.head_seconds, self._head_is_late)
 
     def _head_is_late(self) -> None:
-        if self._head_bytes and self._is_in_head:
+        if self._has_head_begun and self._is_in_head:
             self._refuse(408, f"the headers did not come within {self._limits.head_seconds:g} seconds")
         else:
             self._close()
