@@ -132,6 +132,8 @@ def _error_of(fault: Exception, name: str) -> SegueError | None:
         return of_os(fault)
     if isinstance(fault, RecursionError):
         return BadValue(f"{name}: a value is nested too deeply")
+    if isinstance(fault, UnicodeEncodeError):
+        return BadValue(f"{name}: a text that is no valid Unicode")
     if isinstance(fault, ValueError) and "null byte" in str(fault):
         return BadValue(f"{name}: a path with a zero byte")
     if isinstance(fault, TypeError) and "argument" in str(fault) and "()" in str(fault):

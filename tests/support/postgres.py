@@ -48,6 +48,10 @@ def binaries(version: str = "18") -> Path | None:
     return folder if (folder / "bin" / "postgres").exists() else None
 
 
+class _OrphanLives(RuntimeError):
+    """A process of the server that was killed is still there."""
+
+
 class PostgresServer:
     """A server in a folder of its own, which is removed with it."""
 
@@ -79,7 +83,15 @@ class PostgresServer:
     # -- running -------------------------------------------------------------------------------
 
     def start(self) -> PostgresServer:
-        """Start, also after ``kill``; returns when the server accepts connections."""
+        """Start, also after ``kill``; returns when the server accepts connections. A process that was begun
+        while its server was killed ends by itself; until then no other one starts."""
+        for _ in range(50):
+            with contextlib.suppress(_OrphanLives):
+                return self._started()
+            time.sleep(0.2)
+        return self._started()
+
+    def _started(self) -> PostgresServer:
         log = (self.folder / "log").open("ab")
         self._process = subprocess.Popen(
             [str(self._install / "bin" / "postgres"), "-D", str(self.folder / "data")],
@@ -96,6 +108,8 @@ class PostgresServer:
                 if lines and lines[-1] == "ready" and lines[0] == str(self._process.pid):
                     return self
             if self._process.poll() is not None or time.monotonic() > deadline:
+                if "pre-existing shared memory block" in (self.folder / "log").read_text()[-400:]:
+                    raise _OrphanLives
                 raise RuntimeError(f"Postgres did not start: {(self.folder / 'log').read_text()[-2000:]}")
             time.sleep(0.01)
 

@@ -144,9 +144,9 @@ def _spans(chunk: bytes, position: int, last: int) -> Iterator[tuple[int, int, s
         elif verdict is None:
             if start > BEFORE_BYTES_MAX and len(seen_harmless) < REMEMBERED_MAX:
                 seen_harmless.add(_around(chunk, start))
-        elif verdict[0][0] >= masked_until:
-            yield from ((begin, end, rule.kind) for begin, end in verdict)
-            masked_until = position = verdict[-1][1]
+        elif left := [span for span in verdict if span[0] >= masked_until]:
+            yield from ((begin, end, rule.kind) for begin, end in left)
+            masked_until = position = left[-1][1]
 
 
 def _around(chunk: bytes, start: int) -> bytes:
