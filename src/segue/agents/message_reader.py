@@ -108,9 +108,9 @@ class MessageReader:
         words: list[str] = []
         for block in blocks:
             if isinstance(block, dict) and block.get("type") == "tool_result":
-                yield self._result(
-                    at, block.get("tool_use_id"), block.get("content"), block.get("is_error") is True
-                )
+                failed = block.get("is_error")  # who leaves it out does not say that it went well
+                failed = failed if isinstance(failed, bool) else None
+                yield self._result(at, block.get("tool_use_id"), block.get("content"), failed)
             else:
                 words.append(blocks_text([block]))
         if text := "\n".join(filter(None, words)).strip():

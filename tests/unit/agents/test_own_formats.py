@@ -342,3 +342,16 @@ def test_what_is_not_text_is_no_log(body: bytes, tmp_path: Path) -> None:
 def test_any_log_gives_a_digest_that_can_be_stored(body: bytes) -> None:
     digest = digest_of(body, "log")
     assert decode(encode(digest)) == digest
+
+
+@pytest.mark.parametrize(
+    ("said", "ok"), [({}, None), ({"is_error": False}, True), ({"is_error": True}, False)]
+)
+def test_a_result_that_does_not_say_how_it_went_is_not_taken_for_a_good_one(
+    said: dict[str, bool], ok: bool | None
+) -> None:
+    call = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "pytest -q"}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "2 failed", **said}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    steps = agent("messages").reader(None).read(json.dumps(messages).encode())
+    assert [step.ok for step in steps if isinstance(step, Result)] == [ok]

@@ -8,6 +8,24 @@ from segue.core.runs.outcomes import TESTS_MAX, failing_tests, outcome, plain, t
 
 
 @pytest.mark.parametrize(
+    ("line", "output", "expected"),
+    [
+        ("pytest -q", "2 failed, 3 passed in 0.1s", "failed"),
+        ("npm test", "  1 failing", "failed"),
+        ("cargo test", "test result: FAILED. 3 passed; 1 failed", "failed"),
+        ("ruff check .", "Found 3 errors.", "failed"),
+        ("pytest -q", "3 passed in 0.1s", "ok"),
+        ("pytest -q", "no words of either kind", "unknown"),
+        ("cat notes.txt", "2 failed", "unknown"),
+    ],
+)
+def test_of_a_check_whose_status_nobody_says_its_own_words_count(
+    line: str, output: str, expected: str
+) -> None:
+    assert outcome(line, None, None, output) == expected
+
+
+@pytest.mark.parametrize(
     ("line", "exit", "output", "became"),
     [
         ("make", 0, "", "ok"),

@@ -61,7 +61,7 @@ from .tree import (
 )
 from .written_plans import take_document, take_plan, take_ticks
 
-FORMAT = 13  # raise it when the same steps give another digest: stored ones are then made anew
+FORMAT = 14  # raise it when the same steps give another digest: stored ones are then made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
