@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ from tests.support.crash.proof import child, finish
 from segue.api.segue import Segue
 from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
+from segue.services.upkeep.doctor.checkup import examine
+from segue.services.workspace.data_folder import DataFolder
+from segue.settings import resolve
 from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import integrity
 
@@ -53,3 +58,30 @@ def test_two_processes_remember_while_a_third_recalls_and_nobody_sees_an_error(t
     wanted = {f"{name} learnt fact number {place}" for name in ("a", "b") for place in range(EACH)}
     there = contents(tmp_path)
     assert len(there) == 2 * EACH + 1 and set(there) == wanted | {"to begin with"}
+
+
+@pytest.mark.parametrize("has_backup", [True, False])
+def test_a_damaged_memory_is_found_by_the_doctor_and_brought_back_from_a_backup(
+    tmp_path: Path, has_backup: bool
+) -> None:
+    home = DataFolder(tmp_path)
+    with Segue(home=tmp_path, folder=tmp_path, embedder=HashEmbedder()) as seg:
+        for text in ("the first of them", "the second of them", "the third of them"):
+            kept = seg.remember(text, scope="global")
+        seg.memories.vote(kept.id, "helpful")
+        seg.workspace.backups.make()
+    with closing(SqliteStore(home.database)) as store:
+        store.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if not has_backup:
+        shutil.rmtree(home.backups)
+    whole = home.database.read_bytes()
+    home.database.write_bytes(whole.replace(b"the second of them", b"the sXcond of them"))
+    found = {one.name: one for one in examine(home, resolve(environment={}), {})}
+    assert found["store"].status == "bad" and "recover" in found["store"].hint
+    done = Segue.recover(home=tmp_path, folder=tmp_path)
+    assert done.changed
+    there = ["the first of them", *["the second of them"] * has_backup, "the third of them"]
+    assert sorted(contents(tmp_path)) == sorted(there)
+    with Segue(home=tmp_path, folder=tmp_path, embedder=HashEmbedder()) as seg:
+        assert seg.memories.get(kept.id).helpful == 1, "what was said of the others is not lost"
+    assert {one.status for one in examine(home, resolve(environment={}), {}) if one.name == "store"} == {"ok"}

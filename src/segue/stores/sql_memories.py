@@ -12,12 +12,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from ..core.base.lazy import json_decoder
 from ..core.memories import model as mem
 from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
 from ..core.memories.ranking import Neighbours, Pairs, SessionNeighbours, Texts
+from ..errors import DamagedError
 from .matching import SqlWords, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
 from .sql import Row, SqlDatabase, Statements
@@ -233,6 +235,14 @@ class SqlMemories(ABC):
 
     def everything(self) -> list[StoredMemory]:
         return [StoredMemory(memory_of(row)) for row in self._rows(f"{self.WHOLE} ORDER BY m.no")]
+
+    def intact(self) -> list[StoredMemory]:
+        """All that are not damaged, for a recovery."""
+        found = []
+        for row in self._rows(f"{self.WHOLE} ORDER BY m.no"):
+            with suppress(DamagedError):
+                found.append(StoredMemory(memory_of(row)))
+        return found
 
     def carried(self, after: int = 0, limit: int = 500) -> list[MemoryWithHistory]:
         sql = f"{self.WHOLE} AND m.no > :after ORDER BY m.no LIMIT :limit"

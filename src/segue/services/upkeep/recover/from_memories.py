@@ -65,7 +65,7 @@ def _readable(place: Path) -> list[Memory]:
             if log.exists():
                 shutil.copyfile(log, copy.with_name(f"{copy.name}-wal"))
             with contextlib.closing(SqliteStore(copy)) as journal:
-                return [kept.memory for kept in journal.memories.everything()]
+                return [kept.memory for kept in journal.memories.intact()]
         except (SegueError, OSError):
             return []
 

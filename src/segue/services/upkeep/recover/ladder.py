@@ -170,6 +170,7 @@ def inspect(path: Path) -> list[str]:
                 for fault in faults(stream, journal.read(stream))
             ]
             found += lost_pieces(journal)
+            journal.memories.everything()
     except (SchemaTooNew, StoreBusy, StoreFull):
         raise
     except AccessError:
