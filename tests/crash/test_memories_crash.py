@@ -66,8 +66,9 @@ def test_a_damaged_memory_is_found_by_the_doctor_and_brought_back_from_a_backup(
 ) -> None:
     home = DataFolder(tmp_path)
     with Segue(home=tmp_path, folder=tmp_path, embedder=HashEmbedder()) as seg:
-        for text in ("the first of them", "the second of them", "the third of them"):
-            kept = seg.remember(text, scope="global")
+        seg.remember("the first of them", scope="global")
+        seg.remember("the second of them", scope="global")
+        kept = seg.remember("the third of them", scope="global")
         seg.memories.vote(kept.id, "helpful")
         seg.workspace.backups.make()
     with closing(SqliteStore(home.database)) as store:
