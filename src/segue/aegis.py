@@ -24,7 +24,7 @@ from .services.features.features import Features
 from .services.memories.service import Recalled
 from .services.server.aegis import progress
 from .services.server.aegis.progress import Blocked, Items, ProgressUpdate, SessionProgress
-from .services.server.aegis.salvaged import reconstructed, salvaged_memories
+from .services.server.aegis.salvaged import KEEPER, reconstructed, salvaged_memories
 from .services.server.session_index import only_session
 from .services.workspace.open_store import listens_here, shown
 
@@ -154,7 +154,7 @@ class AegisClient:
             agents = self.segue.attach(session).state.agents
         except UnknownSession:
             return ""
-        names = [name for name in agents if name != progress.LABEL]
+        names = [name for name in agents if name not in (progress.LABEL, KEEPER)]
         return names[0] if len(names) == 1 else ""
 
     def _note_agent(self, session: str, agent: str) -> None:

@@ -134,6 +134,16 @@ def test_more_memories_than_the_other_server_gives_are_pruned_to_the_recent(aegi
     assert len(left) == 50 and left[0].content == "finding number 69"
 
 
+def test_a_summary_by_nobody_leaves_a_query_without_an_agent_as_it_was(aegis: AegisClient) -> None:
+    session = session_of(aegis)
+    session.initialize(TASKS, [])
+    session._remember("a finding", "standard")
+    about = {"session_id": "auth-refactor"}
+    before = len(aegis.query("*", top_k=1000, filter_metadata=about))
+    aegis.add("a summary", agent_id="system", metadata=about)
+    assert before and len(aegis.query("*", top_k=1000, filter_metadata=about)) >= before
+
+
 def test_next_and_blocked_replace_and_completed_adds_in_order(aegis: AegisClient) -> None:
     update = aegis.progress.update
     update("s", summary="g", completed=["b"], in_progress="c", next_items=["d", "e"])

@@ -50,7 +50,8 @@ def test_a_claim_that_holds_stands_in_the_manifest_and_in_later_briefs(home: Pat
         assert done.cost == pytest.approx((900 * 0.15 + 80 * 0.60) / 1e6)
         found = read(Path(done.prepared.path).read_bytes())
         assert found is not None and done.prepared.bytes <= 2_048
-        assert any("by a model (agent, s4)" in one for one in found.critical_context.important_findings)
+        told = [*found.critical_context.important_findings, *found.critical_context.key_decisions]
+        assert any("one issuer" in one for one in told), told
         kept = path_of(seg.workspace.home, done.prepared.run)
         assert stat.S_IMODE(os.stat(kept).st_mode) == 0o600
     variables = {"HOME": str(home), "SEGUE_HOME": str(home / "segue")}

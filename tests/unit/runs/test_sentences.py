@@ -104,3 +104,22 @@ def test_a_request_for_a_word_on_what_was_done_is_none_by_itself() -> None:
     assert sentences.is_substantial(
         "Provide a brief summary of the quarterly invoices as a table of amounts."
     )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_one"),
+    [
+        ("I decided to use SQLite instead of Postgres, because it is there.", True),
+        ("Decision: keep the old table.", True),
+        ("We chose SQLite over Postgres because nobody runs a server.", True),
+        ("I'll go with option B.", True),
+        ("Decided: no cache.", True),
+        ("I decided to look at the parser first.", False),
+        ("Let me check how it was decided.", False),
+        ("The tests decided nothing.", False),
+    ],
+)
+def test_a_sentence_that_says_what_was_chosen_is_told_from_one_that_says_what_comes_next(
+    sentence: str, is_one: bool
+) -> None:
+    assert sentences.is_decision(sentence) is is_one

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 GOAL_BYTES = 900
 RULES_MAX, DECIDED_MAX, OPEN_MAX, DONE_MAX, FAILING_MAX = 12, 12, 60, 60, 4
 """How many of each a run leaves to the next one."""
+CHOICES_MAX, CHOICE_CHARS_MAX = 4, 300
 SINCE_CHARS = 300
 STALE_MESSAGES = 2  # after so many requests a plan that was not updated may be out of date
 UNTICKED = "written down, not ticked off"
@@ -123,6 +124,7 @@ class BriefFacts(msgspec.Struct):
     threads: list[str] = []
     focus: str = ""
     decided: list[str] = []
+    chosen: list[str] = []  # what the agent says that it chose; only a manifest has room for it
     learnt: list[str] = []
     memories: list[str] = []
     notices: list[str] = []  # of Segue's own: an interrupted handover, a budget that is nearly spent
@@ -210,8 +212,15 @@ def _of_run(digest: RunDigest) -> BriefFacts:
     facts.decided = _last_answers(
         _still_said([*_newest_first(digest.decided), *_from_before(digest.inherited.decided)], digest)
     )
+    facts.chosen = _chosen(digest)
     facts.leaves = _left_by(facts, digest)
     return facts
+
+
+def _chosen(digest: RunDigest) -> list[str]:
+    """What the agent says that it chose, the newest first."""
+    told = [one for said in reversed(digest.says) for one in reversed(sentences.sentences(said.text))]
+    return [one for one in told if len(one) <= CHOICE_CHARS_MAX and sentences.is_decision(one)][:CHOICES_MAX]
 
 
 # -- from one run to the next

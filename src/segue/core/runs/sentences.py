@@ -88,6 +88,15 @@ def clip_start(text: str, most: int) -> str:
     return text[min(found) + 1 :] if found else ""
 
 
+_NEXT_STEP = r"(?! ?(?:to )?(?:look|check|compare|try|read|see|wait|investigate)\b)"
+_DECISION = regex(
+    r"(?i)\W{0,3}(?:(?:so|then|okay|ok|therefore|for now),? )?(?:"
+    r"(?:i|we)(?:['’]ve| have)? (?:decided (?:on|against|for|that|not)\b|decided to " + _NEXT_STEP + r"|"
+    r"(?:chose|chosen|opted|settled on|went with)\b" + _NEXT_STEP + r")"
+    r"|(?:i|we)(?:['’]| wi)ll go with|let['’]?s go with|(?:my |the |our )?decision: |decided: |going with )"
+)
+
+
 def sentences(text: str, *, numbers: bool = False) -> list[str]:
     """The sentences and list entries of a text, without bullets, emphasis, link targets and code blocks.
 
@@ -104,6 +113,11 @@ def sentences(text: str, *, numbers: bool = False) -> list[str]:
         if part and not part.startswith("|"):
             result.append(part)
     return result
+
+
+def is_decision(sentence: str) -> bool:
+    """Whether somebody says what they chose, and not only what they do next."""
+    return _DECISION.match(sentence) is not None
 
 
 def is_choice(sentence: str) -> bool:

@@ -19,6 +19,9 @@ from ...upkeep.recover.from_memories import Told, gathered, told_by
 from ...upkeep.recover.sources import places
 from ...workspace.data_folder import DataFolder
 
+KEEPER = "system"
+"""As whom the recipe writes summaries: nobody who works on a session."""
+
 
 def salvaged_memories(
     home: DataFolder, query: str, session: str, agent: str, metadata: Mapping[str, Any], top_k: int
@@ -27,7 +30,7 @@ def salvaged_memories(
     newest."""
     where, at = MemoryFilter(sessions=(session,), metadata=dict(metadata)), now()
     found = [one for one in gathered(place.path for place in places(home)) if mem.fits(where, one, at)]
-    agents = {one.agent for one in found if one.scope == "agent-private"}
+    agents = {one.agent for one in found if one.scope == "agent-private" and one.agent != KEEPER}
     who = agent or (next(iter(agents)) if len(agents) == 1 else "")
     seen = [one for one in found if mem.may_read(_reader(who, one), mem.audience_of(one))]
     wanted = set(query_words(query))
