@@ -42,7 +42,8 @@ class LimitedProtocol(HttpToolsProtocol):
     _chunks = 0
     _is_in_head = True
     """Whether the head of a request is waited for, or was begun."""
-    _has_head_begun = False
+    _has_completed = False
+    """Whether a request was complete within the piece that is being parsed."""
     _has_served = False
     _has_moved = False
     """Whether data came since the timer for reading was set."""
@@ -110,11 +111,12 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _parse(self, piece: bytes) -> None:
         was_in_head, body_before = self._is_in_head, self._body_bytes
+        self._has_completed = False
         super().data_received(piece)
         if self.transport.is_closing():
             return
         if self._is_in_head:
-            self._head_bytes += len(piece) if was_in_head and self._has_head_begun else 0
+            self._head_bytes += len(piece) if was_in_head and not self._has_completed else 0
             if self._head_bytes > self._limits.head_bytes:
                 self._refuse(431, f"the headers have more than {self._limits.head_bytes:,} bytes")
         elif not was_in_head:
@@ -123,10 +125,6 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._refuse(400, _SMALL_CHUNKS)
 
     # -- what the parser finds -------------------------------------------------------------------
-
-    def on_message_begin(self) -> None:
-        self._has_head_begun = True
-        super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)
@@ -157,7 +155,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._is_in_head, self._has_head_begun, self._head_bytes = True, False, 0
+        self._is_in_head, self._has_completed, self._head_bytes = True, True, 0
         self._read_within(None)
         super().on_message_complete()
         if self._is_answered():
@@ -176,7 +174,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._read_within(self._limits.head_seconds, self._head_is_late)
 
     def _head_is_late(self) -> None:
-        if self._has_head_begun and self._is_in_head:
+        if self._head_bytes and self._is_in_head:
             self._refuse(408, f"the headers did not come within {self._limits.head_seconds:g} seconds")
         else:
             self._close()
