@@ -59,8 +59,8 @@ def cost_of(command: str, home: Path) -> Cost:
     return Cost(seconds, memory)
 
 
-def compare(commands: tuple[str, ...], small: Path, large: Path) -> None:
-    """Run each command with both; fail if the large one takes much more."""
+def dearer(commands: tuple[str, ...], small: Path, large: Path) -> list[str]:
+    """The commands that take much more with the large one, run with both."""
     faults = []
     for command in commands:
         few, many = cost_of(command, small), cost_of(command, large)
@@ -70,7 +70,7 @@ def compare(commands: tuple[str, ...], small: Path, large: Path) -> None:
             faults.append(
                 f"{command}: {many.memory >> 20} MB, and {few.memory >> 20} MB with a hundredth of it"
             )
-    assert not faults, "\n".join(faults)
+    return faults
 
 
 def story(shop: Path, plan: int = 0, prompts: int = 1, text: str = "Mend the parser") -> Iterator[s.Step]:
@@ -108,14 +108,14 @@ def test_a_plan_of_very_many_items_is_as_quick_as_a_short_one(tmp_path: Path, ag
         "undo", "resume", "resume --budget balanced", "note x", "bootstrap", "prepare", "doctor",
         "rebuild --check", "rewind c", "pause",
     )  # fmt: skip
-    compare(commands, *homes)
+    assert dearer(commands, *homes) == []
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("agent", ["claude-code", "opencode", "codex", "gemini-cli", "cline"])
 def test_very_many_prompts_are_read_in_time_that_grows_with_their_number(tmp_path: Path, agent: str) -> None:
     homes = [home_of(tmp_path / str(count), agent, prompts=count) for count in (150, 15_000)]
-    compare(("runs", "brief", "sync", "brief", "status", "resume", "doctor"), *homes)
+    assert dearer(("runs", "brief", "sync", "brief", "status", "resume", "doctor"), *homes) == []
 
 
 @pytest.mark.timeout(300)
@@ -126,7 +126,7 @@ def test_a_very_long_line_is_read_in_bounded_memory(tmp_path: Path, agent: str) 
         home_of(tmp_path / str(size), agent, text=words * (size // len(words)))
         for size in (200_000, 20_000_000)
     ]
-    compare(("runs", "brief", "sync", "brief", "resume"), *homes)
+    assert dearer(("runs", "brief", "sync", "brief", "resume"), *homes) == []
 
 
 @pytest.mark.timeout(300)
@@ -148,7 +148,7 @@ def test_settings_of_very_many_lines_are_edited_as_quickly_as_few(tmp_path: Path
         (home / ".codex" / "config.toml").write_text("".join(tables))
     agents = ("claude-code", "opencode", "gemini-cli", "codex")
     commands = (*(f"init --yes --agent {agent}" for agent in agents), "doctor", "uninit --yes")
-    compare(commands, tmp_path / "80", tmp_path / "8000")
+    assert dearer(commands, tmp_path / "80", tmp_path / "8000") == []
 
 
 @pytest.mark.timeout(120)
@@ -158,4 +158,4 @@ def test_a_long_line_that_is_torn_in_very_many_places_is_given_up_soon(tmp_path:
         home = home_of(tmp_path / str(size), "claude-code")
         path = next(home.glob(".claude/projects/*/*.jsonl"))
         path.write_text(path.read_text() + torn * (size // len(torn)) + "\n")
-    compare(("brief", "sync"), tmp_path / "60000", tmp_path / "6000000")
+    assert dearer(("brief", "sync"), tmp_path / "60000", tmp_path / "6000000") == []
