@@ -4,11 +4,15 @@ Variables of Segue and git are removed and the folders that programs write to ar
 session (for fixtures with a wide scope) and once more for each test. Memories are found by pieces of words;
 tests of the model that knows meanings ask for it. The number of kills in crash tests is read before that: ask
 for the fixture ``kill_count``. So is the folder with real transcripts, if there is one: ask for ``corpus``.
+
+What a test draws, it draws alike in each run, so that a change is judged by nothing but itself; a soak draws
+anew.
 """
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -37,6 +41,11 @@ GIT_CONFIG = """\
 """
 
 examples.use()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if not examples.IS_SOAK:
+        random.seed(item.nodeid)
 
 
 def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:

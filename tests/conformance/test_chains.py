@@ -259,6 +259,24 @@ def test_a_call_that_only_a_hook_saw_is_told_after_a_resume_that_came_to_nothing
     assert "make docs → NO RESULT YET" in brief and "make all" not in brief, "the run went on"
 
 
+def test_a_call_that_only_a_hook_saw_is_told_though_a_resume_has_written_the_history_anew(
+    chain: Chain,
+) -> None:
+    """Gemini CLI writes all messages again, with a new time, before it sends the prompt."""
+    run = chain.begin("gemini-cli").prompt(TASK).edits("src/billing.py")
+    run.call("BeforeTool", tool_name="run_shell_command", tool_input={"command": "make all"})
+    run.start("resume")
+    run.at = time.time() + 60
+    run.add(Title(0, "The same conversation"))
+    assert "make all → NO RESULT YET" in chain.begin("gemini-cli").brief
+
+
+def test_a_write_that_only_a_hook_saw_is_told_as_a_write(chain: Chain) -> None:
+    run = chain.begin("gemini-cli").prompt(TASK)
+    run.call("BeforeTool", tool_name="write_file", tool_input={"file_path": "src/refund.py", "content": ""})
+    assert "write src/refund.py → NO RESULT YET" in chain.begin("gemini-cli").brief
+
+
 def test_a_turn_of_which_no_hook_saw_the_end_is_not_over(chain: Chain) -> None:
     """A message of Gemini CLI looks like its last one until the call that it announces has ended."""
     chain.begin("gemini-cli").prompt(TASK).runs("make all", "built").stop("All of it is built, as you asked.")

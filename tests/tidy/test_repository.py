@@ -24,7 +24,6 @@ SMALL = {
     "core/base/json_prefix.py": "keeps Python's json off the path of a hook",
     "stores/forks.py": "one guard for three stores",
     "effects/files/compression.py": "one codec for every file",
-    "agents/gemini_cli/hooks.py": "loaded by its name, as of every agent",
     "handover/adapters/_agents_md.py": "the name by which agent-handover's own tests import it",
     "services/workspace/shown_settings.py": "says what of the settings may be shown, for every surface",
     "api/features.py": "the façade of one capability",

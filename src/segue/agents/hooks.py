@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ..core.base.values import Value
+from ..core.runs.steps import Act
 from ..errors import UnknownAgent
 from . import agent as agent_of, traits_of
 from .base import loaded
@@ -142,6 +143,8 @@ class ClaudeStyleHooks:
     """The events that report the end of a call."""
     takes_context: Sequence[str] = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolBatch")
     refusal = "block"
+    acts: Mapping[str, Act] = {}
+    """What the tools do whose calls only hooks see, by their names."""
     texts: Mapping[Kind, Sequence[str]] = {
         "prompt": ("prompt",),
         "failure": ("error",),

@@ -113,7 +113,7 @@ class ChainOfRuns:
         if asked is not None:
             self.killed.start_seconds = asked.at - began
         self.has_asked = asked is not None
-        self._learn(run, asked, is_killed)
+        self._learn(run, asked, is_killed, is_resumed=bool(resume))
         self.story.append(
             f"run {number} ({prompt.split()[0]} … {'in ' if resume else ''}{resume}), "
             f"moment {run.moment} {run.turn} {run.delay:.2f}: "
@@ -127,14 +127,16 @@ class ChainOfRuns:
         if number and asked is not None:
             self._judge(number, asked, known, pending, answered, is_resumed=bool(resume))
 
-    def _learn(self, run: PlannedRun, asked: Request | None, is_killed: bool) -> None:
-        """What can be known now that this run has ended. Prompts go to a hook before the model is asked."""
+    def _learn(self, run: PlannedRun, asked: Request | None, is_killed: bool, *, is_resumed: bool) -> None:
+        """What can be known now that this run has ended. Prompts go to a hook before the model is asked, and
+        a call that was seen by one takes the place of the call that a resumed run was killed in before."""
         text = evidence.written(self.agent, self.rig.home)
         self.is_task_known = self.is_task_known or asked is not None or self.plan.task in text
         without = evidence.unanswered(run.commands, text)
+        did = any(one.sign in text for one in run.commands) or any(path in text for path in run.files)
         if self.killed.live and self.agent in NOTES_CALLS:
             without += [one for one in run.commands if not one.result and self._started(one)]
-        did = any(one.sign in text for one in run.commands) or any(path in text for path in run.files)
+            did = did or (is_resumed and asked is not None)
         if not is_killed:
             self.open = None
         elif without or did:

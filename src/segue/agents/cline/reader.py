@@ -20,7 +20,7 @@ from ..common import checklist, elements, repaired_json, seconds
 from . import wire
 from .api import Conversation, times_of
 from .texts import CWD, WINDOW
-from .ui import Screen, has_thoughts, outputs_of, prompts_of
+from .ui import Screen, has_thoughts, prompts_of, shown_commands
 
 _SCALE = {"": 1, "K": 1_000, "M": 1_000_000}
 _WINDOW_MESSAGES = 12  # how many messages from the end are searched for the size of the window
@@ -62,7 +62,7 @@ class Reader:
         api = list(Conversation(not shown, prompts_of(shown), has_thoughts(shown)).read(messages, times))
         refusals = {step.text for step in api if isinstance(step, Prompt) and step.how == "refusal"}
         screen = Screen(_Uncovered(task, messages, times, shown), _window(messages), refusals)
-        yield from _with_outputs(heapq.merge(api, screen.read(shown), key=lambda step: step.at), shown)
+        yield from _with_outputs(list(heapq.merge(api, screen.read(shown), key=_time)), shown)
         self.skipped += screen.skipped
         if items := checklist(task.focus):
             yield Plan(max([*times[-1:], *stamps], default=0.0), items)
@@ -80,21 +80,26 @@ def _changes(steps: Iterator[Step]) -> Iterator[Step]:
         yield step
 
 
-def _with_outputs(steps: Iterator[Step], shown: list[wire.Shown]) -> Iterator[Step]:
-    """The steps, and in the end the results of commands without one that the UI says have ended."""
-    waiting: dict[str, Call] = {}
+def _with_outputs(steps: list[Step], shown: list[wire.Shown]) -> Iterator[Step]:
+    """The steps, with the results of commands without one that the UI says have ended."""
+    answered = {step.id for step in steps if isinstance(step, Result)}
+    calls: dict[str, list[Call]] = {}
     for step in steps:
         if isinstance(step, Call) and step.command:
-            waiting[step.id] = step
-        elif isinstance(step, Result):
-            waiting.pop(step.id, None)
-        yield step
-    outputs = outputs_of(shown) if waiting else []
-    for call in waiting.values():
-        ended = next((output for output in outputs if output.command == call.command), None)
-        if ended is not None:
-            outputs.remove(ended)
-            yield Result(max(ended.at, call.at), call.id, None, None, ended.text)
+            calls.setdefault(step.command, []).append(step)
+    results: list[Step] = []
+    if any(call.id not in answered for same in calls.values() for call in same):
+        commands = shown_commands(shown)
+        for command, same in calls.items():
+            shows = commands.get(command, [])
+            for call, show in zip(reversed(same), reversed(shows), strict=False):
+                if len(same) <= len(shows) and call.id not in answered and show.is_over:
+                    results.append(Result(max(show.at, call.at), call.id, None, None, show.text))
+    return heapq.merge(steps, sorted(results, key=_time), key=_time)
+
+
+def _time(step: Step) -> float:
+    return step.at
 
 
 def _start(task: wire.Task, messages: list[wire.Message], at: float) -> Start:

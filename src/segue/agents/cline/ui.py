@@ -200,30 +200,32 @@ def prompts_of(shown: list[wire.Shown]) -> list[tuple[float, str]]:
     ]
 
 
-class CommandOutput(Value):
-    """What a command that has ended printed, whatever its exit code was."""
+class ShownCommand(Value):
+    """A command in the UI."""
 
     at: float
-    command: str
-    text: str
+    """When it was shown or, if it has printed something, when it last did."""
+    is_over: bool
+    """Whether it has ended, with whatever exit code."""
+    text: str = ""
+    """What it printed, once it is over."""
 
 
-def outputs_of(shown: list[wire.Shown]) -> list[CommandOutput]:
-    """The commands that have ended since the last request, which does not have their results."""
-    outputs: list[CommandOutput] = []
-    is_open = False
+def shown_commands(shown: list[wire.Shown]) -> dict[str, list[ShownCommand]]:
+    """The commands that the UI shows, each with all its runs in the order of time. They have the outputs of
+    those whose results are in no message, as the next request was not made or the task was resumed."""
+    commands: dict[str, list[ShownCommand]] = {}
+    last: list[ShownCommand] = []
     for message in sorted(shown, key=lambda message: seconds(message.ts)):
         kind, at, text = message.say or message.ask, seconds(message.ts), message.text or ""
-        if kind == "api_req_started":
-            outputs = []
-        elif kind == "command":
-            is_open = message.command_completed
-            outputs += [CommandOutput(at, text, "")] * is_open
-        elif kind == "command_output" and is_open and outputs:
-            before = outputs.pop()
+        if kind == "command":
+            last = commands.setdefault(text, [])
+            last.append(ShownCommand(at, message.command_completed))
+        elif kind == "command_output" and last and last[-1].is_over:
+            before = last.pop()
             printed = "\n".join(filter(None, (before.text, text.removesuffix("\n"))))
-            outputs.append(CommandOutput(at, before.command, printed))
-    return outputs
+            last.append(ShownCommand(at, True, printed))
+    return commands
 
 
 def has_thoughts(shown: list[wire.Shown]) -> bool:

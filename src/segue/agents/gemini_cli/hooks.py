@@ -7,6 +7,7 @@ before a tool, which is opt-in, is its only trace. A stop is refused by the deci
 from __future__ import annotations
 
 from ..hooks import ClaudeStyleHooks
+from .tools import ACTS
 
 
 class GeminiHooks(ClaudeStyleHooks):
@@ -23,6 +24,7 @@ class GeminiHooks(ClaudeStyleHooks):
     done = ("AfterTool",)
     takes_context = ("SessionStart", "BeforeAgent")
     refusal = "deny"
+    acts = ACTS
     texts = {"prompt": ("prompt",), "stop": ("prompt_response",), "tool": ("command", "file_path", "path")}
 
 

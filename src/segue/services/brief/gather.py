@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
+from ...agents.hooks import hooks_of
 from ...core import event_kinds as ev
 from ...core.base.values import seconds_of
 from ...core.brief.empty_runs import did_nothing, joined_with_empty
@@ -33,6 +34,7 @@ from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest, TrailStep
 from ...core.runs.sentences import is_assent
 from ...core.runs.shell_commands import parse_shell
+from ...core.runs.steps import EDITS, Act, Change
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError, UnknownRun
@@ -233,7 +235,7 @@ def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDiges
         finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
         digest = _with_inheritance(digest, given)
         if traits_of(agent).calls_seen_by_hooks_only:
-            _add_hooked_calls(digest, _hooked_calls(workspace, found))
+            _add_hooked_calls(digest, found.agent, _hooked_calls(workspace, found))
         finder.digests[key] = digest
     return digest
 
@@ -265,22 +267,38 @@ def _went_on(finder: RunFinder, run: Found, began: float) -> bool:
         return False
 
 
-def _add_hooked_calls(digest: RunDigest, calls: _HookedCalls) -> None:
+def _add_hooked_calls(digest: RunDigest, agent: str, calls: _HookedCalls) -> None:
     if calls.is_turn_open and digest.ended is not None and digest.ended.text == "turn":
         digest.ended = None  # its last message may have been followed by a call that it has not written
+    acts = getattr(hooks_of(agent), "acts", {})
     for call, began in calls.cut_off:
-        if digest.last <= began:
-            _add_call(digest, call, len(digest.trail), digest.steps + 1)
-        elif digest.trail and digest.trail[-1].kind == "prompt":  # only the user has written since
-            _add_call(digest, call, len(digest.trail) - 1, digest.trail[-1].at)
+        is_last = digest.last <= began or not calls.is_asked_since
+        place = len(digest.trail) if is_last else _place_of_last_prompt(digest.trail)
+        _add_call(digest, call, acts.get(call.tool, "run"), place)
     for call, _ in calls.waiting:
-        _add_call(digest, call, len(digest.trail), digest.steps + 1)
+        _add_call(digest, call, acts.get(call.tool, "run"), len(digest.trail))
 
 
-def _add_call(digest: RunDigest, call: ev.RunHooked, place: int, at: int) -> None:
-    id, what = f"hook-{call.id}", parse_shell(call.text).short or call.tool
-    digest.pending[id] = Open(at, call.tool, "run", what, call.text)
-    digest.trail.insert(place, TrailStep("run", at, tool=call.tool, id=id, command=call.text))
+def _place_of_last_prompt(trail: Sequence[TrailStep]) -> int:
+    """Where the last prompt stands, if nothing was called since; else the end. A resumed agent may write
+    words of its own, or nothing, before it calls anything."""
+    for place in range(len(trail) - 1, -1, -1):
+        if trail[place].kind == "prompt":
+            return place
+        if trail[place].kind not in ("say", "notice"):
+            break
+    return len(trail)
+
+
+def _add_call(digest: RunDigest, call: ev.RunHooked, act: Act, place: int) -> None:
+    at = digest.trail[place].at if place < len(digest.trail) else digest.steps + 1
+    id, is_run = f"hook-{call.id}", act == "run"
+    command, paths = (call.text, ()) if is_run else ("", (call.text,) if call.text else ())
+    what = parse_shell(command).short if is_run else call.text
+    changes = (Change(call.text, "create" if act == "create" else "edit"),) if paths and act in EDITS else ()
+    digest.pending[id] = Open(at, call.tool, act, what or call.tool, command, paths)
+    step = TrailStep(act, at, tool=call.tool, id=id, command=command, paths=paths, changes=changes)
+    digest.trail.insert(place, step)
     digest.ended = None
 
 
@@ -293,6 +311,8 @@ class _HookedCalls(NamedTuple):
     """Neither a prompt nor the end of the turn came after them."""
     is_turn_open: bool = False
     """Whether a prompt was seen, and not the end of its turn."""
+    is_asked_since: bool = False
+    """Whether a prompt was seen after the resume."""
 
 
 def _hooked_calls(workspace: Workspace, found: Found) -> _HookedCalls:
@@ -300,7 +320,7 @@ def _hooked_calls(workspace: Workspace, found: Found) -> _HookedCalls:
     for event in workspace.store.read(stream_of_run(found.agent, found.native)):
         body = ev.read_body(event)
         if isinstance(body, BriefGiven) and body.source == "resume":
-            calls = calls._replace(cut_off=calls.waiting or calls.cut_off, waiting=[])
+            calls = calls._replace(cut_off=calls.waiting or calls.cut_off, waiting=[], is_asked_since=False)
         if not isinstance(body, ev.RunHooked):
             continue
         if body.kind == "tool" and not body.done:
@@ -311,7 +331,7 @@ def _hooked_calls(workspace: Workspace, found: Found) -> _HookedCalls:
             if same is not None:
                 del calls.waiting[same]
         elif body.kind == "prompt":
-            calls = calls._replace(waiting=[], is_turn_open=True)
+            calls = calls._replace(waiting=[], is_turn_open=True, is_asked_since=True)
         elif body.kind in ("stop", "end"):
             calls = _HookedCalls([], [])
     return calls
