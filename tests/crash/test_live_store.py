@@ -211,11 +211,11 @@ def test_a_server_says_which_project_is_lost_and_serves_the_others(tmp_path: Pat
         folder = next(tmp_path.rglob("projects/u1"))
         (folder / "segue.db").unlink()
         log = (folder / "segue.db-wal").read_bytes()
-        for method, path, body in (
-            ("POST", "/v1/sessions", {"goal": "g", "id": "after"}), ("GET", "/v1/sessions", None),
-            ("GET", "/v1/sessions/s0", None),
+        after = {"goal": "g", "id": "after"}
+        for method, path, given in (
+            ("POST", "/v1/sessions", after), ("GET", "/v1/sessions", None), ("GET", "/v1/sessions/s0", None),
         ):  # fmt: skip
-            status, answer, *_ = server.ask(method, path, body, Segue_Project="u1")
+            status, answer, *_ = server.ask(method, path, given, Segue_Project="u1")
             assert (status, answer["code"]) == (500, "damaged"), (method, path, answer)
         status, answer, *_ = server.ask("GET", "/ready")
         assert status == 503 and "u1" not in str(answer)

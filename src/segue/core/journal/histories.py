@@ -128,16 +128,15 @@ class _Tree:
         all doubtful, the earliest source that has any of it, and when the last was written."""
         weights: dict[bytes, tuple[bool, bool, int, str]] = {}
         for event in sorted(self._events.values(), key=lambda event: -event.version):
-            own = (
-                event.kind == Erased.KIND, event.hash in self._doubtful, self._sources[event.hash][0], event.at
-            )  # fmt: skip
+            place = self._sources[event.hash][0]
+            own = (event.kind == Erased.KIND, event.hash in self._doubtful, place, event.at)
             below = [weights[child.hash] for child in self._following.get(event.hash, ())]
             scrubs, doubts, places, times = zip(own, *below, strict=True)
             weights[event.hash] = (all(scrubs), all(doubts), min(places), max(times))
         return weights
 
     def in_order(self, events: Iterable[Event]) -> list[Event]:
-        """Events, the one that begins the best history first: what is of the earliest source, and of those the
+        """Events, the one that begins the best history first: that of the earliest source, and of those the
         newest."""
         newest = sorted(events, key=lambda event: self._weights[event.hash][3], reverse=True)
         return sorted(newest, key=lambda event: self._weights[event.hash][:3])

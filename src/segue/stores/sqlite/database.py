@@ -274,7 +274,7 @@ class Database:
         if self._place is not None:
             self._place.file_replaced()
             self._place.before_opening()
-        told = "its file was replaced while this process had it open, and the log is that of the one before"
+        told = "the file was replaced under this process, and the log is that of the one before"
         raise errors.DamagedError("the store", self._name, told)
 
     def _forget(self) -> None:
@@ -310,8 +310,8 @@ class Database:
         return _locked(self._name, alone=False, timeout_seconds=self.busy_timeout_ms / 1000)
 
     def _refuse_lost(self) -> None:
-        """DamagedError if the store was here and is gone, or begin it if it never was. Once it was open here
-        the file must be there: SQLite would take an empty one for a new store, and delete the log beside it."""
+        """DamagedError if the store was here and is gone; if it never was, make its file. Once it was open
+        here the file must be there: SQLite takes an empty one for new, and deletes the log beside it."""
         if self._place is not None:
             self._place.before_opening()
         try:

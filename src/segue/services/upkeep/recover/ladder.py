@@ -66,8 +66,8 @@ def recover(
     home: DataFolder, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None,
     folder: Path | None = None, memory_dir: str = "memory", from_git: bool = False,
 ) -> Recovery:  # fmt: skip
-    """Climb the ladder; a healthy store is only looked at. The rung of git looks into ``folder``, and takes in
-    sessions that were not of this store before only if ``from_git`` says so."""
+    """Climb the ladder; a healthy store is only looked at. The rung of git looks into ``folder``, and takes
+    in sessions that were not of this store before only if ``from_git`` says so."""
     if not dry_run:
         PauseFile([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     home = home.for_store(settings.text("store"))

@@ -1,8 +1,8 @@
 """What a recovery reads: the damaged file, originals that were kept, backups; and what can be made of them.
 
 The pages of each file are read one by one, without trusting its header or any tree. A row counts only if it
-has the hash that it was stored with; what several files have is merged by the chain of hashes. Where a session
-has two histories, that of the first file stays under its id, and the other becomes a session of its own.
+has the hash that it was stored with; what several files have is merged by the chain of hashes. Where a
+session has two histories, that of the first file stays under its id, and the other becomes one of its own.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def doubt(home: DataFolder, sources: Sequence[Source], memories: Iterable[Memory
         return "nothing was found"
     day, clock = f"{made[:4]}-{made[4:6]}-{made[6:8]}", f"{made[8:10]}:{made[10:12]}:{made[12:14]}"
     told = f"nothing after the backup of {day} {clock} UTC was found"
-    return f"{told}: what was written later is lost, memories too"
+    return f"{told}: what was written later, if anything was, is lost, memories too"
 
 
 def read_wreck(place: SourceFile) -> Source:

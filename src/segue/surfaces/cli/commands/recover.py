@@ -64,8 +64,8 @@ def _begin_anew(context: CommandContext) -> int:
 
 def _other(kept: KeptHistory) -> str:
     return (
-        f"two histories: {one_line(kept.of)} differs from version {kept.version} on in {one_line(kept.source)}; "
-        f"that one is kept as {one_line(kept.session)}"
+        f"two histories: {one_line(kept.of)} is another one in {one_line(kept.source)} from version "
+        f"{kept.version} on; that one is kept as {one_line(kept.session)}"
     )
 
 
