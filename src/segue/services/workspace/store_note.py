@@ -75,8 +75,8 @@ def read_note(path: Path) -> StoreNote | None:
 def lacking(home: DataFolder, note: StoreNote, rows: Rows) -> str:
     """What a store does not hold of what its note remembers, in words; empty if it holds it. Sessions that
     were archived since do not count."""
+    from ...stores.sqlite.journal import HASH_AT
     from ...stores.sqlite.schema import MEMORIES_SINCE
-    from ...stores.sqlite.upkeep import HASH_AT
 
     [(schema,)] = rows("PRAGMA user_version", ())
     if not schema:

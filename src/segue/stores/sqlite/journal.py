@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # most commands need the journal alone
 T = TypeVar("T")
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
 INSERT = "INSERT INTO events (id, header, body, hash, erased) VALUES (?, ?, ?, ?, ?)"
+HASH_AT = "SELECT hash FROM events WHERE id = ((SELECT no FROM streams WHERE name = ?) << 32 | ?)"
+"""The hash of a stream's event of a version."""
 _INSERT_BEHIND = (
     "INSERT INTO events (id, header, body, hash, erased) "
     "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?5), ?3, ?4, 0)"

@@ -18,7 +18,7 @@ from ...core.journal.event import Erased, Event, read_event
 from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
-from .journal import INSERT, STREAMS, SqliteStore
+from .journal import HASH_AT, INSERT, STREAMS, SqliteStore
 from .schema import MEMORIES_SINCE, NAME_STORE, id_of
 
 PAGES_A_STEP = 4096
@@ -168,10 +168,6 @@ def _kind(stream: str, version: int, header: bytes) -> str:
         raise DamagedError(
             "the journal", f"{stream} version {version}", "its envelope is malformed"
         ) from fault
-
-
-HASH_AT = "SELECT hash FROM events WHERE id = ((SELECT no FROM streams WHERE name = ?) << 32 | ?)"
-"""The hash of a stream's event of a version."""
 
 
 def hash_at(database: Database, stream: str, version: int) -> bytes:
