@@ -37,8 +37,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def climb(tmp_path: Path, project: Path, *, dry_run: bool = False) -> Recovery:
-    return recover(DataFolder(tmp_path / "home"), SETTINGS, folder=project, dry_run=dry_run)
+def climb(tmp_path: Path, project: Path, *, dry_run: bool = False, from_git: bool = True) -> Recovery:
+    home = DataFolder(tmp_path / "home")
+    return recover(home, SETTINGS, folder=project, dry_run=dry_run, from_git=from_git)
 
 
 def rung(outcome: Recovery) -> Rung:
@@ -133,3 +134,40 @@ def test_texts_of_the_file_are_cleaned_and_become_a_plan_and_nothing_else(
     for name in ("../up", "a/b", ""):
         state_file(project).write_text(front_matter(FrontMatter(name, 9, "00" * 32, "x")))
         assert rung(climb(tmp_path, project)).status == "none"
+
+
+def test_a_repository_that_nothing_here_knows_is_told_of_and_not_taken_in(
+    tmp_path: Path, project: Path
+) -> None:
+    for begun in (False, True):  # a data folder that is new, and a store that is in order
+        if begun:
+            with Segue(home=tmp_path / "home", folder=tmp_path) as seg:
+                seg.start("mine", id="mine")
+        for dry_run in (True, False):
+            outcome = climb(tmp_path, project, dry_run=dry_run, from_git=False)
+            assert rung(outcome).status == "none" and not outcome.changed
+            assert "auth" in rung(outcome).detail and "--from-git" in rung(outcome).detail
+        with Segue(home=tmp_path / "home", folder=project) as seg:
+            assert [card.id for card in seg.list(everywhere=True)] == (["mine"] if begun else [])
+    assert rung(climb(tmp_path, project)).status == "used"
+    check_whole(tmp_path, project)
+
+
+def test_a_store_that_is_lost_gets_its_own_session_back_from_git_and_no_other(
+    tmp_path: Path, project: Path
+) -> None:
+    home = DataFolder(tmp_path / "home")
+    with Segue(home=tmp_path / "other", folder=project) as seg:  # somebody else's, in the same repository
+        seg.start("Something else", id="else")
+        Handover(seg).run(note="x")
+    with Segue(home=home, folder=project) as seg:
+        seg.start("Refactor auth", id="auth")
+    for path in (home.database, home.database.with_name("segue.db-wal")):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(home.backups, ignore_errors=True)
+    outcome = climb(tmp_path, project, from_git=False)
+    told = [one for one in outcome.rungs if one.name == "git"]
+    assert [one.status for one in told] == ["none", "used"]
+    assert "else" in told[0].detail and "auth" in told[1].detail
+    with Segue(home=home, folder=project) as seg:
+        assert [card.id for card in seg.list(everywhere=True)] == ["auth"]

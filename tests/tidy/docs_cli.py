@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segue.core.journal import chain
+from segue.core.journal import histories
 from segue.core.sessions import holds as hold, state, status
 from segue.services.sessions import repository
 from segue.services.upkeep import archive_sessions, rebuild, scrub
@@ -80,8 +80,8 @@ _SHAPES: tuple[type[Any], ...] = (
     repository.Saved, status.SessionStatus, status.Card, status.Progress, status.Blocked, status.Lifecycle,
     status.Hints, state.Decision, state.Question, state.Thread, state.Finding, state.Trouble, state.Focus,
     state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup,
-    archive_sessions.Archived, rebuild.Rebuilt, result.Recovery, result.Rung, chain.Missing, scrub.Scrubbed,
-    finding.Diagnosis,
+    archive_sessions.Archived, rebuild.Rebuilt, result.Recovery, result.Rung, histories.Missing,
+    result.KeptHistory, scrub.Scrubbed, finding.Diagnosis,
 )  # fmt: skip
 _EVENT = (
     "version: int", "kind: str", "at: str", "actor: str", "run: str", "format: int", "left: int",

@@ -102,18 +102,19 @@ class Segue:
     def recover(
         cls, store: str | None = None, *, home: DataFolder | Path | str | None = None,
         folder: Path | str | None = None, environment: Mapping[str, str] | None = None, dry_run: bool = False,
-        **settings: Any,
+        from_git: bool = False, **settings: Any,
     ) -> Recovery:  # fmt: skip
         """Bring back what is readable of a damaged store, as `segue recover` does, and say what is missing.
 
         It opens no store, because a damaged one cannot be opened: close those that are open first. With
-        ``dry_run`` nothing is changed."""
+        ``dry_run`` nothing is changed. With ``from_git`` sessions are taken in that only the state of a
+        handover in the folder's repository tells of."""
         from ..services.upkeep.recover.ladder import recover
         from ..services.workspace.open_workspace import without_opening
 
         data, resolved = without_opening(store, home=home, environment=environment, **settings)
         here = Path(folder).resolve() if folder is not None else Path.cwd()
-        return recover(data, resolved, dry_run=dry_run, folder=here)
+        return recover(data, resolved, dry_run=dry_run, folder=here, from_git=from_git)
 
     def close(self) -> None:
         """Close the store; a backup that is due is made first."""

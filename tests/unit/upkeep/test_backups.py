@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from segue.api.segue import Segue
+from segue.effects.clock import moment
 from segue.errors import StoreUnavailable
+from segue.services.upkeep.doctor import embedded
 from segue.stores.memory.store import VolatileStore
 from segue.stores.sqlite import SqliteStore
 
@@ -107,3 +109,49 @@ def test_a_backup_from_a_time_when_the_clock_was_wrong_does_not_push_out_the_one
         made.path.rename(made.path.with_name(f"segue-{9000 + year}0101T000000Z-000000003.db"))
     made = seg.workspace.backups.make()
     assert made.path.exists()
+
+
+def backup_ahead(seg: Segue, days: float = 400) -> Path:
+    """A backup of a time when the clock was ahead."""
+    made = seg.workspace.backups.make()
+    ahead = moment(days * 86_400).replace("-", "").replace(":", "").partition(".")[0]
+    path = made.path.with_name(f"segue-{ahead}Z-{made.events:09d}.db")
+    made.path.rename(path)
+    os.utime(path, (time.time() + days * 86_400,) * 2)
+    return path
+
+
+def test_a_backup_that_is_dated_in_the_future_does_not_make_every_write_a_backup(tmp_path: Path) -> None:
+    with at(tmp_path, backup_events=5) as seg:
+        session = seg.start("goal", id="one")
+        backup_ahead(seg)
+        for number in range(8):
+            session.note(str(number))
+        assert seg.workspace.backups.if_due() is not None
+        for number in range(4):
+            session.note(str(number))
+            assert seg.workspace.backups.if_due() is None
+        assert len(seg.workspace.backups.list()) == 2
+
+
+def test_backups_that_are_dated_in_the_future_go_first(tmp_path: Path) -> None:
+    with at(tmp_path) as seg:
+        session = seg.start("goal", id="one")
+        ahead = [backup_ahead(seg, days=400 + number) for number in range(5)]
+        made = []
+        for number in range(5):
+            session.note(str(number))
+            made.append(seg.workspace.backups.make().path)
+        assert [backup.path for backup in seg.workspace.backups.list()] == made[::-1]
+        assert not any(path.exists() for path in ahead)
+
+
+def test_the_doctor_says_what_is_known_of_the_age_of_backups(tmp_path: Path) -> None:
+    with at(tmp_path) as seg:
+        seg.start("goal", id="one")
+        backup_ahead(seg)
+        [found] = embedded.backups(seg.workspace.home)
+        assert found.status == "warn" and "the clock was ahead" in found.detail and found.hint
+        seg.workspace.backups.make()
+        [found] = embedded.backups(seg.workspace.home)
+        assert found.status == "ok" and "2, the newest 0.0 days old; 1 dated in the future" in found.detail

@@ -25,9 +25,9 @@ from ...stores.base import ServerTables
 from ...stores.postgres.address import Address, is_postgres, shown
 from ..memories.service import keep_what_is_learnt
 from ..workspace.data_folder import DataFolder
-from ..workspace.open_store import check_damage, check_kind
+from ..workspace.lost_store import PlaceCheck, check_damage
+from ..workspace.open_store import check_kind
 from ..workspace.server import ServerWorkspace
-from ..workspace.store_note import held_before
 from .idempotency import IdempotentPostgres, IdempotentSqlite
 from .session_index import SessionIndex
 
@@ -103,7 +103,7 @@ class Projects:
         check_damage(home)
         home.make()
         return IdempotentSqlite(
-            home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True, not_empty=held_before(home)
+            home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True, place=PlaceCheck(home)
         )
 
     def _home_of(self, project: str) -> DataFolder:

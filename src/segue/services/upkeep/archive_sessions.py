@@ -147,6 +147,7 @@ class Cleanup:
             workspace.backups.note_store(less_events=len(events))
             self._drop(parcel, ledger)
             trip("cleanup.after_drop")
+            workspace.backups.note_store()  # others may have noted it in between
             self._note_brought_back(id).unlink(missing_ok=True)
             workspace.repository.forget(id)
             return _described(path, parcel)

@@ -2,8 +2,8 @@
 
 Nothing runs in the background: a process that has written checks whether a backup is due, and makes it. The
 name of a backup says when it was made and how many events it holds, so that any process can tell what is due
-without opening it. The oldest go, but never one that holds what the store does not hold: after a loss,
-backups of what is left do not push out those of what was there.
+without opening it. The oldest go, and those that are dated in the future, but never one that holds what the
+store does not hold: after a loss, backups of what is left do not push out those of what was there.
 """
 
 from __future__ import annotations
@@ -50,21 +50,19 @@ class Backups:
         """Whether writes check if a backup is due. A server checks from time to time instead."""
 
     def list(self) -> list[Backup]:
-        """All backups, newest first."""
+        """All backups, newest first, and those that are dated in the future last."""
         backups = []
         for path in self._home.backups.glob("segue-*.db"):
             _, at, events = path.stem.split("-", 2) if path.stem.count("-") == 2 else ("", "", "")
             with suppress(FileNotFoundError):
                 if events.isdecimal():
                     backups.append(Backup(path, at, int(events), path.stat().st_size))
-        return sorted(backups, key=lambda b: (b.at, b.events), reverse=True)
+        return sorted(backups, key=lambda b: newest_first(b.path), reverse=True)
 
     def written(self, count: int) -> None:
         """Count writes, and from time to time check whether a backup is due."""
         if not self._looked_for_note:
-            self._looked_for_note = True
-            if not self._home.store_note.exists():
-                self.note_store()
+            self._looked_for_note = self._home.store_note.exists() or self.note_store()
         self._written += count
         if self._written >= _CHECK_EVERY_WRITES and self.on_write:
             self.if_due()
@@ -86,7 +84,7 @@ class Backups:
         self.note_store()
         with suppress(SegueError, OSError):
             newest = next(iter(self.list()), None)
-            if newest is None:
+            if newest is None or dated_in_future(newest.path):
                 return self.make() if self._count() >= 2 or self._has_memories() else None
             age_hours = (time.time() - newest.path.stat().st_mtime) / 3600
             enough = self._count() - newest.events >= self._settings["backup_events"]
@@ -141,23 +139,37 @@ class Backups:
             f"{self._home.backups} has a backup of every second", hint="look whether the clock is right"
         )
 
-    def note_store(self, *, less_events: int = 0) -> None:
+    def note_store(self, *, less_events: int = 0) -> bool:
         """Note beside the store what it holds, less the events that are about to be taken out. A note that
-        cannot be written says less, and is no error."""
+        cannot be written says less, and is no error. False if it is too early: what this thread wrote is not
+        durable yet."""
         from ...stores.sqlite import SqliteStore
 
         if self._home.shared_store or not isinstance(self._journal, SqliteStore):
-            return
+            return True
         if self._journal.database.path != self._home.database:
-            return
+            return True
+        if self._journal.database.shared is not None:
+            return False
         with suppress(SegueError, OSError):
             note_store(self._home, self._journal, less_events=less_events)
+        return True
 
     def _has_memories(self) -> bool:
         return bool(getattr(self._journal, "has_memories", lambda: False)())
 
     def _count(self) -> int:
         return sum(version for _, version in self._journal.streams())
+
+
+def dated_in_future(backup: Path) -> bool:
+    """Whether a backup is from a time when the clock was ahead, by its name."""
+    return backup.stem.partition("-")[2] > _stamp(_CLOSE_SECONDS)
+
+
+def newest_first(backup: Path) -> tuple[bool, str]:
+    """The key by which backups are sorted, in reverse: one that is dated in the future may be of any time."""
+    return not dated_in_future(backup), backup.name
 
 
 def _stamp(later_seconds: int) -> str:

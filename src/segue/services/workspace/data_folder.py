@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
+from ..._files import read_text
 from ...effects.files.atomic import private_folder, protect_database
 from ...errors import AccessError, StoreUnavailable
 
@@ -22,6 +24,7 @@ def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+REPLACED = "the file was replaced"
 STORE_BYTES_MIN = 512
 """No SQLite database with anything in it is smaller."""
 
@@ -45,8 +48,6 @@ class DataFolder:
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
         self.emergency = path / "emergency"
-        self.size_seen_bytes = 0
-        """The size of the store's file when ``damage`` last looked."""
         self.archive = path / "archive" / "sessions"
         self.evidence = path / "evidence"
         self.manifests = path / "manifests"
@@ -61,7 +62,8 @@ class DataFolder:
 
     @property
     def swap_note(self) -> Path:
-        """Exists while a recovery puts a new store in place, and holds the path of the original."""
+        """Exists while a recovery puts a new store in place, and holds the path of the original; or after the
+        file was replaced under a process that had it open, and says so."""
         return self.database.with_name(f"{self.database.name}.swapping")
 
     @property
@@ -83,17 +85,25 @@ class DataFolder:
     def damage(self) -> str:
         """Why there is no intact store here although there was one; empty if all is well."""
         if os.path.lexists(self.swap_note):
-            return "a recovery was interrupted while it put the new store in place"
+            return self._mark()
         try:
             found = os.stat(self.database)
         except FileNotFoundError:
             return self._known_before("gone")
         except OSError:
             return ""  # opening it says what is in the way
-        self.size_seen_bytes = found.st_size
         if found.st_size >= STORE_BYTES_MIN or not stat.S_ISREG(found.st_mode):
             return ""
         return self._known_before("empty" if not found.st_size else f"cut off after {found.st_size} bytes")
+
+    def _mark(self) -> str:
+        """What the mark beside the store says of it."""
+        with suppress(OSError, ValueError):
+            if read_text(self.swap_note, size=len(REPLACED)) == REPLACED:
+                return (
+                    "its file was replaced while a process had it open, and the log is that of the one before"
+                )
+        return "a recovery was interrupted while it put the new store in place"
 
     def _known_before(self, what: str) -> str:
         """Of a file without content: what says that it had one; empty if it is new."""

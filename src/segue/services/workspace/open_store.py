@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ..._files import read_text
 from ...effects.files.atomic import private_folder
 from ...effects.processes.identity import host_name
-from ...errors import BadSettings, DamagedError
+from ...errors import BadSettings
 from .data_folder import DataFolder, is_remote
-from .store_note import held_before
+from .lost_store import PlaceCheck, check_damage
 
 if TYPE_CHECKING:
     from ...stores.base import Store
@@ -53,20 +53,7 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
     home.make()
     from ...stores.sqlite import SqliteStore
 
-    return SqliteStore(home.database, busy_timeout_ms=busy_timeout_ms, lock=True, not_empty=held_before(home))
-
-
-def check_damage(home: DataFolder) -> None:
-    """Raise DamagedError if a store was here and is gone or empty: it is never begun anew in silence."""
-    damage = home.damage()
-    if damage:
-        fault = DamagedError("the store", str(home.database), damage)
-        if not home.swap_note.exists():
-            fault.hint = (
-                "`segue recover` brings back what can be found; if you want a new store instead, "
-                "`segue recover --new` puts all that is left of this one aside and begins one"
-            )
-        raise fault
+    return SqliteStore(home.database, busy_timeout_ms=busy_timeout_ms, lock=True, place=PlaceCheck(home))
 
 
 def check_kind(where: str) -> None:

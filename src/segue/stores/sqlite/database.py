@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import apsw
 
@@ -29,6 +29,8 @@ T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
 BUSY_TIMEOUT_MS = 10_000
+STORE_BYTES_MIN = 512
+"""No database with anything in it is smaller."""
 SPACE_BYTES_MIN = 1 << 16
 """With less than this SQLite cannot open a database to write it."""
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
@@ -171,18 +173,32 @@ class SharedCommit:
         """Why it cannot be made any more: nothing that was part of it is there."""
 
 
+class PlaceCheck(Protocol):
+    """What is known of the store that stood in a place before; asked when its file is opened, and again
+    whenever another file has its path since. Each raises DamagedError."""
+
+    def before_opening(self) -> None:
+        """Refuse a file that is gone or empty although a store was here."""
+
+    def after_opening(self, db: apsw.Connection) -> None:
+        """Refuse a file that does not hold what the store is known to have held."""
+
+    def file_replaced(self) -> None:
+        """Be told that the log here is not that of the file that has the path now."""
+
+
 class Database:
     """The file and its connections."""
 
     def __init__(
         self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
-        lock: bool = False, read_only: bool = False, not_empty: str = "",
+        lock: bool = False, read_only: bool = False,
+        place: PlaceCheck | None = None,
     ) -> None:  # fmt: skip
         self.path = path
         self._lock_openings = lock and not read_only
         self._read_only = read_only
-        self._not_empty = not_empty
-        """What is known of the store that stood here, if it cannot be without content; else empty."""
+        self._place = place
         self._name = str(path)
         self.busy_timeout_ms = busy_timeout_ms
         self._vfs = vfs
@@ -194,6 +210,9 @@ class Database:
         self._forks = forks.count
         self._inode = 0
         """The file that is open; 0 while none is."""
+        self._log_inode = 0
+        """The log of the file that was opened last, if it has one."""
+        self._was_open = False
         self.generation = 0
         """Counts how often it was closed: what was read of another one may be of another file."""
         self.writable = True
@@ -208,7 +227,9 @@ class Database:
     def connection(self) -> apsw.Connection:
         """This thread's connection of this process, to the file that has our path now."""
         try:
-            if self._forks == forks.count and os.stat(self._name).st_ino == self._inode:
+            found = os.stat(self._name)
+            whole = found.st_ino == self._inode and found.st_size >= STORE_BYTES_MIN
+            if whole and self._forks == forks.count:
                 db: apsw.Connection = self._local.db
                 return db
         except (FileNotFoundError, AttributeError):  # the file is gone, or this thread has no connection yet
@@ -219,20 +240,42 @@ class Database:
         if self._forks != forks.count:
             self._forget()
         if self.replaced():
+            left = self._log_left()
             self.close()
+            if left:
+                self._refuse_mixture()
         if getattr(self._local, "db", None) is None:
             db = self._connect()
             self._local.writer, self._local.shared = db.cursor(), None
             self._local.kept, self._local.db = _Kept(db, self._open), db
-        found: apsw.Connection = self._local.db
-        return found
+        opened: apsw.Connection = self._local.db
+        return opened
 
     def replaced(self) -> bool:
-        """Whether another file has our path since we opened it."""
+        """Whether the file that we opened is gone or empty, or another one has its path."""
+        if not self._inode:
+            return False
         try:
-            return bool(self._inode) and os.stat(self._name).st_ino != self._inode
+            found = os.stat(self._name)
         except FileNotFoundError:
             return True
+        return found.st_ino != self._inode or found.st_size < STORE_BYTES_MIN
+
+    def _log_left(self) -> bool:
+        """Whether the log of the file that we had open is there beside another file. A recovery takes it away
+        before it puts a new file in place."""
+        try:
+            log = os.stat(f"{self._name}-wal")
+            return os.stat(self._name).st_size > 0 and log.st_size > 0 and log.st_ino == self._log_inode
+        except OSError:
+            return False
+
+    def _refuse_mixture(self) -> NoReturn:
+        if self._place is not None:
+            self._place.file_replaced()
+            self._place.before_opening()
+        told = "the file was replaced under this process, and the log is that of the one before"
+        raise errors.DamagedError("the store", self._name, told)
 
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
@@ -241,14 +284,17 @@ class Database:
         self._open, self._local, self._forks = [], threading.local(), forks.count
 
     def _connect(self) -> apsw.Connection:
+        anew = not self._inode
         try:
-            if not self._read_only:
-                self._create_private()
+            if not self._read_only and not self._was_open:
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             deadline = time.monotonic() + self.busy_timeout_ms / 1000
             with self._opening():
+                if anew:
+                    self._refuse_lost()
                 while True:
                     try:
-                        return self._configured()
+                        return self._configured(anew)
                     except (apsw.BusyError, apsw.LockedError):
                         if time.monotonic() > deadline:
                             raise
@@ -263,9 +309,19 @@ class Database:
             return nullcontext()
         return _locked(self._name, alone=False, timeout_seconds=self.busy_timeout_ms / 1000)
 
-    def _create_private(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not self.path.exists():
+    def _refuse_lost(self) -> None:
+        """DamagedError if the store was here and is gone; if it never was, make its file. Once it was open
+        here the file must be there: SQLite takes an empty one for new, and deletes the log beside it."""
+        if self._place is not None:
+            self._place.before_opening()
+        try:
+            empty = os.stat(self._name).st_size < STORE_BYTES_MIN
+        except FileNotFoundError:
+            empty = True
+        if empty and self._was_open:
+            told = "the file is gone or empty, and was not when this process opened it"
+            raise errors.DamagedError("the store", self._name, told)
+        if empty and not self._read_only and not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
     def _no_folder(self, fault: OSError) -> NoReturn:
@@ -278,22 +334,22 @@ class Database:
         told = f"cannot open {self.path}: {fault.strerror}"
         raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
-    def _configured(self) -> apsw.Connection:
+    def _configured(self, anew: bool) -> apsw.Connection:
         """A connection; one that only reads where the disk or the permissions allow no more."""
         self._local.unwritable = None
         if self._read_only:
-            return self._to_read(errors.AccessError(f"{self.path} was opened to be read only"))
+            return self._to_read(errors.AccessError(f"{self.path} was opened to be read only"), anew)
         try:
-            return self._to_write()
+            return self._to_write(anew)
         except _MAYBE_READABLE as fault:
             if not self.path.is_file() or not os.stat(self._name).st_size:
                 raise
             try:
-                return self._to_read(self.translate(fault))
+                return self._to_read(self.translate(fault), anew)
             except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError):
                 raise fault from None
 
-    def _to_read(self, why: errors.SegueError) -> apsw.Connection:
+    def _to_read(self, why: errors.SegueError, anew: bool) -> apsw.Connection:
         from .read_only import opened_to_read
 
         db = opened_to_read(self.path)
@@ -301,8 +357,7 @@ class Database:
             db.set_busy_timeout(self.busy_timeout_ms)
             self.writable = schema.may_write(db)
             self.journal_mode = str(db.pragma("journal_mode"))
-            self._refuse_cut_off(db)
-            self._refuse_emptied(db)
+            self._prove(db, anew)
         except BaseException:
             db.close()
             raise
@@ -312,11 +367,15 @@ class Database:
     def _taken(self, db: apsw.Connection) -> apsw.Connection:
         with self._lock:
             self._open.append(db)
-            self._inode = os.stat(self._name).st_ino
+            self._inode, self._was_open = os.stat(self._name).st_ino, True
+            try:
+                self._log_inode = os.stat(f"{self._name}-wal").st_ino
+            except OSError:
+                self._log_inode = 0
         return db
 
-    def _to_write(self) -> apsw.Connection:
-        db = apsw.Connection(str(self.path), vfs=self._vfs)
+    def _to_write(self, anew: bool) -> apsw.Connection:
+        db = apsw.Connection(str(self.path), apsw.SQLITE_OPEN_READWRITE, vfs=self._vfs)
         try:
             if db.readonly("main"):  # SQLite opens what it may not write to be read
                 raise apsw.ReadOnlyError("attempt to write a readonly database")
@@ -335,17 +394,17 @@ class Database:
                 db.pragma("checkpoint_fullfsync", 1)
             if self.writable:
                 self.writable = schema.prepare(db)
-            self._refuse_cut_off(db)
-            self._refuse_emptied(db)
+            self._prove(db, anew)
         except BaseException:
             db.close()
             raise
         return self._taken(db)
 
-    def _refuse_emptied(self, db: apsw.Connection) -> None:
-        """DamagedError if nothing is in the file although something was in the store that stood here."""
-        if self._not_empty and not db.execute("SELECT EXISTS (SELECT 1 FROM events)").fetchall()[0][0]:
-            raise errors.DamagedError("the store", self._name, f"it is empty, but {self._not_empty}")
+    def _prove(self, db: apsw.Connection, anew: bool) -> None:
+        """DamagedError if a part of the file is missing, or what the store is known to have held."""
+        self._refuse_cut_off(db)
+        if anew and self._place is not None:
+            self._place.after_opening(db)
 
     def _refuse_cut_off(self, db: apsw.Connection) -> None:
         """DamagedError if the file ends within a page: SQLite takes what is missing for zeros, and
@@ -363,9 +422,13 @@ class Database:
         self.generation += 1
         with self._lock:
             for db in self._open:
-                if moved:  # the log of that name belongs to another file by now: leave it alone
+                if not moved:
+                    db.close()
+                    continue
+                with suppress(apsw.Error):  # another thread may be using it: then it goes with that
+                    # the log must not be written into another file that has the path, nor be deleted
                     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-                db.close()
+                    db.close()
             self._open, self._local, self._inode = [], threading.local(), 0
 
     def reading(self, look: Callable[[apsw.Connection], T]) -> T:
@@ -494,8 +557,9 @@ class Database:
         finally:
             self._local.shared = None
             try:
-                if not db.get_autocommit():
-                    db.execute("ROLLBACK")
+                with suppress(apsw.ConnectionClosedError):  # the file was replaced meanwhile
+                    if not db.get_autocommit():
+                        db.execute("ROLLBACK")
             finally:
                 turn.release()
 

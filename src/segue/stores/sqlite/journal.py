@@ -24,7 +24,7 @@ from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
 from ..base import Append, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import BUSY_TIMEOUT_MS, Database, Executor
+from .database import BUSY_TIMEOUT_MS, Database, Executor, PlaceCheck
 from .schema import id_of
 
 if TYPE_CHECKING:  # most commands need the journal alone
@@ -36,12 +36,15 @@ if TYPE_CHECKING:  # most commands need the journal alone
 T = TypeVar("T")
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
 INSERT = "INSERT INTO events (id, header, body, hash, erased) VALUES (?, ?, ?, ?, ?)"
+HASH_AT = "SELECT hash FROM events WHERE id = ((SELECT no FROM streams WHERE name = ?) << 32 | ?)"
+"""The hash of a stream's event of a version."""
 _INSERT_BEHIND = (
     "INSERT INTO events (id, header, body, hash, erased) "
     "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?5), ?3, ?4, 0)"
 )
 """No header, and so no row, unless the predecessor that it names is there."""
 _SEEN_MAX = 16_384
+_WRITTEN_MAX = 64
 _ASKED_AT_ONCE = 500  # streams in one statement: SQLite takes a limited number of parameters
 _INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
 STREAMS = (
@@ -56,17 +59,18 @@ class SqliteStore:
 
     def __init__(
         self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
-        lock: bool = False, read_only: bool = False, not_empty: str = "",
+        lock: bool = False, read_only: bool = False, place: PlaceCheck | None = None,
     ) -> None:  # fmt: skip
         self.database = Database(
             Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock, read_only=read_only,
-            not_empty=not_empty,
+            place=place,
         )  # fmt: skip
         self.machine = ""
         self._generation = self.database.generation
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
+        self._written: dict[str, None] = {}
 
     @cached_property
     def runs(self) -> SqlRuns:
@@ -139,7 +143,16 @@ class SqliteStore:
         for event in events:
             self._saw(event.stream, event.version, event.hash)
             self._numbers[event.stream] = numbers[event.stream]
+        for wish in appends:
+            self._written.pop(wish.stream, None)
+            self._written[wish.stream] = None
+        if len(self._written) > _WRITTEN_MAX:
+            self._written = dict.fromkeys(list(self._written)[-_WRITTEN_MAX // 2 :])
         return events
+
+    def written_last(self) -> list[str]:
+        """The sessions that this process appended to last, the newest first."""
+        return [name for name in reversed(list(self._written)) if name.startswith("session/")]
 
     def _append_many(self, db: apsw.Cursor, number: int, wish: Append) -> list[Event]:
         seen = self._seen.get(wish.stream)

@@ -31,7 +31,9 @@ class Loose(Value):
 
     event: Event
     sure: bool
-    """From a committed page, rather than from a leftover of the log."""
+    """From the newest committed state of its page."""
+    leftover: bool = False
+    """From nothing but a leftover of the log: it may have been written and never committed."""
 
 
 class Wreck(Value):
@@ -61,11 +63,11 @@ def salvage(path: Path) -> Wreck:
     carver = _Carver(newest, size)
     for number, page in sorted(newest.items()):
         carver.carve(number, page, sure=True)
-    for number, page in leftovers:
-        carver.carve(number, page, sure=False)
     for number, page in pages.items():
         if number in sure:
             carver.carve(number, page, sure=False)
+    for number, page in leftovers:
+        carver.carve(number, page, sure=False, leftover=True)
     if carver.broken:
         notes.append(f"not readable: {count(carver.broken, 'row')}")
     wanted = struct.unpack(">I", body[28:32])[0] if len(body) >= 32 else 0
@@ -159,7 +161,7 @@ class _Carver:
         self.memories: dict[bytes, None] = {}
         self.broken = 0
 
-    def carve(self, number: int, page: bytes, *, sure: bool) -> None:
+    def carve(self, number: int, page: bytes, *, sure: bool, leftover: bool = False) -> None:
         """Take every whole row of a leaf page."""
         start = 100 if number == 1 else 0
         if len(page) < start + 8 or page[start] != _LEAF:
@@ -169,7 +171,7 @@ class _Carver:
             place = start + 8 + 2 * i
             pointer = struct.unpack(">H", page[place : place + 2])[0] if place + 2 <= len(page) else 0
             try:
-                self._take(*self._cell(page, pointer), sure=sure)
+                self._take(*self._cell(page, pointer), sure=sure, leftover=leftover)
             except (IndexError, ValueError, struct.error, UnicodeDecodeError):
                 self.broken += 1
 
@@ -201,10 +203,10 @@ class _Carver:
             number = struct.unpack(">I", page[:4])[0]
         return b"".join(parts)
 
-    def _take(self, rowid: int, row: list[Any], *, sure: bool) -> None:
+    def _take(self, rowid: int, row: list[Any], *, sure: bool, leftover: bool) -> None:
         kinds = [type(value) for value in row]
         if kinds[:4] == [type(None), bytes, bytes, bytes] and len(row) == 5 and len(row[3]) == 32:
-            self._take_event(rowid, row, sure)
+            self._take_event(rowid, row, sure, leftover)
         elif len(row) == 4 and isinstance(row[1], bytes) and len(row[1]) == 16 and isinstance(row[3], bytes):
             address = row[1].hex()
             if row[2] or address_of(row[3]) == address:
@@ -219,12 +221,12 @@ class _Carver:
         elif len(row) == 2 and isinstance(row[1], str) and "/" in row[1] and row[0] is None:
             self.names.setdefault(rowid, row[1])
 
-    def _take_event(self, rowid: int, row: list[Any], sure: bool) -> None:
+    def _take_event(self, rowid: int, row: list[Any], sure: bool, leftover: bool) -> None:
         _, header, body, own, erased = row
         with contextlib.suppress(msgspec.MsgspecError):
             event = read_event(header, body, own, erased=bool(erased))
             if event.intact() and canonical.digest(header) == own:
-                self.events.setdefault((rowid, own), Loose(event, sure))
+                self.events.setdefault((rowid, own), Loose(event, sure, leftover))
                 return
         self.broken += 1
 

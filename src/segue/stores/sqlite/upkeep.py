@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from ..._failpoints import trip
 from ..._files import open_file
 from ...core.base.values import Value
-from ...core.journal.event import Event
+from ...core.journal.event import Erased, Event, read_event
 from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
-from .journal import INSERT, STREAMS, SqliteStore
+from .journal import HASH_AT, INSERT, STREAMS, SqliteStore
 from .schema import MEMORIES_SINCE, NAME_STORE, id_of
 
 PAGES_A_STEP = 4096
@@ -142,6 +143,37 @@ def contents(database: Database) -> Contents:
     sessions = dict(database.fetch(STREAMS, ("session/",))) if schema else {}
     made = database.fetch("SELECT max(no) FROM memories") if schema >= MEMORIES_SINCE else []
     return Contents(str(named[0][0]) if named else "", schema, sessions, (made[0][0] or 0) if made else 0)
+
+
+def heads(database: Database) -> dict[str, tuple[int, bytes]]:
+    """Version and hash of the last event of each session that is no record of a scrub: a scrub of a backup
+    appends its record there, too, and the two are not the same event."""
+    sql = f"SELECT name, no, head FROM ({STREAMS.replace('SELECT name,', 'SELECT name, no,', 1)})"
+    found = {}
+    for name, number, head in database.fetch(sql, ("session/",)):
+        for version in range(head, 0, -1):
+            [(header, own)] = database.fetch(
+                "SELECT header, hash FROM events WHERE id = ?", (id_of(number, version),)
+            )
+            if _kind(name, version, header) != Erased.KIND:
+                found[str(name)] = (version, bytes(own))
+                break
+    return found
+
+
+def _kind(stream: str, version: int, header: bytes) -> str:
+    try:
+        return read_event(header, b"", b"", erased=True).kind
+    except msgspec.MsgspecError as fault:
+        raise DamagedError(
+            "the journal", f"{stream} version {version}", "its envelope is malformed"
+        ) from fault
+
+
+def hash_at(database: Database, stream: str, version: int) -> bytes:
+    """The hash of a stream's event of a version; empty if there is none."""
+    found = database.fetch(HASH_AT, (stream, version))
+    return bytes(found[0][0]) if found else b""
 
 
 def name_store(database: Database) -> None:

@@ -15,11 +15,13 @@ from ....errors import SegueError
 from ....stores.sqlite import SqliteStore
 from ....stores.sqlite.database import is_network, read_mounts
 from ...resume import emergency
+from ...workspace.backups import dated_in_future
 from ...workspace.data_folder import DataFolder
-from ...workspace.open_store import check_damage
+from ...workspace.lost_store import check_damage
 from ...workspace.open_workspace import open_workspace
 from ..recover.aside import in_the_way
 from ..recover.ladder import inspect, older_state, unreadable_backups
+from ..recover.sources import backups as backup_files
 from .finding import Diagnosis, proven
 
 BACKUP_AGE_DAYS_MAX = 7
@@ -143,7 +145,7 @@ def commands(home: DataFolder, environment: Mapping[str, str], folder: Path) -> 
 
 def backups(home: DataFolder) -> Iterator[Diagnosis]:
     """The backups: are there any, of when, and can they be read."""
-    files = [path for path in sorted(home.backups.glob("segue-*.db")) if path.is_file()]
+    files = backup_files(home)
     if broken := unreadable_backups(home):
         told = f"{broken[0].name} cannot be read{more(len(broken) - 1)}"
         yield Diagnosis("backups", "warn", told, "`segue recover` puts it aside; then `segue backup`")
@@ -152,9 +154,15 @@ def backups(home: DataFolder) -> Iterator[Diagnosis]:
         if home.database.exists():
             yield Diagnosis("backups", "warn", "there is none yet", "`segue backup`")
         return
-    age_days = (time.time() - files[-1].stat().st_mtime) / 86400
+    ahead = sum(map(dated_in_future, files))
+    told = f"; {ahead} dated in the future, from when the clock was ahead" if ahead else ""
+    if ahead == len(files):
+        hint = "look whether the clock is right now, then `segue backup`"
+        yield Diagnosis("backups", "warn", f"{len(files)}, and of none it is known how old it is{told}", hint)
+        return
+    age_days = max(0.0, time.time() - files[0].stat().st_mtime) / 86400
     status = "warn" if age_days > BACKUP_AGE_DAYS_MAX else "ok"
-    detail = f"{len(files)}, the newest {age_days:.1f} days old"
+    detail = f"{len(files)}, the newest {age_days:.1f} days old{told}"
     yield Diagnosis("backups", status, detail, "`segue backup`" if status == "warn" else "")
 
 

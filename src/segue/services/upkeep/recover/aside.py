@@ -56,7 +56,7 @@ def begin_anew(home: DataFolder) -> Path:
         left += [home.swap_note, home.store_note, home.backups, home.emergency]
         folder = put_aside(home, [path for path in left if os.path.lexists(path)], "left")
         with closing(SqliteStore(home.database)) as journal:
-            note_store(home, journal)
+            note_store(home, journal, anew=True)
     return folder
 
 

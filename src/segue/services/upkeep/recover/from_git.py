@@ -3,12 +3,13 @@
 The file is looked at first; where it is damaged, and for sessions that it does not tell of, every version
 of it that git has, the newest first. What it says was written by whoever can write to the repository: it
 becomes a plan with its texts cleaned, never a feature, a check or an instruction, and where it came from
-is noted.
+is noted. So it is taken in only for a session that this store is known to have had, or if the caller says
+so: a stranger's repository may tell of anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,6 +56,13 @@ def lost_sessions(
         )
         for told, where in found.values()
     ]  # fmt: skip
+
+
+def strangers(lost: Sequence[LostSession]) -> Rung:
+    """What is said of sessions that a repository tells of and that were never known here."""
+    names = ", ".join(one.name for one in lost)
+    how = "if you trust this repository, `segue recover --from-git` takes it in"
+    return Rung("git", "none", f"not taken in, since nothing here knows it: {names}; {how}")
 
 
 def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[FrontMatter, str]]:

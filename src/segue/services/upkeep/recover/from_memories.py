@@ -146,6 +146,11 @@ def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[
     return found
 
 
+def sessions_named(path: Path) -> frozenset[str]:
+    """Sessions that the memories of a store name."""
+    return frozenset(memory.session for memory in _readable(path))
+
+
 class Told(Value):
     """What a session's memories tell of it, in their order."""
 

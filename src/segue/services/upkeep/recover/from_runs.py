@@ -59,6 +59,16 @@ def lost_sessions(
     ]
 
 
+def sessions_of_copies(home: DataFolder) -> frozenset[str]:
+    """Sessions of this store that archived transcripts belong to; none if the archive cannot be read."""
+    if not home.transcripts.is_file():
+        return frozenset()
+    with suppress(SegueError):
+        copies = Archive(home.transcripts).copies()
+        return frozenset(c.session for c in copies if c.about.store in ("", str(home.database)))
+    return frozenset()
+
+
 def _shared(journal: Store) -> list[Copy]:
     """Copies that are in the store, the oldest first. Those of a session that was archived left with it."""
     there = {name for name, _ in journal.streams(PREFIX)}

@@ -5,7 +5,7 @@ Rungs, each tried only where those above it do not hold:
 1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
 2. *refold*: the journal is whole, snapshots are not: they are made anew.
 3. *backup*: the newest backup plus every later event that is readable in the damaged file, its log, older
-   backups and kept originals, merged by stream and version and checked by their hashes (``sources``).
+   backups and kept originals, merged by the chains of their hashes (``sources``).
 4. *emergency*: files of dying processes, which may hold the state of a session that no other source has.
 5. *transcript*, *git*, *memories*: a session that nothing above has, as the transcripts of its runs tell it,
    else the state that a handover left, else the memories that name it (``from_…``).
@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from ...._failpoints import trip
 from ...._files import open_file
 from ....core.base.values import Progress, Value, count, counted
-from ....core.journal.chain import Missing, faults
+from ....core.journal.chain import faults
+from ....core.journal.histories import Missing
 from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
 from ....effects.pause_file import PauseFile
@@ -39,27 +42,36 @@ from ....stores.sqlite.upkeep import integrity
 from ...workspace.backups import Backups
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
-from ...workspace.store_note import behind_note, missing_in, note_store
+from ...workspace.store_note import behind_note, missing_in, note_store, read_note
 from . import sources
 from .aside import in_the_way, put_aside
 from .from_memories import gathered, put_back
 from .lost_state import bring_back, lost_pieces, merge_emergencies, refold
-from .result import OF_A_STATE, Recovery, Rung
+from .result import OF_A_STATE, KeptHistory, Recovery, Rung
 
-Tree = tuple[Path, str]
-"""A working tree, and its folder of Markdown layers."""
 TROUBLES_MAX = 2
+
+
+class Tree(NamedTuple):
+    """A working tree that may tell of sessions."""
+
+    folder: Path
+    memory_dir: str
+    """Its folder of Markdown layers."""
+    trusted: bool
+    """Whether sessions are taken in that nothing else knows."""
 
 
 def recover(
     home: DataFolder, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None,
-    folder: Path | None = None, memory_dir: str = "memory",
+    folder: Path | None = None, memory_dir: str = "memory", from_git: bool = False,
 ) -> Recovery:  # fmt: skip
-    """Climb the ladder; a healthy store is only looked at. The rung of git looks into ``folder``."""
+    """Climb the ladder; a healthy store is only looked at. The rung of git looks into ``folder``, and takes
+    in sessions that were not of this store before only if ``from_git`` says so."""
     if not dry_run:
         PauseFile([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     home = home.for_store(settings.text("store"))
-    tree = (folder, memory_dir) if folder is not None else None
+    tree = Tree(folder, memory_dir, from_git) if folder is not None else None
     if home.shared_store:
         from .remote import recover_server
 
@@ -73,7 +85,7 @@ def recover(
 def _climb(
     home: DataFolder, settings: Settings, tree: Tree | None, *, dry_run: bool, progress: Progress | None
 ) -> Recovery:  # fmt: skip
-    path, remains = home.database, home.damage()
+    path, remains, known = home.database, home.damage(), _noted(home)
     blocked = in_the_way(home)
     if not dry_run:
         _remove_leftovers(path)
@@ -81,23 +93,23 @@ def _climb(
             put_aside(home, blocked, "in-the-way")
     trouble = [f"{one} is no file" for one in blocked] or ([remains] if remains else [])
     if not trouble and path.exists():
-        trouble = inspect(path) or older_state(home)
+        trouble = inspect(path, read_only=dry_run) or older_state(home)
     rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble))]
     missing: list[Missing] = []
     kept, sessions, events = "", 0, 0
     rebuilt: set[str] | None = None
     built: _Built | None = None
     if trouble:
-        built = _build(home, path, progress)
-        missing, new = built.missing, built.path
+        with _place_to_build(path, dry_run=dry_run) as new:
+            built = _build(home, new, progress)
+            sessions, events = _count(new)
+            rebuilt = _sessions(new)
+            if not dry_run:
+                kept = _swap(home, path, new)
+        missing = built.missing
         rungs += built.rungs
-        sessions, events = _count(new)
-        rebuilt = _sessions(new)
-        if not dry_run:
-            kept = _swap(home, path, new)
-        _remove(new)
     elif path.exists():
-        with closing(SqliteStore(path)) as journal:
+        with closing(SqliteStore(path, read_only=dry_run)) as journal:
             rungs.append(refold(journal, mend=not dry_run))
     rung, restored = merge_emergencies(
         home, lambda: open_workspace(home=home.path, store=f"sqlite://{path}", folder=home.path),
@@ -105,7 +117,8 @@ def _climb(
     )  # fmt: skip
     rungs.append(rung)
     there = rebuilt if dry_run and rebuilt is not None else _sessions(path)
-    for rung, told in _lost_sessions(home, path, there, tree, dry_run=dry_run):
+    known |= built.known if built else frozenset()
+    for rung, told in _lost_sessions(home, path, there, tree, known, dry_run=dry_run):
         rungs.append(rung)
         missing += told
     if not (dry_run and trouble):
@@ -116,7 +129,24 @@ def _climb(
     if not dry_run:
         rungs += _settle(home)
     memories, doubt = (built.memories, built.doubt) if built else (0, "")
-    return Recovery(rungs, sessions, events, missing, kept, changed, memories, doubt, made)
+    histories = built.histories if built else []
+    return Recovery(rungs, sessions, events, missing, kept, changed, memories, doubt, made, histories)
+
+
+@contextmanager
+def _place_to_build(path: Path, *, dry_run: bool) -> Iterator[Path]:
+    """Where the new store is built: beside the damaged one, or in a temporary folder if nothing is to be
+    changed."""
+    if dry_run:
+        with tempfile.TemporaryDirectory(prefix="segue-look-") as folder:
+            yield Path(folder) / path.name
+        return
+    new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
+    _remove(new)
+    try:
+        yield new
+    finally:
+        _remove(new)
 
 
 def _settle(home: DataFolder) -> list[Rung]:
@@ -158,9 +188,9 @@ def _back_up(home: DataFolder, settings: Settings) -> str:
     return ""
 
 
-def inspect(path: Path) -> list[str]:
+def inspect(path: Path, *, read_only: bool = False) -> list[str]:
     """What is wrong with a store, in words; empty if it is proven whole."""
-    journal = SqliteStore(path)
+    journal = SqliteStore(path, read_only=read_only)
     try:
         found = integrity(journal.database)
         if not found:
@@ -198,14 +228,16 @@ def older_state(home: DataFolder) -> list[str]:
 
 
 class _Built(Value):
-    path: Path
     missing: list[Missing]
     rungs: list[Rung]
     memories: int
     doubt: str
+    histories: list[KeptHistory]
+    known: frozenset[str]
+    """Sessions that any source names, with or without events."""
 
 
-def _build(home: DataFolder, path: Path, progress: Progress | None) -> _Built:
+def _build(home: DataFolder, new: Path, progress: Progress | None) -> _Built:
     read: list[sources.Source] = []
     rungs: list[Rung] = []
     places = sources.places(home)
@@ -215,17 +247,17 @@ def _build(home: DataFolder, path: Path, progress: Progress | None) -> _Built:
         number = sum(len(events) for events in found.streams.values())
         detail = "; ".join([f"{place.name}: {count(number, 'event')}", *found.notes])
         rungs.append(Rung(place.kind, "used" if number else "none", detail))
-    new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
-    _remove(new)
-    missing = sources.write(new, read)
+    written = sources.write(new, read)
+    rungs += [Rung("damaged file", "none", told) for told in written.left_out]
     memories = gathered(place.path for place in places)
     put_back(new, memories)
     problems = [p for p in inspect(new) if OF_A_STATE not in p and "rest of its commit" not in p]
     if problems:
-        _remove(new)
         raise SegueError(f"the rebuilt store does not verify: {problems[0]}", hint="report this as a bug")
     live = sum(not memory.forgotten for memory in memories)
-    return _Built(new, missing, rungs, live, sources.doubt(home, read, memories))
+    known = frozenset(name.removeprefix("session/") for one in read for name in (*one.names, *one.streams))
+    doubt = sources.doubt(home, read, memories)
+    return _Built(written.missing, rungs, live, doubt, written.histories, known)
 
 
 def _swap(home: DataFolder, path: Path, new: Path) -> str:
@@ -245,15 +277,18 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
                 sync_file(copy.fileno())
     if aside.exists():
         sync_folder(aside)
-        if not home.swap_note.exists():
+        if sources.kept_aside(home) is None:
             write_whole(home.swap_note, str(aside).encode())
     earlier = sources.kept_aside(home)
     kept = str(aside) if aside.exists() else str(earlier.parent) if earlier is not None else ""
     trip("recover.before_swap")
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+    home.store_note.unlink(missing_ok=True)  # it may remember what is lost
     os.replace(new, path)
     sync_folder(path.parent)
+    with closing(SqliteStore(path)) as journal, suppress(SegueError, OSError):
+        note_store(home, journal, anew=True)
     home.swap_note.unlink(missing_ok=True)
     trip("recover.after_swap")
     return kept
@@ -273,7 +308,7 @@ def _remove(path: Path) -> None:
 
 
 def _lost_sessions(
-    home: DataFolder, path: Path, there: set[str], tree: Tree | None, *, dry_run: bool
+    home: DataFolder, path: Path, there: set[str], tree: Tree | None, known: frozenset[str], *, dry_run: bool
 ) -> Iterator[tuple[Rung, list[Missing]]]:
     """Sessions that only transcripts, the state of a handover, or memories still know."""
     from . import from_git, from_memories, from_runs
@@ -289,16 +324,29 @@ def _lost_sessions(
         else:
             yield bring_back(from_runs.WORDS, lost, store(), dry_run=dry_run)
     if tree is not None:
-        lost = from_git.lost_sessions(home, *tree, there if dry_run else _sessions(path))
-        yield bring_back(from_git.WORDS, lost, store(), dry_run=dry_run)
+        lost = from_git.lost_sessions(
+            home, tree.folder, tree.memory_dir, there if dry_run else _sessions(path)
+        )
+        own = known | from_runs.sessions_of_copies(home) | from_memories.sessions_named(path)
+        taken = [one for one in lost if tree.trusted or one.id in own]
+        if len(taken) < len(lost):
+            yield from_git.strangers([one for one in lost if one not in taken]), []
+        if taken or not lost:
+            yield bring_back(from_git.WORDS, taken, store(), dry_run=dry_run)
     lost = from_memories.lost_sessions(home, path, _sessions(path)) if path.exists() else []
     yield bring_back(from_memories.WORDS, lost, store(), dry_run=dry_run)
+
+
+def _noted(home: DataFolder) -> frozenset[str]:
+    """Sessions that the note beside the store remembers."""
+    note = read_note(home.store_note)
+    return frozenset(head.stream.removeprefix("session/") for head in note.heads) if note else frozenset()
 
 
 def _heads(path: Path) -> list[tuple[str, int]]:
     if not path.exists():
         return []
-    with suppress(SegueError), closing(SqliteStore(path)) as journal:
+    with suppress(SegueError), closing(SqliteStore(path, read_only=True)) as journal:
         return journal.streams()
     return []
 

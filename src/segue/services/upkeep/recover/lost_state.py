@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 
 from ....core import event_kinds as ev
 from ....core.base.values import Value, count
-from ....core.journal.chain import Missing
+from ....core.journal.histories import Missing
 from ....core.sessions.cleaning import clean_command
 from ....core.sessions.commands import Command, Refusal, decide_all
 from ....core.sessions.rewind import difference

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from ....core.journal.chain import Missing, faults
+from ....core.journal.chain import faults
+from ....core.journal.histories import Missing
 from ....core.runs.shared_copies import PREFIX
 from ....errors import SegueError
 from ....settings import Settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....core.base.values import Value
-from ....core.journal.chain import Missing
+from ....core.journal.histories import Missing
 
 ACTOR = "segue recover"
 OF_A_STATE = "of an agent's state"
@@ -17,6 +17,19 @@ class Rung(Value):
     status: str
     """ok, used, damaged or none."""
     detail: str = ""
+
+
+class KeptHistory(Value):
+    """A history of a session that was found beside another one, and kept as a session of its own."""
+
+    session: str
+    """The session that holds it."""
+    of: str
+    """The session whose history it is, too."""
+    version: int
+    """The first version in which the two differ."""
+    source: str
+    """Where it was found."""
 
 
 class Recovery(Value):
@@ -35,3 +48,5 @@ class Recovery(Value):
     """What may be lost without a trace; empty if nothing was made anew."""
     backup: str = ""
     """The backup that was made of what came back."""
+    histories: list[KeptHistory] = []
+    """Histories that differ from those under the sessions' ids, each kept as a session of its own."""

@@ -7,7 +7,7 @@ from typing import Any
 from ....errors import UsageError
 from ....services.upkeep.recover.aside import begin_anew
 from ....services.upkeep.recover.ladder import recover as run
-from ....services.upkeep.recover.result import Recovery
+from ....services.upkeep.recover.result import KeptHistory, Recovery
 from ...render import Style, count, finding_line, one_line
 from ..command import argument, command, flag
 from ..context import CommandContext
@@ -21,7 +21,8 @@ from ..progress import ProgressBar
     argument(
         "--memory-dir", "DIR", "where handovers write their notes; by default `memory`", default="memory",
     ),
-    json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup}`",
+    flag("--from-git", "take in what only a handover's state in this repository tells of"),
+    json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup, histories}`",
     examples=("segue recover --dry-run", "segue recover"),
 )  # fmt: skip
 def recover(context: CommandContext) -> int:
@@ -34,11 +35,13 @@ def recover(context: CommandContext) -> int:
         found = run(
             context.data_folder(), context.own_settings(), dry_run=context.args.dry_run,
             progress=progress, folder=context.folder, memory_dir=context.args.memory_dir,
+            from_git=context.args.from_git,
         )  # fmt: skip
     lines = [finding_line(context.style, rung) for rung in found.rungs]
     more = f", {count(found.memories, 'memory', 'memories')}" if found.doubt else ""
     lines.append(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}{more}")
     lines += _missing(context.style, found.missing)
+    lines += [context.style.paint(_other(one), "yellow") for one in found.histories]
     lines += [context.style.paint(found.doubt, "yellow")] if found.doubt else []
     lines += [f"the damaged original was kept: {one_line(found.kept)}"] if found.kept else []
     lines += [f"what was recovered was backed up: {one_line(found.backup)}"] if found.backup else []
@@ -57,6 +60,13 @@ def _begin_anew(context: CommandContext) -> int:
     kept = str(begin_anew(home))
     nothing = Recovery([], 0, 0, [], kept, True)
     return context.report(nothing, "began a new store", f"what was left was kept: {one_line(kept)}")
+
+
+def _other(kept: KeptHistory) -> str:
+    return (
+        f"two histories: {one_line(kept.of)} is another one in {one_line(kept.source)} from version "
+        f"{kept.version} on; that one is kept as {one_line(kept.session)}"
+    )
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:

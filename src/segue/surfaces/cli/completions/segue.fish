@@ -843,6 +843,7 @@ complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a 
 complete -c segue -n '_shtab_segue_using recover' -l dry-run -d 'show what would be recovered, and change nothing'
 complete -c segue -n '_shtab_segue_using recover' -l new -d 'begin a new store where one was lost; all that is left of it is kept aside'
 complete -c segue -n '_shtab_segue_using recover' -l memory-dir -xka "(__fish_complete_directories)" -d 'where handovers write their notes; by default `memory`'
+complete -c segue -n '_shtab_segue_using recover' -l from-git -d 'take in what only a handover'"'"'s state in this repository tells of'
 complete -c segue -n '_shtab_segue_using recover' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using recover' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
 complete -c segue -n '_shtab_segue_using recover' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'

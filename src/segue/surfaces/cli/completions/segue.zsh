@@ -1017,6 +1017,7 @@ _shtab_segue_recover_options=(
   "--dry-run[show what would be recovered, and change nothing]"
   "--new[begin a new store where one was lost\; all that is left of it is kept aside]"
   "--memory-dir[where handovers write their notes\; by default \`memory\`]:DIR:_files -/"
+  "--from-git[take in what only a handover\'s state in this repository tells of]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
