@@ -17,6 +17,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,7 @@ def planned(installers: Iterable[Installer], where: InstallTarget) -> list[Plann
     """What would be written; nothing is changed. Raises NotWritable if a file cannot be parsed or written."""
     changes = []
     for one in installers:
-        for edit in one.edits(where):
+        for edit in _edits(one, where):
             change = _change(one.name, edit, texts.written)
             if change.is_one:
                 _check_writable(Path(change.path))
@@ -158,6 +159,11 @@ def planned_for_each(
     if faults and not able:
         raise faults[0][1]
     return able, changes, [Refusal(name, fault.message) for name, fault in faults]
+
+
+def _edits(one: Installer, where: InstallTarget) -> list[Edit]:
+    """The changes that an agent's installer asks for, which know our hook file."""
+    return [replace(edit, hook=where.hook) for edit in one.edits(where)]
 
 
 def _full(where: InstallTarget, **more: Any) -> InstallTarget:
@@ -344,7 +350,7 @@ def take_out(
     for change in changes:
         if change.is_one:
             _check_writable(Path(change.path))
-    for change in changes:
+    for change in reversed(changes):  # what rests on another file goes before it
         trip("uninstall.before_write")
         _put(change)
         trip("uninstall.after_write")
@@ -387,11 +393,12 @@ def _lessened(
     theirs = _all_edits(where, [entry.agent], others, ["project"])
     theirs += [] if others else _all_edits(where, [entry.agent], [str(where.root)], ["user"])
     needed = {one.path for edit in theirs for one in edit.entries}
+    old = (_kept(home, entry) or b"").decode("utf-8", "surrogateescape")
     for edit in _all_edits(where, [entry.agent], [str(where.root)], ["project"]):
         alone = tuple(one for one in edit.entries if one.path not in needed)
         if not alone or os.path.realpath(edit.path) != entry.path or not os.path.exists(entry.path):
             continue
-        change = _change(entry.agent, replace(edit, entries=alone), texts.taken_out)
+        change = _change(entry.agent, replace(edit, entries=alone), partial(texts.taken_out, before=old))
         if change.is_one:
             ours = _is_as_we_left_it(home, entry, change.before)
             after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
@@ -413,7 +420,7 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
     assert now is not None
     if hashlib.sha256(now).hexdigest() == entry.after and (kept is not None or not entry.before):
         return PlannedWrite(entry.path, entry.agent, "as it was before", now, kept, mode)
-    bare = _bare(entry, where, now)
+    bare = _bare(entry, where, now, kept or b"")
     if not entry.before and bare.strip() in (b"", b"{}"):
         return PlannedWrite(entry.path, entry.agent, "it was made by init", now, None, mode)
     if kept is not None and _same_json(bare, kept):
@@ -428,13 +435,13 @@ def _same_json(one: bytes, other: bytes) -> bool:
     return False
 
 
-def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
+def _bare(entry: InstalledFile, where: InstallTarget, now: bytes, kept: bytes) -> bytes:
     """A file without what is ours, by the edits of every scope that could have written it."""
-    text = now.decode("utf-8", "surrogateescape")
+    text, old = (body.decode("utf-8", "surrogateescape") for body in (now, kept))
     for edit in _all_edits(where, [entry.agent], [*entry.roots, str(where.root)]):
         if os.path.realpath(edit.path) == entry.path:
             with suppress(CannotEdit):
-                text = texts.taken_out(edit, text)
+                text = texts.taken_out(edit, text, before=old)
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -447,7 +454,7 @@ def _all_edits(
     for name in names or texts.installers():
         for scope in scopes:
             for root in dict.fromkeys(roots):
-                found += texts.installer(name).edits(_full(where, scope=scope, root=Path(root)))
+                found += _edits(texts.installer(name), _full(where, scope=scope, root=Path(root)))
     return found
 
 
@@ -455,7 +462,7 @@ def _strays(where: InstallTarget, names: Names, known: set[str]) -> list[Planned
     """Removals of what is ours in files of this scope without a record, as after the data folder was lost."""
     changes = []
     for name in names or texts.installers():
-        for edit in texts.installer(name).edits(_full(where)):
+        for edit in _edits(texts.installer(name), _full(where)):
             path = os.path.realpath(edit.path)
             if path in known or not os.path.exists(path):
                 continue
