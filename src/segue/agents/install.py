@@ -66,6 +66,8 @@ class Edit(Value):
     mode: int = 0o644
     hook: Path | None = None
     """The hook file of this data folder: what runs it is ours."""
+    within: Path | None = None
+    """The project, for a file that may have come with a clone: no link may lead out of it."""
 
 
 class InstallTarget(Value):
@@ -94,14 +96,16 @@ class InstallTarget(Value):
 
     def exclude_file(self) -> Path | None:
         """The file with what git ignores in this repository on this machine only; None without a
-        repository."""
+        repository, or if the repository has that file elsewhere."""
         folder = self.root / ".git"
         if folder.is_file():  # of a worktree
             named = read_text(folder, errors="replace").removeprefix("gitdir:").strip()
             folder = self.root / named
             if (folder / "commondir").is_file():
                 folder /= read_text(folder / "commondir", errors="replace").strip()
-        return Path(os.path.normpath(folder / "info" / "exclude")) if folder.is_dir() else None
+        folder = Path(os.path.realpath(folder))
+        file = folder / "info" / "exclude"
+        return file if folder.is_dir() and Path(os.path.realpath(file)) == file else None
 
     def server(self) -> tuple[str, ...]:
         """The command of the MCP server for the configuration file."""

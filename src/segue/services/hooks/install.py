@@ -4,7 +4,8 @@ Everything that will be written is known, and can be shown, before anything is w
 that cannot be read, parsed or written is left out before the first write. Before a file is first changed,
 its bytes are kept; if nobody has changed it since, `uninit` puts those bytes back, otherwise it removes only
 what is ours. What is about to be done is recorded first (``installed.json``), so that the next `uninit` can
-revert an installation that was killed. Symbolic links are followed: the file behind them is changed.
+revert an installation that was killed. Symbolic links are followed, and
+the file behind them is changed, unless one that may have come with a clone leads out of its project.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ...agents import agent_name, install as texts
 from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
 from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
+from ...effects.files.project_links import leads_out, way_out
 from ...errors import NotWritable, UsageError
 from ..workspace.data_folder import DataFolder
 from ..workspace.own_files import NAME, Installed, InstalledFile, read as read
@@ -162,8 +164,14 @@ def planned_for_each(
 
 
 def _edits(one: Installer, where: InstallTarget) -> list[Edit]:
-    """The changes that an agent's installer asks for, which know our hook file."""
-    return [replace(edit, hook=where.hook) for edit in one.edits(where)]
+    """The changes that an agent's installer asks for, which know our hook file and whose file it is."""
+    return [replace(edit, hook=where.hook, within=_project_of(edit, where)) for edit in one.edits(where)]
+
+
+def _project_of(edit: Edit, where: InstallTarget) -> Path | None:
+    """The project if a file belongs to it; None for a file of the user's, who may link it as he likes."""
+    of_user = where.home.is_relative_to(where.root) and edit.path.is_relative_to(where.home)
+    return where.root if edit.path.is_relative_to(where.root) and not of_user else None
 
 
 def _full(where: InstallTarget, **more: Any) -> InstallTarget:
@@ -181,6 +189,8 @@ def _mark(home: DataFolder, agent: str, where: InstallTarget) -> Path:
 
 def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> PlannedWrite:
     path = Path(os.path.realpath(edit.path))
+    if edit.within is not None and leads_out(edit.path, edit.within):
+        raise _cannot(edit.path, way_out(str(path)))
     try:
         before: bytes | None = read_bytes(path)
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -398,7 +408,9 @@ def _lessened(
         alone = tuple(one for one in edit.entries if one.path not in needed)
         if not alone or os.path.realpath(edit.path) != entry.path or not os.path.exists(entry.path):
             continue
-        change = _change(entry.agent, replace(edit, entries=alone), partial(texts.taken_out, before=old))
+        change = _change(
+            entry.agent, replace(edit, entries=alone, within=None), partial(texts.taken_out, before=old)
+        )
         if change.is_one:
             ours = _is_as_we_left_it(home, entry, change.before)
             after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""

@@ -14,6 +14,7 @@ from ...agents.install import InstallTarget
 from ...agents.own_entries import plugin_command
 from ...core.base.lazy import regex
 from ...effects.files.atomic import check_writable, write_whole
+from ...effects.files.project_links import check_stays_inside
 from ..workspace.data_folder import DataFolder
 from . import hook_file
 
@@ -26,6 +27,7 @@ def render_plugin(folder: Path, where: InstallTarget, home: DataFolder, version:
     tree."""
     sources = sorted(path for path in TREE.rglob("*") if path.is_file())
     for source in sources:
+        check_stays_inside(folder / source.relative_to(TREE))
         check_writable(folder / source.relative_to(TREE))
     home.make()
     hook_file.put(home)
