@@ -16,10 +16,11 @@ import msgspec
 from ..._files import open_file
 from ...agents import agent as agent_of, recognise, recognise_own_format
 from ...agents.base import HEAD_BYTES, Agent
+from ...core.base.record_lines import PassedLines, record_lines
 from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Step
-from ...effects.files.growing_file import chunks, views
+from ...effects.files.growing_file import chunks
 from ...effects.redaction.redact import redact_bytes
 from ...errors import TranscriptUnreadable
 
@@ -88,12 +89,13 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
     TranscriptUnreadable."""
     path = Path(reading.path)
     reader = agent.reader(reading.kept)
-    digest = reading.digest
+    digest, passed = reading.digest, PassedLines()
     try:
         if agent.form == "lines":
+            reader.malformed = reading.malformed
             read_view = getattr(reader, "read_view", None) or (lambda line: reader.read(bytes(line)))
             for block in _blocks(reading, path, clean):
-                for line in views(block):
+                for line in record_lines(block, passed):
                     for step in read_view(line):
                         take(digest, step)
                         if also is not None:
@@ -108,8 +110,8 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
     except OSError as fault:
         raise unreadable(path, fault.strerror or "it cannot be opened") from fault
     reading.kept = reader.keep()
-    reading.malformed += reader.malformed
-    reading.skipped += reader.skipped
+    reading.malformed = reader.malformed + passed.malformed
+    reading.skipped += reader.skipped + passed.skipped
     return reading
 
 
