@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.git import Repository
 from tests.surfaces.conftest import Cli
 from tests.surfaces.test_init import snapshot
 
@@ -159,3 +160,21 @@ def test_what_lies_behind_a_link_belongs_to_the_project_with_the_link(tmp_path: 
     assert leads_out(tmp_path / "clone" / "sub" / "AGENTS.md") == str(tmp_path / "victim" / "AGENTS.md")
     assert leads_out(tmp_path / "linked" / "AGENTS.md") == ""
     assert leads_out(tmp_path / "AGENTS.md") == ""
+
+
+def test_what_lies_behind_a_link_out_of_the_project_is_not_quoted(
+    started: Cli, project: Path, outside: Path
+) -> None:
+    repository = Repository(project)
+    repository.git("commit", "--allow-empty", "-m", "begin")
+    (outside / "diary.txt").write_text("VICTIM diary\n")
+    (project / "readme.txt").symlink_to(outside / "diary.txt")
+    (project / "folder").symlink_to(outside)
+    (project / "own.txt").write_text("OWN words\n")
+    (project / "inner.txt").symlink_to("own.txt")
+    started("checkpoint", "--focus", "readme.txt:1")
+    for words in (("resume", "--budget", "20000"), ("resume", "--budget", "full"), ("status",), ("brief",)):
+        said = started(*words)
+        assert "VICTIM" not in said.out + said.err, words
+    restored = started("resume", "--budget", "20000").out
+    assert "OWN words" in restored and "readme.txt" in restored

@@ -62,11 +62,26 @@ def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agen
         if not head:
             raise unreadable(path, "it is empty")
         agent = recognise(head, str(path))
+        if agent is None and len(head) == HEAD_BYTES and b"\n" not in head:
+            agent = recognise(_beginning(path), str(path))
         if agent is None and own_formats:
             agent = recognise_own_format(head, str(path))
     if agent is None:
         raise unreadable(path, "no agent that Segue knows wrote it")
     return agent
+
+
+def _beginning(path: Path) -> bytes:
+    """The first line of a file and what follows it, for a first line that is longer than a head; its long
+    strings are shortened."""
+    try:
+        block, _ = next(chunks(path), (b"", 0))
+    except OSError:
+        return b""
+    line, _, rest = block.partition(b"\n")
+    if len(line) > HEAD_BYTES:
+        line = line[: HEAD_BYTES // 2] + line[-HEAD_BYTES // 2 :]
+    return line + b"\n" + rest[:HEAD_BYTES]
 
 
 def unreadable(path: Path, reason: str) -> TranscriptUnreadable:
