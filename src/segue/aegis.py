@@ -19,7 +19,7 @@ import msgspec
 from ._checked_calls import checked
 from .api.segue import Segue
 from .core.server.access import is_key
-from .errors import BadName, DamagedError, RefusedError, UnknownFeature, UnknownSession
+from .errors import BadName, BadValue, DamagedError, RefusedError, UnknownFeature, UnknownSession
 from .services.features.features import Features
 from .services.memories.service import Recalled
 from .services.server.aegis import progress
@@ -28,6 +28,7 @@ from .services.server.aegis.salvaged import KEEPER, reconstructed, salvaged_memo
 from .services.server.session_index import only_session
 from .services.workspace.open_store import listens_here, shown
 
+_TIMEOUT_SECONDS_MAX = 86_400.0
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 
 
@@ -49,6 +50,8 @@ class AegisClient:
     """The recipe's client. By default it uses the store of this machine, which needs no key; it can also use
     a Segue server (``base_url="https://…"`` with an ``api_key``) or any other store.
 
+    ``timeout`` is how many seconds a call waits for a store or a server that does not answer.
+
     An ``api_key`` that no Segue server made, as the recipe's own, is not sent to a server on this machine. If
     none listens at that address, the store of this machine is used, with a warning.
 
@@ -57,11 +60,13 @@ class AegisClient:
     """
 
     def __init__(
-        self, api_key: str = "", base_url: str = "", *, store: Segue | str | None = None,
-        home: Path | str | None = None, folder: Path | str | None = None, agent_id: str = "",
-        namespace: str = "",
+        self, api_key: str = "", base_url: str = "", timeout: float | None = None, *,
+        store: Segue | str | None = None, home: Path | str | None = None, folder: Path | str | None = None,
+        agent_id: str = "", namespace: str = "",
     ) -> None:  # fmt: skip
         self._where: dict[str, Any] = {"home": home, "folder": folder}
+        if timeout is not None:
+            self._where["busy_timeout_ms"] = _milliseconds(timeout)
         if isinstance(store, Segue):
             self.segue = store
         else:
@@ -379,6 +384,12 @@ def reconstruct_state_from_memories(memories: Sequence[Mapping[str, Any]]) -> Re
         for one in ordered
     ]  # fmt: skip
     return Record(msgspec.structs.asdict(reconstructed(told)))
+
+
+def _milliseconds(timeout: float) -> int:
+    if not 0 < timeout <= _TIMEOUT_SECONDS_MAX:
+        raise BadValue(f"a timeout of {timeout:g} seconds is not possible", hint="give seconds, more than 0")
+    return max(1, int(timeout * 1000))
 
 
 def _server(base_url: str, api_key: str) -> tuple[str, str]:

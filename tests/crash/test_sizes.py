@@ -130,6 +130,23 @@ def test_a_very_long_line_is_read_in_bounded_memory(tmp_path: Path, agent: str) 
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_transcript_is_recognised_by_its_first_line_however_long_that_is(
+    tmp_path: Path, agent: str
+) -> None:
+    homes = []
+    for size in (200_000, 20_000_000):
+        home = home_of(tmp_path / str(size), agent, text="Mend the parser " * (size // 16))
+        path = next(file for file in home.rglob("*.jsonl") if file.is_file())
+        record = json.loads(max(path.read_bytes().split(b"\n"), key=len))
+        longest = max(record, key=lambda name: len(str(record[name])))
+        first = {longest: record.pop(longest), **record}  # what tells whose it is comes after the text
+        (home / "shop" / "first.jsonl").write_text(json.dumps(first) + "\n")
+        homes.append(home)
+    assert dearer(("brief first.jsonl",), *homes) == []
+
+
+@pytest.mark.timeout(300)
 def test_settings_of_very_many_lines_are_edited_as_quickly_as_few(tmp_path: Path) -> None:
     for count in (80, 8_000):
         home = tmp_path / str(count)

@@ -72,7 +72,7 @@ OBJECTS = st.fixed_dictionaries({"a": st.text(max_size=8), "b": VALUES})
 @given(st.lists(OBJECTS, min_size=1, max_size=4), st.sampled_from(["", " ", ",", "\r"]))
 def test_whole_records_on_one_line_are_all_found(objects, between):
     line = between.join(json.dumps(one) for one in objects).encode()
-    found, bad = decode_line(line, DECODER)
+    found, bad = decode_line(line, DECODER, 0)
     texts = [json.loads(repaired_json(json.dumps(one["a"]).encode())) for one in objects]
     assert ([one.a for one in found], bad) == (texts, 0)
 
@@ -81,8 +81,8 @@ def test_whole_records_on_one_line_are_all_found(objects, between):
 def test_of_a_torn_record_nothing_is_taken_for_a_record(torn, whole, data):
     line = json.dumps(torn).encode()
     cut = line[: data.draw(st.integers(1, len(line) - 1))]
-    assert decode_line(cut, DECODER) == ([], 1)
-    found, bad = decode_line(cut + b"}" + json.dumps(whole).encode(), DECODER)
+    assert decode_line(cut, DECODER, 0) == ([], 1)
+    found, bad = decode_line(cut + b"}" + json.dumps(whole).encode(), DECODER, 0)
     assert bad <= 1 and len(found) <= 2
 
 

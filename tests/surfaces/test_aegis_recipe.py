@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.aegis_recipe import CodingSession, RecoverableCodingAgent
@@ -42,7 +43,7 @@ def given(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def opened(given: dict[str, str]) -> Open:
+def opened(given: dict[str, Any]) -> Open:
     return lambda: AegisClient(agent_id="coder", **given)
 
 

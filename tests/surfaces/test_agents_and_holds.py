@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from tests.surfaces.conftest import Cli
 
+from segue import Segue, UsageError
+
 PYTHON = sys.executable
 
 
@@ -123,3 +125,23 @@ def test_the_hold_of_a_killed_process_is_told_and_can_be_taken(started: Cli) -> 
     assert "no run holds jwt" in out
     assert "ended without releasing it" in out
     started("hold", "--", PYTHON, "-c", "pass")
+
+
+@pytest.mark.parametrize("fact", ["--pid", "--suggestions-pending"])
+def test_a_fact_of_an_agent_that_is_less_than_nothing_is_refused(started: Cli, fact: str) -> None:
+    assert "would be -5" in started("agent", "note", "planner", fact, "-5", code=64).err
+    assert "planner" not in started("agent", "list").out
+    started("agent", "note", "planner", fact, "5")
+
+
+def test_no_count_of_a_session_becomes_less_than_nothing(started: Cli) -> None:
+    with Segue() as segue:
+        session = segue.session("jwt")
+        for counts in ({"notes_created": -3}, {"estimated_cost": -0.1}):
+            with pytest.raises(UsageError, match="would be -"):
+                session.count(**counts)
+        session.count(notes_created=3)
+        session.count(notes_created=-1)
+        assert session.state.metrics.notes_created == 2
+        with pytest.raises(UsageError):
+            session.note_context(commits_count=-1)

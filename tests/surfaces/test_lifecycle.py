@@ -76,6 +76,7 @@ def test_a_store_that_is_not_there_is_refused_instead_of_made(started: Cli, tmp_
     for words in (("list",), ("status",), ("note", "x"), ("start", "g"), ("recall", "x")):
         err = started("--store", f"sqlite://{folder}/x.db", *words, code=64).err
         assert f"there is no folder {folder}" in err
+        assert f"mkdir -p {folder}" in err and "segue start" not in err, "the hint leads on"
     assert not folder.parent.exists()
     for words in (("list",), ("note", "x"), ("memories", "list"), ("brief",)):
         assert (

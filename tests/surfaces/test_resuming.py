@@ -11,6 +11,7 @@ from tests.surfaces.conftest import Cli
 
 from segue import Segue
 from segue.core.base.token_estimate import estimate
+from segue.stores.sqlite import SqliteStore
 
 
 def git(project: Path, *words: str) -> None:
@@ -149,3 +150,29 @@ def test_switch_warns_of_a_session_that_a_living_run_holds(work: Cli) -> None:
         assert "codex (run-9, " in work("switch", "jwt").err
     work("switch", "other")
     assert "run-9" not in work("switch", "jwt").err
+
+
+def test_a_heading_that_a_note_does_not_have_is_no_line_that_is_gone(started: Cli, project: Path) -> None:
+    (project / "context-library").mkdir(exist_ok=True)
+    (project / "context-library" / "pricing.md").write_text("---\nid: n-100\n---\n## Tiers\nThree.\n")
+    with Segue() as segue:
+        segue.session("jwt").focus(note_id="n-100", position="section-3")
+    said = started("resume").out
+    assert "context-library/pricing.md:section-3, but no heading there has this name" in said
+    assert "that line is gone" not in said
+
+
+def test_status_tells_of_a_pause_that_waits(
+    started: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEGUE_BUSY_TIMEOUT_MS", "50")
+    locked = SqliteStore(home / "segue" / "segue.db")
+    locked.database.connection().execute("BEGIN IMMEDIATE")
+    assert "pending" in started("pause", "--reason", "lunch").out
+    found = started("status", "--json").value
+    assert found["status"] == "active" and found["notices"][0].startswith("a pause of ")
+    assert "will be merged once the store can be written" in started("status").out
+    locked.database.connection().execute("ROLLBACK")
+    locked.close()
+    after = started("status", "--json").value
+    assert after["status"] == "paused" and "notices" not in after

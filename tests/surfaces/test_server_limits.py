@@ -134,6 +134,9 @@ def _lines(server: SegueServer, *headers: str, version: str = "1.1") -> int:
         (["Host: user@localhost"], 400),
         (["Host: localhost", "Authorization: Bearer other"], 400),
         (["Host: evil.example"], 421),
+        (["Host: localhost", "Segue-Project: default", "Segue-Project: default"], 400),
+        (["Host: localhost", "Segue-Actor: a", "Segue-Actor: b"], 400),
+        (["Host: localhost", "Idempotency-Key: a", "Idempotency-Key: b"], 400),
     ],
 )
 def test_the_host_is_looked_at_with_keys_too(server: SegueServer, headers: list[str], status: int) -> None:
@@ -151,6 +154,54 @@ def test_a_server_answers_to_the_names_that_it_is_given(tmp_path: Path) -> None:
         assert _lines(named, "Host: segue.example:443") == 200
         assert _lines(named, "Host: localhost") == 200
         assert _lines(named, "Host: evil.example") == 421
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "status"),
+    [
+        ("http://localhost/v1/sessions", "localhost", 200),
+        ("http://LOCALHOST:80/v1/sessions", "localhost", 200),
+        ("http://localhost/v1/sessions", "localhost:80", 200),
+        ("http://evil.example/v1/sessions", "localhost", 421),
+        ("http://localhost:81/v1/sessions", "localhost", 421),
+        ("http://user@localhost/v1/sessions", "localhost", 421),
+        ("http://evil.example", "localhost", 421),
+        ("http://evil.example/v1/sessions", "evil.example", 421),
+    ],
+)
+def test_a_url_with_another_host_than_the_header_is_refused(
+    server: SegueServer, url: str, host: str, status: int
+) -> None:
+    key = f"Authorization: Bearer {server.token}"
+    lines = [f"GET {url} HTTP/1.1", f"Host: {host}", key, "Connection: close", "", ""]
+    assert status_of(answer_to(server, "\r\n".join(lines).encode())) == status
+
+
+# -- bodies in chunks ------------------------------------------------------------------------------
+
+
+def _chunked(server: SegueServer, *headers: str, coding: str = "chunked", trailer: str = "") -> int:
+    goal = f"goal {trailer.partition(':')[0]} {coding}"
+    body = json.dumps({"goal": goal})
+    head = ["POST /v1/sessions HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers]
+    lines = [*head, f"Transfer-Encoding: {coding}", "Connection: close", "", f"{len(body):x}", body, "0"]
+    whole = "\r\n".join([*lines, *([trailer] if trailer else []), "", ""])
+    return status_of(answer_to(server, whole.encode()))
+
+
+def test_headers_after_the_body_count_for_nothing(server: SegueServer) -> None:
+    key = f"Authorization: Bearer {server.token}"
+    assert _chunked(server, key) == 201
+    assert _chunked(server, trailer=key) == 401
+    for trailer in ("Segue-Project: nowhere/else", "Host: evil.example", "Segue-Actor: forged", "Host: a b"):
+        assert _chunked(server, key, trailer=trailer) == 201
+    listed = json.loads(raw(server, "GET", "/v1/audit")[1])
+    assert "forged" not in json.dumps(listed)
+
+
+@pytest.mark.parametrize("coding", ["gzip, chunked", "chunked, chunked", "identity, chunked", "xchunked"])
+def test_a_transfer_coding_that_nobody_decodes_is_refused(server: SegueServer, coding: str) -> None:
+    assert _chunked(server, f"Authorization: Bearer {server.token}", coding=coding) in (400, 501)
 
 
 # -- keys and bodies -------------------------------------------------------------------------------

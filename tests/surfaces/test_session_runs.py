@@ -215,3 +215,16 @@ def test_a_run_that_died_before_its_agent_wrote_the_prompt_is_shown_like_any_oth
     assert TASK in cli("brief").out and TASK in cli("runs").out
     cli("sync")
     assert len(cli("list", "--json").value) == 1 and not (cli("doctor").out.count("cannot be read"))
+
+
+@pytest.mark.parametrize(
+    ("agent", "end"), [("claude-code", "SessionEnd"), ("codex", "SessionEnd"), ("opencode", "exit")]
+)
+def test_a_run_that_said_that_it_ended_is_over_at_once(cli: Cli, chain: Chain, agent: str, end: str) -> None:
+    first_turn(chain, agent)
+    chain.clock = time.time() - 5
+    run = chain.begin(agent).prompt("go on").edits("c.py").stop()
+    run.call(end, reason="prompt_input_exit")
+    [card] = cli("list", "--json").value
+    assert (card["runs"][0]["ended"], card["status"]) == ("ended", "paused")
+    assert ", ended" in cli("list").out.splitlines()[2]

@@ -9,6 +9,7 @@ Environment, home and project are arguments; nothing here reads those of the pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
@@ -162,6 +163,8 @@ class Agent(Protocol):
 _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _TORN_TRIES_MAX = 64
+_MALFORMED_MAX = 10_000
+"""No crash and no race damages so many lines: such a file is no transcript any more."""
 """How often a record is looked for on a line that is torn."""
 _RECORD = regex(r'(?<![:\[,\s])\s*(?=\{")')  # an object within another one follows one of these characters
 T = TypeVar("T", bound=msgspec.Struct)
@@ -225,17 +228,23 @@ def number_of(value: Any) -> float:
         return 0.0
 
 
-def decode_line(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
+def decode_line(line: bytes, decoder: msgspec.json.Decoder[T], malformed: int) -> tuple[list[T], int]:
     """The records on a line, and how many pieces of it were malformed.
 
     Usually there is one; concurrent writers join two on a line, and a crash tears the last one. A field of a
-    wrong type costs only that field, and half a surrogate pair only itself.
+    wrong type costs only that field, and half a surrogate pair only itself. Of a file that is full of
+    ``malformed`` pieces already, only intact lines are read.
     """
     try:
         return [decoder.decode(line)], 0
     except DECODE_ERRORS:
-        if len(line) > LONG_BYTES:
-            return [], 1
+        return salvaged_line(line, decoder, malformed)
+
+
+def salvaged_line(line: bytes, decoder: msgspec.json.Decoder[T], malformed: int) -> tuple[list[T], int]:
+    """The same for a line of which is known that it is not one intact record."""
+    if len(line) > LONG_BYTES or malformed >= _MALFORMED_MAX:
+        return [], 1
     text = repaired_json(line).decode().strip()
     if not text:
         return [], int(bool(line.strip(b"\xef\xbb\xbf \t\r\n")))
@@ -300,13 +309,18 @@ def decode_any(data: bytes | str | msgspec.Raw) -> Any:
         return None
 
 
+@cache
+def _fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
+    """The fields of a struct by their names in JSON."""
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
+
+
 def decode_leniently(value: dict[str, Any], kind: type[T]) -> T:
     """An object as a struct in which every field of a wrong type has its default."""
     fits: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
-        if field.encode_name not in value:
-            continue
-        raw_value = value[field.encode_name]
+    fields = _fields_of(kind)
+    for name in fields.keys() & value.keys():
+        field, raw_value = fields[name], value[name]
         try:
             if field.type is msgspec.Raw:
                 fits[field.name] = msgspec.Raw(msgspec.json.encode(raw_value))

@@ -174,7 +174,11 @@ def repaired_json(data: bytes) -> bytes:
     Agents in JavaScript cut texts in the middle of a surrogate pair and write the half as an escape; a power
     loss leaves NULs.
     """
-    text = data.translate(_BLANKS).decode("utf-8", "replace").removeprefix("\ufeff").encode()
+    text = data.translate(_BLANKS)
+    if not text.isascii():
+        text = text.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+    if b"\\u" not in text:
+        return text
     return _ESCAPE.sub(lambda match: b"\\ufffd" if match[1] else match[0], text)
 
 

@@ -8,9 +8,7 @@ raises ``CannotEdit`` and stays as it is.
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -24,13 +22,18 @@ from ..core.base.values import Value
 from ..errors import UnknownAgent
 from . import agents, traits_of
 from .base import loaded
+from .own_entries import (
+    is_own_element,
+    is_own_file,
+    is_own_member,
+    own_runs,
+    private_command,
+    server_words,
+    shared_command,
+)  # fmt: skip
 
 Scope = Literal["project", "user", "shared"]
 MARK = "segue"
-OWN = "Written by `segue init`"
-OR_EXIT = "|| { [ -t 0 ] || cat >/dev/null 2>&1; exit 0; }"
-"""What ends the command of a hook. The event is read even where Segue is gone: an agent that writes it to a
-closed pipe may die of that (Cline does)."""
 
 
 class CannotEdit(ValueError):
@@ -58,10 +61,13 @@ class Edit(Value):
     """What begins and ends a comment in a file of this kind."""
     own: str | None = None
     """The content of a file that is wholly ours."""
-    drops: str = ""
-    """The beginning of the headers of TOML tables that the agent wrote because of us; they are removed
-    too."""
+    drops: tuple[str, ...] = ()
+    """The headers of TOML tables that the agent wrote because of us; they are removed too."""
     mode: int = 0o644
+    hook: Path | None = None
+    """The hook file of this data folder: what runs it is ours."""
+    within: Path | None = None
+    """The project, for a file that may have come with a clone: no link may lead out of it."""
 
 
 class InstallTarget(Value):
@@ -85,20 +91,21 @@ class InstallTarget(Value):
     def command(self, agent: str, event: str, mode: str) -> str:
         """The shell command of a hook; it always exits with 0, even if Segue has been removed."""
         if self.scope == "shared":
-            return f"command -v segue >/dev/null 2>&1 && segue hook {agent} {event} {OR_EXIT}"
-        words = [self.python, "-I", "-S", str(self.hook), agent, event, mode]
-        return f"{shlex.join(words)} 2>/dev/null {OR_EXIT}"
+            return shared_command(agent, event)
+        return private_command(self.python, self.hook, agent, event, mode)
 
     def exclude_file(self) -> Path | None:
         """The file with what git ignores in this repository on this machine only; None without a
-        repository."""
+        repository, or if the repository has that file elsewhere."""
         folder = self.root / ".git"
         if folder.is_file():  # of a worktree
             named = read_text(folder, errors="replace").removeprefix("gitdir:").strip()
             folder = self.root / named
             if (folder / "commondir").is_file():
                 folder /= read_text(folder / "commondir", errors="replace").strip()
-        return Path(os.path.normpath(folder / "info" / "exclude")) if folder.is_dir() else None
+        folder = Path(os.path.realpath(folder))
+        file = folder / "info" / "exclude"
+        return file if folder.is_dir() and Path(os.path.realpath(file)) == file else None
 
     def server(self) -> tuple[str, ...]:
         """The command of the MCP server for the configuration file."""
@@ -179,36 +186,32 @@ def installer(name: str) -> Installer:
 
 def written(edit: Edit, text: str) -> str:
     """The text of a file with our changes; the same text if it has them already."""
-    if edit.drops and not edit.block:
-        return text
     if edit.own is not None:
-        if text and OWN not in text:
+        if text and not is_own_file(text, edit.hook):
             raise CannotEdit("a file of this name exists, and Segue did not write it")
         return edit.own
     if edit.block:
         return _with_block(edit, text)
     try:
-        if all(_has(decoded(text), entry) for entry in edit.entries):
-            return text
-        text = taken_out(edit, text)
         for entry in edit.entries:
-            if not entry.element and _at(decoded(text), entry.path) is not None:
-                raise CannotEdit(f"{'.'.join(entry.path)} exists already, and Segue did not write it")
-            text = insertion(text, entry.path, entry.value, element=entry.element).applied(text)
+            text = _with_entry(edit, text, entry)
     except NotJson as fault:
         raise CannotEdit(str(fault)) from fault
     return text
 
 
-def taken_out(edit: Edit, text: str) -> str:
-    """The text of a file without our changes, even if it was edited meanwhile."""
+def taken_out(edit: Edit, text: str, *, before: str | None = None) -> str:
+    """The text of a file without our changes, even if it was edited meanwhile. A member that was there
+    before the first init becomes what it was. Where nobody knows what was ``before``, a member to which
+    somebody added something stays: it may be somebody else's."""
     if edit.own is not None:
-        return "" if OWN in text else text
+        return "" if is_own_file(text, edit.hook) else text
     if edit.block or edit.drops:
         return _without_tables(_without_block(edit, text), edit.drops)
     try:
         for entry in edit.entries:
-            text = _without(text, entry)
+            remove = _without_element if entry.element else _without_member
+            text = remove(edit, text, entry, before)
     except NotJson as fault:
         raise CannotEdit(str(fault)) from fault
     return text
@@ -222,35 +225,52 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _has(value: Any, entry: JsonEntry) -> bool:
-    existing = _at(value, entry.path)
+def _with_entry(edit: Edit, text: str, entry: JsonEntry) -> str:
+    existing, value = _at(decoded(text), entry.path), entry.value
     if entry.element:
-        ours = [element for element in existing if is_ours(element)] if isinstance(existing, list) else []
-        return ours == [entry.value]
-    return bool(existing == entry.value)
+        theirs = existing if isinstance(existing, list) else []
+        if [one for one in theirs if _has_ours(one, edit.hook)] == [entry.value]:
+            return text
+        text = _without_element(edit, text, entry)
+    elif existing is not None:
+        words = server_words(existing)
+        if existing == value or (words and words == server_words(value)):
+            return text
+        if not is_own_member(existing, value, edit.hook):
+            if words:
+                return text  # the user's own way to run our server
+            raise CannotEdit(f"{'.'.join(entry.path)} exists already, and Segue did not write it")
+        text, value = removal(text, entry.path), {**existing, **value}
+    return insertion(text, entry.path, value, element=entry.element).applied(text)
 
 
-def is_ours(value: Any) -> bool:
-    """Whether an entry is ours: it runs our file or our command."""
-    text = json.dumps(value)
-    return any(sign in text for sign in ("/hook/hook.py", "segue hook ", '"segue", "mcp"', "/hook/segue.js"))
+def _has_ours(element: Any, hook: Path | None) -> bool:
+    return is_own_element(element, hook) or bool(own_runs(element, hook))
 
 
-def _without(text: str, entry: JsonEntry) -> str:
-    existing = _at(decoded(text), entry.path) if text.strip() else None
-    if entry.element:
-        while isinstance(existing, list):
-            index = next((index for index, element in enumerate(existing) if is_ours(element)), None)
-            if index is None:
-                return text
+def _without_member(edit: Edit, text: str, entry: JsonEntry, before: str | None) -> str:
+    existing = _at(decoded(text), entry.path)
+    if not is_own_member(existing, entry.value, edit.hook, exact=before is None):
+        return text
+    was = _at(decoded(before or ""), entry.path)
+    if was == existing:
+        return text
+    if was is None:
+        return _pruned(removal(text, entry.path), entry.path[:-1])
+    text = removal(text, entry.path)
+    return insertion(text, entry.path, was).applied(text)
+
+
+def _without_element(edit: Edit, text: str, entry: JsonEntry, before: str | None = None) -> str:
+    existing = _at(decoded(text), entry.path)
+    found = list(enumerate(existing)) if isinstance(existing, list) else []
+    for index, element in reversed(found):
+        if is_own_element(element, edit.hook):
             text = removal(text, entry.path, index)
-            existing = _at(decoded(text), entry.path)
-            if existing == []:
-                return _pruned(text, entry.path)
-        return text
-    if existing is None or not is_ours(existing):
-        return text
-    return _pruned(removal(text, entry.path), entry.path[:-1])
+            continue
+        for run in reversed(own_runs(element, edit.hook)):  # somebody added a hook to our group
+            text = removal(text, (*entry.path, index, "hooks"), run)
+    return _pruned(text, entry.path) if found and _at(decoded(text), entry.path) == [] else text
 
 
 def _pruned(text: str, path: tuple[str, ...]) -> str:
@@ -287,22 +307,24 @@ def _with_block(edit: Edit, text: str) -> str:
 
 def _without_block(edit: Edit, text: str) -> str:
     first, last = _markers(edit)
-    start = text.find(first)
-    stop = text.find(last, start)
-    if start < 0 or stop < 0:
+    lines = text.splitlines(keepends=True)
+    bare = [line.rstrip("\r\n") for line in lines]
+    if first not in bare or last not in bare[bare.index(first) :]:
         return text
-    head, tail = text[:start], text[stop + len(last) :].removeprefix("\n")
+    start = bare.index(first)
+    stop = bare.index(last, start)
+    head, tail = "".join(lines[:start]), "".join(lines[stop + 1 :])
     return f"{head.rstrip(chr(10))}\n{tail}" if head.strip() else tail
 
 
-def _without_tables(text: str, begins: str) -> str:
-    """A TOML text without the tables whose headers begin with ``begins``."""
-    if not begins or begins not in text:
+def _without_tables(text: str, headers: tuple[str, ...]) -> str:
+    """A TOML text without the tables with these headers."""
+    if not any(header in text for header in headers):
         return text
     lines, keeps = [], True
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
-            keeps = not line.strip().startswith(begins)
+            keeps = line.strip() not in headers
         if keeps:
             lines.append(line)
     return "".join(lines)

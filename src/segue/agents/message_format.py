@@ -43,8 +43,12 @@ def listed_messages(body: bytes) -> list[Any]:
         return whole
     if isinstance(whole, dict):
         return [whole]
-    rows = [decode_any(line) for line in text.split(b"\n") if line.strip()]
-    return rows if all(isinstance(row, dict) for row in rows) else []
+    rows: list[Any] = []
+    for line in filter(bytes.strip, text.split(b"\n")):
+        rows.append(decode_any(line))
+        if not isinstance(rows[-1], dict):
+            return []
+    return rows
 
 
 def checked_messages(messages: list[Any], where: str) -> None:

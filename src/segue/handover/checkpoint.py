@@ -24,6 +24,7 @@ from .._failpoints import trip
 from ..core.handover.record import Extra, Record, code_of, fresh, pending_in
 from ..effects.files.atomic import file_lock, folder_lock, replace_quickly, tidy_leftovers, write_whole
 from ..effects.files.checkpoint_file import copy_of, read_checkpoint
+from ..effects.files.project_links import check_stays_inside
 from ..errors import BadValue
 
 RESUME_NONE = 0
@@ -148,6 +149,7 @@ class Checkpoint:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Allows one run at a time; another one waits until this one has ended or died."""
+        check_stays_inside(self.path.parent)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         lock = self.path.with_name(f".{self.path.name}.lock")
         with file_lock(lock, timeout_seconds=RUN_WAIT_SECONDS, what=f"a handover on {self.path}"):
@@ -161,6 +163,7 @@ class Checkpoint:
         return Path(copy_of(self.path))
 
     def _change(self, change: Callable[[Record], Record]) -> None:
+        check_stays_inside(self.path.parent)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with folder_lock(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
             self._save(change(read_checkpoint(self.path) or self._restore_from_copy()))
@@ -172,6 +175,7 @@ class Checkpoint:
             replace_quickly(self._copy, body)
 
     def _restore(self) -> Record:
+        check_stays_inside(self.path.parent)
         with folder_lock(self.path.parent, timeout_seconds=_WRITE_WAIT_SECONDS, what=str(self.path)):
             return read_checkpoint(self.path) or self._restore_from_copy()
 

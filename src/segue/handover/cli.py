@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from ..core.base.text import harmless_text
 from ..core.handover.record import Record, pending_in
 from ..errors import SegueError
 from .checkpoint import RESUME_NEEDED, Checkpoint
@@ -82,7 +83,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _status(args: argparse.Namespace) -> int:
     for line in status_lines(Checkpoint(args.checkpoint).load()):
-        print(line)
+        print(harmless_text(line))
     return 0
 
 
@@ -103,7 +104,7 @@ def _run(args: argparse.Namespace) -> int:
     settings = resolve(environment=os.environ, user_config=user_file(os.environ))
     check_pause(Path.cwd(), data_folder(os.environ), settings.text("pause_file"))
     executed = _run_by_adapter(args) if args.agent else _run_by_file(args)
-    print("handover steps executed:", ", ".join(executed) or "(none)")
+    print("handover steps executed:", harmless_text(", ".join(executed)) or "(none)")
     return 0
 
 
@@ -136,11 +137,11 @@ _COMMANDS = {"check": _check, "status": _status, "run": _run}
 
 
 def _warn(message: Warning | str, *_: object) -> None:
-    print(f"agent-handover: warning: {message}", file=sys.stderr)
+    print(f"agent-handover: warning: {harmless_text(str(message))}", file=sys.stderr)
 
 
 def _fail(code: int, text: str) -> int:
-    print(f"agent-handover: {text}", file=sys.stderr)
+    print(f"agent-handover: {harmless_text(text)}", file=sys.stderr)
     return code
 
 

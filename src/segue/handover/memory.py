@@ -20,6 +20,7 @@ from .._checked_calls import checked
 from .._files import read_bytes
 from ..core.base.lazy import regex
 from ..effects.files.atomic import folder_lock, sync_folder, tidy_leftovers, write_whole
+from ..effects.files.project_links import leads_out
 from ..errors import BadValue
 
 HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
@@ -86,6 +87,8 @@ class MemoryStore:
 
     def check_links(self, target: Path) -> None:
         """Raise ValueError if a part of the path between the root and a file is a symbolic link."""
+        if leads_out(self.root):
+            raise BadValue(f"{self.root} leads out of the project: nothing is read or written through it")
         path = target
         while path != self.root and path != path.parent:
             if path.is_symlink():

@@ -15,7 +15,7 @@ import pytest
 
 from segue.aegis import AegisClient, CorruptedStateError, _server, reconstruct_state_from_memories
 from segue.api.segue import Segue
-from segue.errors import UnknownFeature, UnverifiedFeatures, UsageError
+from segue.errors import BadValue, UnknownFeature, UnverifiedFeatures, UsageError
 
 
 @pytest.fixture
@@ -256,3 +256,19 @@ def test_recover_in_the_library_brings_a_session_of_the_recipe_back_with_its_pla
         assert client.segue.session("s").state.goal == "Log in"
         assert client.features.list("s").total == 1
     assert Segue.recover(home=place["home"], folder=place["folder"], dry_run=True).sessions == 1
+
+
+@pytest.mark.parametrize("timeout", [30, 30.0, 0.5])
+def test_a_timeout_is_how_long_a_call_waits(place: dict[str, Any], timeout: float) -> None:
+    with AegisClient("", "", timeout, **place) as client, AegisClient(timeout=timeout, **place) as other:
+        client.progress.update("s", summary="Log in", next_items=["a"])
+        found = other.progress.get("s")
+        assert found is not None and found.summary == "Log in"
+        assert client.segue.workspace.settings.number("busy_timeout_ms") == timeout * 1000
+        assert client.recover("s").progress is not None
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e300, "soon"])
+def test_a_timeout_that_is_none_is_refused(place: dict[str, Any], timeout: Any) -> None:
+    with pytest.raises(BadValue):
+        AegisClient(timeout=timeout, **place)

@@ -352,3 +352,19 @@ def test_the_age_of_a_manifest_is_its_own_and_not_that_of_the_run(home: Path, re
     with opened(home, repo.folder) as seg:
         seg.prepare()
         assert time.time() - seconds_of(seg.bootstrap().prepared) < 600
+
+
+def test_a_file_of_another_project_that_nobody_named_is_not_mixed_with_the_session(
+    seg: Segue, repo: Repository
+) -> None:
+    started(seg)
+    theirs = repo.folder / MANIFEST_HERE
+    theirs.write_text(json.dumps(AGENTFLOW))
+    boot = seg.bootstrap()
+    assert (boot.session, boot.goal, boot.source) == ("jwt", seg.session("jwt").state.goal, "")
+    assert boot.project != "checkout" and "Write the routes" not in boot.next_action
+    assert "is about checkout, and was left alone" in boot.instructions[0]
+    assert f"segue bootstrap {theirs}" in boot.instructions[0]
+    own = json.loads(json.dumps(AGENTFLOW).replace("checkout", repo.folder.name))
+    theirs.write_text(json.dumps(own))
+    assert seg.bootstrap().source == str(theirs), "one of this project counts as before"

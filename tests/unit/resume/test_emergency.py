@@ -14,6 +14,7 @@ import pytest
 
 from segue import Segue, StoreBusy
 from segue.api.session import Session
+from segue.core.sessions import commands as do
 from segue.services.resume import emergency
 from segue.stores.sqlite import SqliteStore
 
@@ -215,3 +216,30 @@ def test_a_file_that_a_living_process_is_merging_is_left_to_it(seg: Segue, sessi
     for left in seg.workspace.home.emergency.iterdir():
         left.rename(left.with_name(f"{path.name}.999999999"))
     assert len(files(seg)) == 1
+
+
+def test_what_waits_or_was_put_aside_is_said_of_its_session_and_of_no_other(
+    seg: Segue, session: Session
+) -> None:
+    home = seg.workspace.home
+    other = seg.start("another", id="work-2")
+    assert isinstance(seg.workspace.store, SqliteStore)
+    locked = SqliteStore(home.database)
+    held = locked.database.connection()
+    held.execute("BEGIN IMMEDIATE")
+    seg.workspace.store.database.connection().set_busy_timeout(10)
+    with pytest.raises(StoreBusy), session.guard():
+        session.apply(do.Note("the last words"), do.Pause("lunch"))
+    held.execute("ROLLBACK")
+    [said] = emergency.notices(home, "work")
+    assert said.startswith("a pause and 1 change of ") and "will be merged" in said
+    assert emergency.notices(home, other.id) == []
+    [path] = files(seg)
+    path.write_bytes(path.read_bytes()[:-20])
+    [said] = emergency.notices(home, "work")
+    assert "is damaged" in said and "segue recover" in said
+    seg.close()
+    Segue.recover(home=home.path)
+    [said] = emergency.notices(home, "work")
+    assert "put it aside" in said and path.name in said
+    assert emergency.notices(home, other.id) == []

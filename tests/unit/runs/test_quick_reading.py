@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+import time
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import example, given, strategies as st
 
+from segue.agents import agent as agent_of
 from segue.agents.codex import wire
 from segue.agents.codex.reader import Reader
+from segue.core.base.record_lines import PassedLines, record_lines
 from segue.core.runs import outcomes, sentences, written_plans
+from segue.core.runs.digest import encode
 from segue.core.runs.identifiers import NAME, is_name, may_name
-from segue.effects.files.growing_file import views
+from segue.core.runs.steps import Prompt, Start, Step
 from segue.effects.redaction.judge import key_of_what
 from segue.effects.redaction.rules import KEY_OF
+from segue.services.runs.read_transcript import read
+from segue.testing.transcripts import written
 
 KINDS = (
     wire.Kind, wire.Meta, wire.Turn, wire.Message, wire.ToolCall, wire.Output, wire.Event, wire.Item,
@@ -71,10 +78,54 @@ def test_a_piece_of_text_that_holds_a_name_is_never_passed_over(piece: str) -> N
     assert may_name(piece) or not any(map(is_name, NAME.findall(piece)))
 
 
-@given(st.lists(st.sampled_from([b"", b"a", b'{"b": 1}', b"\r"]), max_size=8))
-def test_the_lines_of_a_block_are_those_that_are_not_empty(lines: list[bytes]) -> None:
+_LINES = (
+    b"", b"a", b"1", b"{}", b"[]", b"// a", b"\r", b" ", b"\0", b'{"b": 1}', b'{"type": "a"}',
+    b' {"type": "a"}', b'x{"type": "a"}\r', b"{" * 11, b"{" * 12, b'{"torn',
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_LINES), max_size=8), st.booleans())
+def test_no_line_that_may_hold_a_record_is_passed_over_and_all_others_are_counted(
+    lines: list[bytes], torn: bool
+) -> None:
     block = b"".join(line + b"\n" for line in lines)
-    assert [bytes(line) for line in views(block)] == [line for line in lines if line]
+    passed = PassedLines()
+    found = [bytes(line) for line in record_lines(block[: -1 if torn else None], passed)]
+    assert found == [line for line in lines if len(line) - line.find(b"{") >= 12 and b"{" in line]
+    others = [line.strip() for line in lines if line not in found]
+    others = [line for line in others if line and not line.startswith(b"//")]
+    assert passed.skipped == sum(line.endswith(b"}") for line in others)
+    assert passed.malformed == len(others) - passed.skipped
+
+
+JUNK = (
+    b"1",
+    b"{}",
+    b"[]",
+    b"xx",
+    b"{",
+    b'{"a":1}',
+    b'{"":xxxxxx}',
+    b"{xxxxxxxxxxxxxx",
+    b'{"type":1,"a":2}',
+    b'{"torn":[{"a":',
+)
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "copilot-cli"])
+@pytest.mark.parametrize("junk", JUNK)
+def test_lines_that_say_nothing_cost_next_to_nothing(agent: str, junk: bytes, tmp_path: Path) -> None:
+    """Two megabytes of them took up to 70 seconds; a busy machine needs room."""
+    steps: list[Step] = [Start(1.0, "start", native="run-1", cwd="/src/shop"), Prompt(2.0, "Mend the till.")]
+    path = tmp_path / "run.jsonl"
+    good = written(agent, steps)
+    path.write_bytes(good + (junk + b"\n") * (2_000_000 // (len(junk) + 1)))
+    begun = time.process_time()
+    reading = read(path, agent_of(agent))
+    took = time.process_time() - begun
+    path.write_bytes(good)
+    assert encode(reading.digest) == encode(read(path, agent_of(agent)).digest)
+    assert took < 3.0, f"{took:.1f} s"
 
 
 _OF_WHAT = st.lists(

@@ -37,7 +37,7 @@ from ...core.runs.steps import (
     Typed,
     Usage,
 )
-from ..base import DECODE_ERRORS, decode_any, decode_line, decode_part
+from ..base import DECODE_ERRORS, decode_any, decode_part, salvaged_line
 from ..common import blocks_text, brief_steps, prompt_steps, seconds
 from .background import ASKED, launch_in, notice_in, notice_steps, poll_steps
 from .calls import call_steps, edited_place
@@ -142,7 +142,7 @@ class Reader:
         try:
             record = RECORD.decode(line)
         except DECODE_ERRORS:
-            records, bad = decode_line(bytes(line), RECORD)
+            records, bad = salvaged_line(bytes(line), RECORD, self.malformed)
             self.malformed += bad
             return [step for record in records for step in self._record(record)]
         return self._record(record)

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 from ...core.base.lazy import regex
-from ..install import OWN, Edit, Installer, InstallTarget, JsonEntry
+from ..install import Edit, Installer, InstallTarget, JsonEntry
+from ..own_entries import SCRIPT_HEAD
 from ..transcript_files import bytes_of, json_object
 
 _DOCUMENTS = regex(r"""^\s*(?:export\s+)?XDG_DOCUMENTS_DIR=["']?([^"'\n]*)""", re.M)
@@ -38,7 +39,7 @@ class ClineInstaller(Installer):
         at = where.root / ".clinerules" / "hooks" if shared else _documents(where) / "Cline" / "Hooks"
         edits = [
             Edit(
-                at / event, "hook", own=f"#!/bin/sh\n# {OWN}\n{where.command(self.name, event, mode)}\n",
+                at / event, "hook", own=f"{SCRIPT_HEAD}{where.command(self.name, event, mode)}\n",
                 mode=0o755,
             )
             for event, mode in EVENTS.items()

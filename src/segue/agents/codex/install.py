@@ -8,8 +8,30 @@ projects in which it was initialised.
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
+from ...core.base.lazy import regex
 from ..install import Edit, Installer, InstallTarget
+from ..own_entries import own_runs
+from ..transcript_files import json_object
+
+_CAPITAL = regex(r"(?<!^)([A-Z])")
+
+
+def own_places(file: Path, hook: Path) -> list[str]:
+    """Where our hooks stand in ``hooks.json``, in the words by which Codex notes which ones are trusted."""
+    events = json_object(Path(os.path.realpath(file))).get("hooks")
+    return [
+        f"{_words(event)}:{place}:{run}"
+        for event, groups in (events.items() if isinstance(events, dict) else ())
+        for place, group in enumerate(groups if isinstance(groups, list) else ())
+        for run in own_runs(group, hook)
+    ]
+
+
+def _words(event: str) -> str:
+    return _CAPITAL.sub(r"_\1", event).lower()
 
 
 class CodexInstaller(Installer):
@@ -31,9 +53,10 @@ class CodexInstaller(Installer):
         at = where.root / ".codex" if where.scope == "shared" else self.folder(where)
         entries = self.hook_entries(where)
         edits = [Edit(at / "hooks.json", "hooks", tuple(entries))]
-        drops = f'[hooks.state."{at / "hooks.json"}:'
         if where.scope == "shared":
             return edits
+        file = at / "hooks.json"
+        drops = tuple(f'[hooks.state."{file}:{place}"]' for place in own_places(file, where.hook))
         if not where.mcp:
             edits.append(Edit(at / "config.toml", "trust", drops=drops, mode=0o600))
         else:

@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from ...core.runs.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Thought, Title
-from ..base import DECODE_ERRORS, decode_line
+from ..base import DECODE_ERRORS, decode_line, salvaged_line
 from ..common import injected_briefs, plain_text, seconds
 from . import wire
 from .calls import full_name
@@ -115,10 +115,10 @@ class Reader:
     def _salvaged(self, record: bytes) -> list[Step]:
         """The steps of a line that is not one intact record: several joined, a torn or a damaged one."""
         if self.kept.form == "bare":
-            pieces, bad = decode_line(record, wire.BARE)
+            pieces, bad = decode_line(record, wire.BARE, self.malformed)
             lines = [(wire.Line(piece.type, piece.timestamp), _encoded(piece)) for piece in pieces]
         else:
-            records, bad = decode_line(record, wire.LINE)
+            records, bad = salvaged_line(record, wire.LINE, self.malformed)
             lines = [(piece, piece.payload) for piece in records if piece.payload]
             self.skipped += len(records) - len(lines)
         self.malformed += bad

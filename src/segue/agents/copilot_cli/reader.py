@@ -98,7 +98,7 @@ class Reader:
         if record.startswith(wire.HOOK) and record.find(b'{"type"', 1) < 0:
             self.skipped += 1
             return ()
-        events, bad = decode_line(record, wire.EVENT)
+        events, bad = decode_line(record, wire.EVENT, self.malformed)
         self.malformed += bad
         return [step for event in events for step in self._event(event)]
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...core.base.lazy import regex
+from ...core.base.record_lines import PassedLines, record_lines
 from ...core.runs.steps import (
     Compact,
     End,
@@ -115,8 +116,10 @@ class Reader:
         body = data.removeprefix(b"\xef\xbb\xbf").strip()
         first, _, rest = body.partition(b"\n")
         if rest and (first.rstrip().endswith(b"}") or rest.lstrip().startswith(b'{"')):
-            for line in body.split(b"\n"):
-                yield from self._line(line)
+            passed = PassedLines()
+            for line in record_lines(body, passed):
+                yield from self._line(bytes(line))
+            self.malformed += passed.malformed
             return
         whole = _part(body, RECORD, Record) if body else None
         if whole is not None:
@@ -130,7 +133,7 @@ class Reader:
                 yield _salvaged(text)
 
     def _line(self, line: bytes) -> Iterator[Record]:
-        records, bad = decode_line(line, RECORD)
+        records, bad = decode_line(line, RECORD, self.malformed)
         self.malformed += bad
         yield from records
 

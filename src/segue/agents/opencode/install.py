@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 
 from ..._files import read_text
-from ..install import OWN, CannotEdit, Edit, Installer, InstallTarget, JsonEntry
+from ..install import CannotEdit, Edit, Installer, InstallTarget, JsonEntry
+from ..own_entries import HOOK_OPTIONS, SOURCE_HEAD
 
 PLUGIN = Path(__file__).with_name("plugin.js")
 
@@ -45,13 +46,13 @@ class OpenCodeInstaller(Installer):
 
 def rendered(where: InstallTarget) -> str:
     """The source of the plugin, with the command that it runs."""
-    words = [where.python, "-I", "-S", str(where.hook), "opencode"]
+    words = [where.python, *HOOK_OPTIONS, str(where.hook), "opencode"]
     if where.scope == "shared":
         words = ["segue", "hook", "opencode"]
     text = read_text(PLUGIN, encoding="utf-8")
     if "@COMMAND@" not in text:
         raise CannotEdit("the plugin file of this installation is damaged")
-    return f"// {OWN}\n" + text.replace('"@COMMAND@"', json.dumps(words))
+    return SOURCE_HEAD + text.replace('"@COMMAND@"', json.dumps(words))
 
 
 INSTALLER = OpenCodeInstaller()

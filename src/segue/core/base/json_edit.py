@@ -47,7 +47,11 @@ def decoded(text: str) -> Any:
     return parse(text, None).value
 
 
-def parse(text: str, path: Sequence[str] | None = ()) -> Node:
+Path = Sequence[str | int]
+"""The names of members, and the places of elements, on the way to a value."""
+
+
+def parse(text: str, path: Path | None = ()) -> Node:
     """Parse a whole text. Positions are known of the values on the way along a path, and of what is directly
     inside them; with None only of the whole. An empty text counts as an empty object; raises NotJson if it is
     not JSON."""
@@ -72,7 +76,7 @@ def _no_constant(name: str) -> Any:
 _plain_json = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _value(text: str, at: int, depth: int, path: Sequence[str] | None) -> Node:
+def _value(text: str, at: int, depth: int, path: Path | None) -> Node:
     if depth > _DEPTH_MAX:
         raise NotJson("nested too deeply")
     if path is None:  # nobody asks for positions: most values have no comments, and are decoded quickly
@@ -82,7 +86,7 @@ def _value(text: str, at: int, depth: int, path: Sequence[str] | None) -> Node:
     if text[at : at + 1] == "{":
         return _object(text, at, depth, path)
     if text[at : at + 1] == "[":
-        return _array(text, at, depth)
+        return _array(text, at, depth, path)
     match = _STRING.match(text, at) or _PLAIN.match(text, at)
     if match is None:
         raise NotJson(f"expected a value at character {at}")
@@ -92,7 +96,7 @@ def _value(text: str, at: int, depth: int, path: Sequence[str] | None) -> Node:
         raise NotJson(str(fault)) from fault
 
 
-def _object(text: str, start: int, depth: int, path: Sequence[str] | None) -> Node:
+def _object(text: str, start: int, depth: int, path: Path | None) -> Node:
     members: dict[str, Node] = {}
     keys: dict[str, int] = {}
     at, last, trailing = _skip(text, start + 1), start + 1, False
@@ -116,13 +120,14 @@ def _object(text: str, start: int, depth: int, path: Sequence[str] | None) -> No
     return Node(start, at + 1, value, members, keys, (), trailing, last)
 
 
-def _array(text: str, start: int, depth: int) -> Node:
+def _array(text: str, start: int, depth: int, path: Path | None) -> Node:
     elements: list[Node] = []
     at, last, trailing = _skip(text, start + 1), start + 1, False
     while text[at : at + 1] != "]":
         if elements and not trailing:
             raise NotJson(f"expected a comma at character {at}")
-        elements.append(_value(text, at, depth + 1, None))
+        rest = path[1:] if path and len(elements) == path[0] else None
+        elements.append(_value(text, at, depth + 1, rest))
         at, last, trailing = _comma(text, elements[-1].end)
     return Node(start, at + 1, [node.value for node in elements], {}, {}, tuple(elements), trailing, last)
 
@@ -198,19 +203,19 @@ def _append_to(text: str, node: Node, depth: int, key: str, value: Any, unit: st
     return Insertion(node.last, f"{comma}{pad}{entry}{tail}{closing}")
 
 
-def removal(text: str, path: Sequence[str], element: int | None = None) -> str:
+def removal(text: str, path: Path, element: int | None = None) -> str:
     """The text without the member at a path or, with ``element``, without that element of the list there."""
     root = parse(text, path)
     parent = root
     for name in path if element is not None else path[:-1]:
-        parent = parent.members[name]
+        parent = parent.elements[name] if isinstance(name, int) else parent.members[name]
     if element is not None:
         ends = [node.end for node in parent.elements]
         starts = [node.start for node in parent.elements]
         index = element
     else:
         names = list(parent.members)
-        index = names.index(path[-1])
+        index = names.index(str(path[-1]))
         ends = [parent.members[name].end for name in names]
         starts = [parent.keys[name] for name in names]
     end = ends[index]

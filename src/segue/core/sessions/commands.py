@@ -402,10 +402,20 @@ def _abandon(state: SessionState, c: Abandon) -> Bodies | Refusal:
     return [] if state.status == "abandoned" else [ev.Abandoned(c.reason)]
 
 
-def _unknown_field(values: Mapping[str, Any], part: Any) -> Refusal | None:
+def _wrong_field(values: Mapping[str, Any], part: Any) -> Refusal | None:
+    """Why values cannot be those of a part of the state: one is unknown, or a number below 0."""
     fields = [f for f in part.__struct_fields__ if f not in ("pieces", "size", "saved_at")]
-    wrong = next((name for name in values if name not in fields), None)
-    return Refusal("usage", f"unknown field `{wrong}`", "use one of " + ", ".join(fields)) if wrong else None
+    for name, value in values.items():
+        if name not in fields:
+            return Refusal("usage", f"unknown field `{name}`", "use one of " + ", ".join(fields))
+        if isinstance(value, int | float) and value < 0:
+            return Refusal("usage", f"`{name}` would be {value:g}", "it cannot be less than 0")
+    return None
+
+
+def _count(state: SessionState, c: Count) -> Bodies | Refusal:
+    sums = {name: getattr(state.metrics, name, 0) + number for name, number in c.counts.items()}
+    return _wrong_field(sums, state.metrics) or [ev.Counted(c.counts)]
 
 
 _DECIDERS: dict[type[Command], Any] = {
@@ -427,9 +437,9 @@ _DECIDERS: dict[type[Command], Any] = {
     Focus: lambda s, c: [ev.FocusSet(c.note_id, c.note_title, c.file, c.position)],
     LoadNotes: lambda s, c: [ev.NotesLoaded(list(c.ids), c.tokens, c.paths, c.used)],
     SeeChanges: lambda s, c: [] if s.changes == c.changes else [ev.ChangesSeen(list(c.changes))],
-    NoteContext: lambda s, c: _unknown_field(c.values, s.context) or [ev.ContextNoted(c.values)],
-    Count: lambda s, c: _unknown_field(c.counts, s.metrics) or [ev.Counted(c.counts)],
-    NoteAgent: lambda s, c: _unknown_field(c.values, AgentState()) or [ev.AgentNoted(c.agent, c.values)],
+    NoteContext: lambda s, c: _wrong_field(c.values, s.context) or [ev.ContextNoted(c.values)],
+    Count: _count,
+    NoteAgent: lambda s, c: _wrong_field(c.values, AgentState()) or [ev.AgentNoted(c.agent, c.values)],
     SaveAgent: lambda s, c: [ev.AgentSaved(c.agent, c.size, list(c.splices))],
     DropAgent: lambda s, c: [ev.AgentDropped(c.agent)] if c.agent in s.agents else [],
     Describe: _describe,

@@ -279,7 +279,10 @@ class _Part:
         reader: dict[str, Callable[[str], Any]] = {
             "str": self.text, "int": self.integer, "float": self.number, "bool": self.flag,
         }  # fmt: skip
-        return reader[type(getattr(part(), name)).__name__](name)
+        value = reader[type(getattr(part(), name)).__name__](name)
+        if isinstance(value, int | float) and value < 0:
+            raise _wrong(self._at(name), "0 or more")
+        return value
 
     def _at(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name

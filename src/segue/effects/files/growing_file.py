@@ -63,12 +63,3 @@ class _Rest:
         body = b"".join(self._blocks) if self._long is None else self._long.result()
         self.size, self._blocks, self._long = 0, [], None
         return body
-
-
-def views(block: bytes) -> Iterator[memoryview]:
-    """The lines of a block that are not empty, without their newlines and without copying them."""
-    whole, at = memoryview(block), 0
-    while (end := block.find(b"\n", at)) >= 0:
-        if end > at:
-            yield whole[at:end]
-        at = end + 1

@@ -10,10 +10,13 @@ from pathlib import Path
 
 from ..._files import read_bytes
 from .atomic import write_whole
+from .project_links import check_stays_inside
 
 
-def put_block(path: Path, block: str, begin: str, end: str) -> bool:
-    """Write the block into a file, in place of an older one; returns whether the file changed."""
+def put_block(path: Path, block: str, begin: str, end: str, *, root: Path | None = None) -> bool:
+    """Write the block into a file, in place of an older one; returns whether the file changed. Raises
+    NotWritable if a link leads out of the project ``root``, or the repository that the path names."""
+    check_stays_inside(path, root)
     target = path.resolve() if path.is_symlink() else path
     before = read_bytes(target).decode("utf-8", "surrogateescape") if target.exists() else ""
     after = with_block(before, block, begin, end)
@@ -39,8 +42,10 @@ def _place(text: str, begin: str, end: str) -> tuple[int, int]:
     return (text.rfind(begin, 0, last) if last >= 0 else -1), last
 
 
-def drop_block(path: Path, begin: str, end: str) -> bool:
-    """Remove the block, and the file if it held nothing else; returns whether there was a block."""
+def drop_block(path: Path, begin: str, end: str, *, root: Path | None = None) -> bool:
+    """Remove the block, and the file if it held nothing else; returns whether there was a block. Raises
+    NotWritable as ``put_block`` does."""
+    check_stays_inside(path, root)
     target = path.resolve() if path.is_symlink() else path
     if not target.is_file():
         return False

@@ -1,7 +1,8 @@
 """Uncommitted work as git sees it: the changed hunks with the functions around them, within a time limit.
 
 Two git commands run at the same time; what does not arrive in time is left out, and the result says so. Of
-files that git does not track yet, the beginning is shown. Files under a filter (Git LFS) are left out.
+files that git does not track yet, the beginning is shown, but not of what a link leads to elsewhere.
+Files under a filter (Git LFS) are left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from ..._files import open_file
 from ...core.base.values import Value
+from ..files.project_links import leads_out
 from .filters import filters_of
 from .own_paths import NOTHING, OwnPaths
 from .queries import GitQueries
@@ -92,6 +94,10 @@ def _new_files(root: Path, names: Sequence[str]) -> list[Changed]:
     files = []
     for name in names:
         try:
+            if leads_out(root / name, root):
+                target = os.readlink(root / name) if (root / name).is_symlink() else "a file elsewhere"
+                files.append(Changed(name, f"a link out of the project, to {target}\n", new=True))
+                continue
             with open_file(root / name) as file:
                 body = file.read(NEW_BYTES_MAX + 1)
         except OSError:

@@ -15,6 +15,7 @@ from pathlib import Path
 from ..._files import read_bytes
 from ...core.resume.scene import Anchor, Dirty, Kind, Scene, anchor
 from ..files.atomic import is_protected_database
+from ..files.project_links import leads_out
 from ..processes.identity import host_name
 from . import repository as git, trees
 from .own_paths import NOTHING, OwnPaths
@@ -173,7 +174,7 @@ def focus_of(root: Path, file: str, position: str) -> Anchor | None:
         return None
     try:
         path = root / file
-        if path.stat().st_size > READ_BYTES_MAX or is_protected_database(path):
+        if path.stat().st_size > READ_BYTES_MAX or is_protected_database(path) or leads_out(path, root):
             return None
         return anchor(file, position, read_bytes(path))
     except (OSError, ValueError):

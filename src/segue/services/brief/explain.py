@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...agents.base import Agent
+from ...core.base.record_lines import PassedLines, record_lines
 from ...core.base.values import Value
 from ...core.brief.compose import compose_lines
 from ...core.runs.steps import Step
-from ...effects.files.growing_file import chunks, views
+from ...effects.files.growing_file import chunks
 from ...effects.redaction.redact import redact
 from ..runs.read_transcript import recognised
 from .runs_summary import facts_of_runs, summary_of_transcript
@@ -57,13 +58,14 @@ def _sources(path: Path, author: Agent, wanted: set[int]) -> dict[int, Source]:
             if number in wanted:
                 found[number] = _source(number, 0, step)
         return found
+    passed = PassedLines()
     for block, _ in chunks(path, 0):
-        for line in views(block):
+        for line in record_lines(block, passed):
             record += 1
             for step in reader.read(bytes(line)):
                 number += 1
                 if number in wanted:
-                    found[number] = _source(number, record, step)
+                    found[number] = _source(number, record + passed.count, step)
     return found
 
 

@@ -28,7 +28,16 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
-from ...errors import HandoffSettled, SegueError, StaleVersion, UnknownAgent, UnknownHandoff, UsageError
+from ...effects.files.project_links import check_stays_inside
+from ...errors import (
+    HandoffSettled,
+    NotWritable,
+    SegueError,
+    StaleVersion,
+    UnknownAgent,
+    UnknownHandoff,
+    UsageError,
+)  # fmt: skip
 from ...stores.base import Append
 from ...stores.memory_changes import MemoryChange
 from ..brief.brief import render_brief
@@ -118,6 +127,7 @@ class Handoffs:
         to = clean_name(canonical_name(to), what="agent's name")
         note = clean_text(note, what="note", mask=workspace.repository.mask).strip()
         if rules and _traits(to).rules_file and workspace.sees_tree:
+            check_stays_inside(self._rules(to), workspace.working_tree.root)
             check_writable(self._rules(to))
         id = f"h{os.urandom(5).hex()}"
         memory = self._memory(session, to, note)
@@ -236,7 +246,9 @@ class Handoffs:
         rules_file = ""
         if rules and known.rules_file and offer.status == "open":
             target = self._rules(offer.to)
-            put_block(target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END)
+            put_block(
+                target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END, root=self._workspace.working_tree.root
+            )
             rules_file = str(target)
         return HandoffOffer(offer, saved, str(path), start, rules_file)
 
@@ -244,8 +256,8 @@ class Handoffs:
         """Remove what an offer added to the file that its agent reads by itself. If that fails it is ignored:
         the offer is settled, whatever the file says."""
         if _traits(offer.to).rules_file and self._workspace.sees_tree:
-            with suppress(OSError):
-                drop_block(self._rules(offer.to), BEGIN, END)
+            with suppress(OSError, NotWritable):
+                drop_block(self._rules(offer.to), BEGIN, END, root=self._workspace.working_tree.root)
 
     def _rules(self, agent: str) -> Path:
         return self._workspace.working_tree.root / _traits(agent).rules_file

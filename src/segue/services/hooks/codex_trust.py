@@ -17,16 +17,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...agents.codex.install import INSTALLER
-from ...agents.install import InstallTarget, is_ours
-from ...agents.transcript_files import bytes_of, json_object
-from ...core.base.lazy import regex
+from ...agents.codex.install import INSTALLER, own_places
+from ...agents.install import InstallTarget
+from ...agents.own_entries import is_own_command
+from ...agents.transcript_files import bytes_of
 from ...errors import AgentError
 from ..workspace.data_folder import DataFolder
 from .install import adopt, where_of
 
 ANSWER_SECONDS = 20.0
-_CAPITAL = regex(r"(?<!^)([A-Z])")
 _HINT = "look at the hooks with /hooks in codex"
 
 
@@ -40,22 +39,15 @@ def trusted_hooks(home: DataFolder, environment: Mapping[str, str]) -> tuple[int
     """How many of our hooks Codex trusts according to its configuration, and how many there are. Whether it
     trusts them as they are now only Codex can tell."""
     where = where_of(home, Path("/"), environment, "user", mcp=False)
-    file = Path(os.path.realpath(INSTALLER.folder(where) / "hooks.json"))
-    hooks = json_object(file).get("hooks")
     config = bytes_of(INSTALLER.folder(where) / "config.toml").decode("utf-8", "replace")
     try:
         states = tomllib.loads(config).get("hooks", {}).get("state", {})
     except (tomllib.TOMLDecodeError, AttributeError):
         states = {}
     keys = [key for key, state in states.items() if isinstance(state, dict) and state.get("trusted_hash")]
-    trusted = written = 0
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        name = _CAPITAL.sub(r"_\1", event).lower()
-        for place, group in enumerate(groups if isinstance(groups, list) else ()):
-            if is_ours(group):
-                written += 1
-                trusted += any(key.endswith(f"/hooks.json:{name}:{place}:0") for key in keys)
-    return trusted, written
+    places = own_places(INSTALLER.folder(where) / "hooks.json", where.hook)
+    trusted = sum(any(key.endswith(f"/hooks.json:{place}") for key in keys) for place in places)
+    return trusted, len(places)
 
 
 def _trusted(where: InstallTarget) -> int:
@@ -72,7 +64,7 @@ def _trusted(where: InstallTarget) -> int:
                                 "capabilities": {"experimentalApi": True}})  # fmt: skip
         talk.tell("initialized")
         listed = talk.ask("hooks/list", {"cwds": [str(where.root)]})
-        ours = [hook for hook in _hooks(listed) if str(where.hook) in json.dumps(hook)]
+        ours = [hook for hook in _hooks(listed) if _is_own(hook, where)]
         state = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in ours}
         if state:
             edit = {"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}
@@ -81,6 +73,11 @@ def _trusted(where: InstallTarget) -> int:
     finally:
         process.terminate()
         process.wait(10)
+
+
+def _is_own(hook: dict[str, Any], where: InstallTarget) -> bool:
+    """Whether a hook that Codex lists runs our hook file and nothing else."""
+    return any(is_own_command(value, where.hook) for value in hook.values())
 
 
 def _hooks(listed: Any) -> list[dict[str, Any]]:

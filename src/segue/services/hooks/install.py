@@ -4,7 +4,8 @@ Everything that will be written is known, and can be shown, before anything is w
 that cannot be read, parsed or written is left out before the first write. Before a file is first changed,
 its bytes are kept; if nobody has changed it since, `uninit` puts those bytes back, otherwise it removes only
 what is ours. What is about to be done is recorded first (``installed.json``), so that the next `uninit` can
-revert an installation that was killed. Symbolic links are followed: the file behind them is changed.
+revert an installation that was killed. Symbolic links are followed, and
+the file behind them is changed, unless one that may have come with a clone leads out of its project.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from ...agents import agent_name, install as texts
 from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
 from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
+from ...effects.files.project_links import leads_out, way_out
 from ...errors import NotWritable, UsageError
 from ..workspace.data_folder import DataFolder
 from ..workspace.own_files import NAME, Installed, InstalledFile, read as read
@@ -133,7 +136,7 @@ def planned(installers: Iterable[Installer], where: InstallTarget) -> list[Plann
     """What would be written; nothing is changed. Raises NotWritable if a file cannot be parsed or written."""
     changes = []
     for one in installers:
-        for edit in one.edits(where):
+        for edit in _edits(one, where):
             change = _change(one.name, edit, texts.written)
             if change.is_one:
                 _check_writable(Path(change.path))
@@ -160,6 +163,17 @@ def planned_for_each(
     return able, changes, [Refusal(name, fault.message) for name, fault in faults]
 
 
+def _edits(one: Installer, where: InstallTarget) -> list[Edit]:
+    """The changes that an agent's installer asks for, which know our hook file and whose file it is."""
+    return [replace(edit, hook=where.hook, within=_project_of(edit, where)) for edit in one.edits(where)]
+
+
+def _project_of(edit: Edit, where: InstallTarget) -> Path | None:
+    """The project if a file belongs to it; None for a file of the user's, who may link it as he likes."""
+    of_user = where.home.is_relative_to(where.root) and edit.path.is_relative_to(where.home)
+    return where.root if edit.path.is_relative_to(where.root) and not of_user else None
+
+
 def _full(where: InstallTarget, **more: Any) -> InstallTarget:
     """The same target with everything that is optional."""
     server = where.mcp or (where.python, "-m", "segue", "mcp")
@@ -175,6 +189,8 @@ def _mark(home: DataFolder, agent: str, where: InstallTarget) -> Path:
 
 def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> PlannedWrite:
     path = Path(os.path.realpath(edit.path))
+    if edit.within is not None and leads_out(edit.path, edit.within):
+        raise _cannot(edit.path, way_out(str(path)))
     try:
         before: bytes | None = read_bytes(path)
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -344,7 +360,7 @@ def take_out(
     for change in changes:
         if change.is_one:
             _check_writable(Path(change.path))
-    for change in changes:
+    for change in reversed(changes):  # what rests on another file goes before it
         trip("uninstall.before_write")
         _put(change)
         trip("uninstall.after_write")
@@ -387,11 +403,14 @@ def _lessened(
     theirs = _all_edits(where, [entry.agent], others, ["project"])
     theirs += [] if others else _all_edits(where, [entry.agent], [str(where.root)], ["user"])
     needed = {one.path for edit in theirs for one in edit.entries}
+    old = (_kept(home, entry) or b"").decode("utf-8", "surrogateescape")
     for edit in _all_edits(where, [entry.agent], [str(where.root)], ["project"]):
         alone = tuple(one for one in edit.entries if one.path not in needed)
         if not alone or os.path.realpath(edit.path) != entry.path or not os.path.exists(entry.path):
             continue
-        change = _change(entry.agent, replace(edit, entries=alone), texts.taken_out)
+        change = _change(
+            entry.agent, replace(edit, entries=alone, within=None), partial(texts.taken_out, before=old)
+        )
         if change.is_one:
             ours = _is_as_we_left_it(home, entry, change.before)
             after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
@@ -413,7 +432,7 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
     assert now is not None
     if hashlib.sha256(now).hexdigest() == entry.after and (kept is not None or not entry.before):
         return PlannedWrite(entry.path, entry.agent, "as it was before", now, kept, mode)
-    bare = _bare(entry, where, now)
+    bare = _bare(entry, where, now, kept or b"")
     if not entry.before and bare.strip() in (b"", b"{}"):
         return PlannedWrite(entry.path, entry.agent, "it was made by init", now, None, mode)
     if kept is not None and _same_json(bare, kept):
@@ -428,13 +447,13 @@ def _same_json(one: bytes, other: bytes) -> bool:
     return False
 
 
-def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
+def _bare(entry: InstalledFile, where: InstallTarget, now: bytes, kept: bytes) -> bytes:
     """A file without what is ours, by the edits of every scope that could have written it."""
-    text = now.decode("utf-8", "surrogateescape")
+    text, old = (body.decode("utf-8", "surrogateescape") for body in (now, kept))
     for edit in _all_edits(where, [entry.agent], [*entry.roots, str(where.root)]):
         if os.path.realpath(edit.path) == entry.path:
             with suppress(CannotEdit):
-                text = texts.taken_out(edit, text)
+                text = texts.taken_out(edit, text, before=old)
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -447,7 +466,7 @@ def _all_edits(
     for name in names or texts.installers():
         for scope in scopes:
             for root in dict.fromkeys(roots):
-                found += texts.installer(name).edits(_full(where, scope=scope, root=Path(root)))
+                found += _edits(texts.installer(name), _full(where, scope=scope, root=Path(root)))
     return found
 
 
@@ -455,7 +474,7 @@ def _strays(where: InstallTarget, names: Names, known: set[str]) -> list[Planned
     """Removals of what is ours in files of this scope without a record, as after the data folder was lost."""
     changes = []
     for name in names or texts.installers():
-        for edit in texts.installer(name).edits(_full(where)):
+        for edit in _edits(texts.installer(name), _full(where)):
             path = os.path.realpath(edit.path)
             if path in known or not os.path.exists(path):
                 continue

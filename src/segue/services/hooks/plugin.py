@@ -6,14 +6,15 @@ Both accept the same tree. A variable that only Codex sets says which of them ru
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 from ... import agents
 from ..._files import read_text
-from ...agents.install import OR_EXIT, InstallTarget
+from ...agents.install import InstallTarget
+from ...agents.own_entries import plugin_command
 from ...core.base.lazy import regex
 from ...effects.files.atomic import check_writable, write_whole
+from ...effects.files.project_links import check_stays_inside
 from ..workspace.data_folder import DataFolder
 from . import hook_file
 
@@ -26,13 +27,16 @@ def render_plugin(folder: Path, where: InstallTarget, home: DataFolder, version:
     tree."""
     sources = sorted(path for path in TREE.rglob("*") if path.is_file())
     for source in sources:
+        check_stays_inside(folder / source.relative_to(TREE))
         check_writable(folder / source.relative_to(TREE))
     home.make()
     hook_file.put(home)
     written = []
     for source in sources:
         text = read_text(source, encoding="utf-8")
-        text = _HOOK.sub(lambda found: json.dumps(_command(where, found[1], found[2])), text)
+        text = _HOOK.sub(
+            lambda found: json.dumps(plugin_command(where.python, where.hook, found[1], found[2])), text
+        )
         text = text.replace('"@python@"', json.dumps(where.python)).replace("@version@", version)
         if source.name == ".mcp.json" and not where.mcp:
             text = '{ "mcpServers": {} }\n'
@@ -41,9 +45,3 @@ def render_plugin(folder: Path, where: InstallTarget, home: DataFolder, version:
         write_whole(target, text.encode(), mode=0o644)
         written.append(target)
     return written
-
-
-def _command(where: InstallTarget, event: str, mode: str) -> str:
-    program = shlex.join([where.python, "-I", "-S", str(where.hook)])
-    which = 'agent=claude-code; [ -n "$PLUGIN_ROOT" ] && agent=codex'
-    return f'{which}; {program} "$agent" {event} {mode} 2>/dev/null {OR_EXIT}'

@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ..._files import read_bytes
 from ...core import event_kinds as ev
-from ...core.base.text import clean_text
+from ...core.base.text import clean_text, slug
 from ...core.base.values import Value, count, iso, seconds_of
 from ...core.brief.manifest import Manifest, Preparation, read
 from ...core.brief.page import plain
@@ -191,10 +192,23 @@ class _Inspection:
             manifest.prepared.session if manifest and isinstance(manifest.prepared, Preparation) else ""
         )
         self.state = _state(self.workspace, session)
+        if self.path is None and manifest is not None and self._is_of_others(manifest):
+            whose = f"{source} is about {manifest.session_metadata.project}, and was left alone"
+            self.found["instructions"] = (f"{whose}: `segue bootstrap {quote(str(source))}` tells it",)
+            manifest = None
         if manifest is None or (self.path is None and self._is_outdated(source)):
             manifest, source = self._composed(), None
         self.manifest = manifest
         self._describe(source)
+
+    def _is_of_others(self, manifest: Manifest) -> bool:
+        """Whether a manifest that nobody named is about another project than the session that is here."""
+        tree, about = self.workspace.working_tree, manifest.prepared
+        about = about if isinstance(about, Preparation) else Preparation()
+        if self.state is None or about.session == self.state.id or about.folder == str(self.root):
+            return False
+        own = tree.project_name(tree.project_key(self.workspace.settings)[0]), self.root.name
+        return slug(manifest.session_metadata.project or own[0]) not in map(slug, own)
 
     def _is_outdated(self, source: Path | None) -> bool:
         assert source is not None
@@ -239,7 +253,7 @@ class _Inspection:
             done=done,
             pending=pending,
             next_action=next(filter(None, steps), "nothing is planned"),
-            instructions=tuple(manifest.bootstrap_instructions),
+            instructions=(*self.found["instructions"], *manifest.bootstrap_instructions),
             source=str(source) if source else "",
             prepared=written if self.about.reason else meta.timestamp or written,
             reason=self.about.reason,

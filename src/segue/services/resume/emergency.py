@@ -178,12 +178,44 @@ def merge(workspace: Workspace, path: Path) -> list[str]:
     return did
 
 
-def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
-    """Commit all commands at once or, if that is refused, each one that is accepted."""
+def _commands_in(unsaved: list[Any]) -> list[Command]:
     commands: list[Command] = []
     for raw in unsaved:
         with contextlib.suppress(msgspec.ValidationError):
             commands.append(msgspec.convert(raw, Union[_COMMANDS]))  # noqa: UP007
+    return commands
+
+
+def notices(home: DataFolder, session: str) -> list[str]:
+    """What is still to be said of a session's emergency files: what waits to be merged, and what never can
+    be. Nothing is changed."""
+    said = []
+    for path in _of_session(waiting(home, session), session):
+        found = read(path)
+        if found is None:
+            said.append(f"an emergency file is damaged: {path}; `segue recover` puts it aside")
+            continue
+        commands = _commands_in(found.unsaved)
+        pauses = [one for one in commands if isinstance(one, do.Pause)]
+        what = ["a pause"] if pauses else []
+        what += [count(len(commands) - len(pauses), "change")] if len(commands) > len(pauses) else []
+        if what:
+            said.append(f"{' and '.join(what)} of {found.time} will be merged once the store can be written")
+    aside = home.damaged.glob("*-emergency/*.json*") if home.damaged.is_dir() else ()
+    return said + [
+        f"an emergency file could not be merged, and `segue recover` put it aside: {path}"
+        for path in sorted(_of_session(aside, session))
+    ]
+
+
+def _of_session(paths: Iterable[Path], session: str) -> list[Path]:
+    """Of several files those of a session, whose id may be the beginning of another's."""
+    return [path for path in paths if path.name.partition(".json")[0].rsplit("-", 2)[0] == session]
+
+
+def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
+    """Commit all commands at once or, if that is refused, each one that is accepted."""
+    commands = _commands_in(unsaved)
     if not commands:
         return []
     try:

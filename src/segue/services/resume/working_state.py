@@ -19,6 +19,7 @@ from ...core.resume.changes import FileChange
 from ...core.resume.scene import Anchor, Scene, moved
 from ...core.sessions.state import SessionState
 from ...effects.files.atomic import is_protected_database
+from ...effects.files.project_links import leads_out
 from ...effects.git import scene as effect
 from ...effects.git.history import HistoryQuery
 from ...effects.processes import identity
@@ -128,7 +129,7 @@ def _focus(workspace: Workspace, state: SessionState, scene: Scene | None) -> Fo
         if not renamed:
             return replace(now, exact=False)
         file = renamed
-    if is_protected_database(root / file):
+    if is_protected_database(root / file) or leads_out(root / file, root):
         return now
     try:
         body = read_bytes(root / file)

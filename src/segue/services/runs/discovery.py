@@ -19,6 +19,7 @@ from ..._files import is_file
 from ...agents import agent as agent_of, agents, traits_of
 from ...agents.base import HEADS_MAX, Agent, Found, SearchScope
 from ...core.base.lazy import regex
+from ...core.base.record_lines import PassedLines, record_lines
 from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.events import BriefGiven
 from ...core.runs.model import RunDigest
@@ -270,8 +271,8 @@ class RunFinder:
         reader = agent.reader()
         blocks = map(clean, self.blocks(found)) if clean is not None else self.blocks(found)
         for block in blocks if agent.form == "lines" else (b"".join(blocks),):
-            for record in filter(None, block.split(b"\n")) if agent.form == "lines" else (block,):
-                yield from reader.read(record)
+            for record in record_lines(block, PassedLines()) if agent.form == "lines" else (block,):
+                yield from reader.read(bytes(record))
 
     def blocks(self, found: Found) -> Iterator[bytes]:
         """The bytes of a transcript or, if it is gone, of its copy in the archive or in the store."""
@@ -328,7 +329,7 @@ def found_of(row: RunRow) -> Found:
 def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
     """Read a transcript from bytes, wherever they are kept."""
     reading = Reading(agent.name, found.path, found.native)
-    reader = agent.reader()
+    reader, passed = agent.reader(), PassedLines()
     if agent.form != "lines":
         reading.digest = fold(reader.read(b"".join(blocks)))
         blocks = iter(())
@@ -336,10 +337,12 @@ def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
         if not block.endswith(b"\n"):
             reading.torn = block
             break
-        for record in filter(None, block.split(b"\n")):
-            for step in reader.read(record):
+        for record in record_lines(block, passed):
+            for step in reader.read(bytes(record)):
                 take(reading.digest, step)
-    reading.kept, reading.malformed, reading.skipped = reader.keep(), reader.malformed, reader.skipped
+    reading.kept = reader.keep()
+    reading.malformed = reader.malformed + passed.malformed
+    reading.skipped = reader.skipped + passed.skipped
     return reading
 
 
@@ -352,6 +355,7 @@ def last_steps(found: Found, agent: Agent, size: int) -> Iterator[Step]:
     beyond = max(0, os.path.getsize(found.path) - size)
     is_cut = beyond > 0
     for block, _ in chunks(Path(found.path), beyond):
-        for line in filter(None, block.split(b"\n")[is_cut:]):  # the first one is only the end of a line
-            yield from reader.read(line)
+        lines = block[block.find(b"\n") + 1 :] if is_cut else block  # the first one is only the end of a line
+        for line in record_lines(lines, PassedLines()):
+            yield from reader.read(bytes(line))
         is_cut = False

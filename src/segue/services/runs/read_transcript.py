@@ -16,10 +16,11 @@ import msgspec
 from ..._files import open_file
 from ...agents import agent as agent_of, recognise, recognise_own_format
 from ...agents.base import HEAD_BYTES, Agent
+from ...core.base.record_lines import PassedLines, record_lines
 from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Step
-from ...effects.files.growing_file import chunks, views
+from ...effects.files.growing_file import chunks
 from ...effects.redaction.redact import redact_bytes
 from ...errors import TranscriptUnreadable
 
@@ -61,11 +62,26 @@ def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agen
         if not head:
             raise unreadable(path, "it is empty")
         agent = recognise(head, str(path))
+        if agent is None and len(head) == HEAD_BYTES and b"\n" not in head:
+            agent = recognise(_beginning(path), str(path))
         if agent is None and own_formats:
             agent = recognise_own_format(head, str(path))
     if agent is None:
         raise unreadable(path, "no agent that Segue knows wrote it")
     return agent
+
+
+def _beginning(path: Path) -> bytes:
+    """The first line of a file and what follows it, for a first line that is longer than a head; its long
+    strings are shortened."""
+    try:
+        block, _ = next(chunks(path), (b"", 0))
+    except OSError:
+        return b""
+    line, _, rest = block.partition(b"\n")
+    if len(line) > HEAD_BYTES:
+        line = line[: HEAD_BYTES // 2] + line[-HEAD_BYTES // 2 :]
+    return line + b"\n" + rest[:HEAD_BYTES]
 
 
 def unreadable(path: Path, reason: str) -> TranscriptUnreadable:
@@ -88,12 +104,13 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
     TranscriptUnreadable."""
     path = Path(reading.path)
     reader = agent.reader(reading.kept)
-    digest = reading.digest
+    digest, passed = reading.digest, PassedLines()
     try:
         if agent.form == "lines":
+            reader.malformed = reading.malformed
             read_view = getattr(reader, "read_view", None) or (lambda line: reader.read(bytes(line)))
             for block in _blocks(reading, path, clean):
-                for line in views(block):
+                for line in record_lines(block, passed):
                     for step in read_view(line):
                         take(digest, step)
                         if also is not None:
@@ -108,8 +125,8 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
     except OSError as fault:
         raise unreadable(path, fault.strerror or "it cannot be opened") from fault
     reading.kept = reader.keep()
-    reading.malformed += reader.malformed
-    reading.skipped += reader.skipped
+    reading.malformed = reader.malformed + passed.malformed
+    reading.skipped += reader.skipped + passed.skipped
     return reading
 
 

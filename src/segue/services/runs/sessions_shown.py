@@ -82,7 +82,7 @@ def _together(newest_first: Sequence[RunRow], now: float, host: str, *, sees_fil
         ended = run.ended
         if row is newest_first[0]:
             last = run.last
-            if sees_files and not run.pid and _was_written_lately(row, now):
+            if sees_files and not run.pid and _was_written_lately(row, now, over=ended in OVER):
                 ended = "recent"
         if ended not in (*OVER, "recent"):
             ended = ended_now(run, changed=row.last, now=now, host=host)
@@ -92,14 +92,17 @@ def _together(newest_first: Sequence[RunRow], now: float, host: str, *, sees_fil
     return RunsOfSession(tuple(runs), last or iso(newest_first[0].last), living, len(newest_first))
 
 
-def _was_written_lately(row: RunRow, now: float) -> bool:
-    """Whether the transcript of a run was written to a moment ago; not known of one in a database, where
-    others may have written."""
-    from .run import ALIVE_SECONDS
+def _was_written_lately(row: RunRow, now: float, *, over: bool) -> bool:
+    """Whether the transcript of a run was written to a moment ago and, if the run was ``over``, after it was
+    read; not known of one in a database, where others may have written."""
+    from .run import ALIVE_SECONDS, facts_of
 
     try:
-        written = os.stat(row.path).st_mtime
-        return now - written < ALIVE_SECONDS and agent_of(row.agent).form != "database"
+        written = os.stat(row.path)
+        if now - written.st_mtime >= ALIVE_SECONDS or agent_of(row.agent).form == "database":
+            return False
+        facts = facts_of(row) if over else None
+        return facts is None or facts.stamp.size != written.st_size
     except (OSError, ValueError, UnknownAgent):
         return False
 

@@ -97,12 +97,15 @@ class CommandContext:
         home = self.data_folder().for_store(where)
         if home.has_store() or home.damage():
             return
-        hint = (
-            "check the address after --store, or SEGUE_STORE; `segue start` and `segue import` make a store"
-        )
-        if not home.database.parent.is_dir():
-            raise UsageError(f"there is no folder {home.database.parent} that a store could be in", hint=hint)
+        check = "check the address after --store, or SEGUE_STORE"
+        folder = home.database.parent
+        if not folder.is_dir():
+            from shlex import quote
+
+            hint = f"{check}; or make the folder first: mkdir -p {quote(str(folder))}"
+            raise UsageError(f"there is no folder {folder} that a store could be in", hint=hint)
         if self.args.store and self.command not in MAY_MAKE_A_STORE:
+            hint = f"{check}; `segue start` and `segue import` make a store"
             raise UsageError(f"there is no store at {home.database}", hint=hint)
 
     def _report_brought(self, workspace: Workspace) -> None:

@@ -90,7 +90,7 @@ def _object(code: str, message: str, hint: str, words: list[str], **facts: objec
 
 
 def _clean(text: str) -> str:
-    if not text.isascii() or not text.isprintable():
+    if not text.isascii() or not text.isprintable() or "[" in text:
         from ..render import safe
 
         text = safe(text)

@@ -54,7 +54,9 @@ def working_lines(found: Working) -> list[str]:
         place = f"{focus.file}:{focus.position}" if focus.position else focus.file
         then = f"{focus.file_then}:{focus.position_then}" if focus.position_then else focus.file_then
         was = f" (it was {then})" if place != then else ""
-        gone = ", but that line is gone" if focus.exact is False else ""
+        is_line = focus.position_then[:1].isdigit()
+        lost = "that line is gone" if is_line else "no heading there has this name"
+        gone = f", but {lost}" if focus.exact is False else ""
         lines.append(
             f"focus: {one_line(place)}{one_line(was)}{gone}"
             + (f": {one_line(focus.text)}" if focus.text else "")

@@ -32,13 +32,15 @@ from .body import TooLarge, limited, replayed, unpacked
 from .context import ServerContext
 from .key_lookups import KeyLookups
 from .response import BufferedResponse
-from .route import ACCESS, ACTOR, JSON, OPEN_PATHS, OPERATION, PATH, PROJECT, ROLE, RUN, Operation
+from .route import ACCESS, ACTOR, JSON, OPEN_PATHS, OPERATION, PATH, PROJECT, REPOSITORY, ROLE, RUN, Operation
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 IDEMPOTENCY_KEY = "idempotency-key"
 NEVER_KEPT = "/v1/keys"
 """Responses of these routes contain a secret, so they are not stored: requesting a key twice makes two
 keys."""
+ONCE = ("host", "authorization", PROJECT, ACTOR, RUN, REPOSITORY, "segue-session", IDEMPOTENCY_KEY)
+"""Headers that come once: of two, a proxy could take the one and this server the other."""
 REPLAYED = {"idempotency-replayed": "true"}
 _KEY_CHARS_MAX = 255
 _TWIN_SECONDS = 2.0
@@ -139,10 +141,10 @@ class _Exchange:
         return problems.response(problems.problem(500, "an error in the server, which it has logged"))
 
     def _check_host(self) -> None:
-        """Refuse a request whose host or key a proxy before this server could read differently, and one for
-        another host."""
+        """Refuse a request that a proxy before this server could read differently, and one for another
+        host."""
         names = [name for name, _ in self._scope["headers"]]
-        for header in ("host", "authorization"):
+        for header in ONCE:
             if names.count(header.encode()) > 1:
                 raise UsageError(f"there is more than one header {header.title()}", hint="send one")
         host = self._headers.get("host", "")

@@ -27,6 +27,7 @@ _STATUSES: dict[int, tuple[str, str]] = {
     429: ("rate_limited", "too many requests with this key"),
     431: ("too_large", "the headers are longer, or more, than this server accepts"),
     500: ("unforeseen", "an error in the server, which it has logged"),
+    501: ("usage", "the body comes in a transfer coding that this server does not understand"),
     502: ("agent", "a program that the server depends on failed"),
     503: ("store", "the store cannot be reached now, or it or the server is busy"),
 }

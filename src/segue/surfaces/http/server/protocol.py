@@ -27,7 +27,21 @@ _SMALL_CHUNKS = "the chunks of the body are too small, or the headers after it t
 
 
 class _OverLimit(Exception):
-    """A request is over a limit."""
+    """A request is over a limit, or cannot be understood."""
+
+
+def _authority(url: bytes) -> bytes:
+    """The host and the port in an absolute URL, without the port that its scheme has anyway."""
+    scheme, found, rest = url.lower().partition(b"://")
+    if not found or not scheme.isalnum():
+        return b""
+    for end in (b"/", b"?", b"#"):
+        rest = rest.partition(end)[0]
+    return _without_usual_port(url, rest)
+
+
+def _without_usual_port(url: bytes, host: bytes) -> bytes:
+    return host.removesuffix(b":443" if url[:8].lower() == b"https://" else b":80").removesuffix(b":")
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -40,6 +54,8 @@ class LimitedProtocol(HttpToolsProtocol):
     _framing_bytes = 0
     """Bytes of a request beside its head and its body: sizes of chunks, headers after the body."""
     _chunks = 0
+    _trailers = 0
+    """Headers after the body."""
     _is_in_head = True
     """Whether the head of a request is waited for, or was begun."""
     _has_completed = False
@@ -133,16 +149,40 @@ class LimitedProtocol(HttpToolsProtocol):
             raise _OverLimit
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        super().on_header(name, value)
-        if len(self.headers) > self._limits.headers:
+        """A header, or one that follows a chunked body, which says nothing about the request: whoever stands
+        in front of the server may have checked or set only those before it."""
+        if self._is_in_head:
+            super().on_header(name, value)
+        else:
+            self._trailers += 1
+        if len(self.headers) + self._trailers > self._limits.headers:
             self._refusal = 431, f"there are more than {self._limits.headers:,} headers"
             raise _OverLimit
 
     def on_headers_complete(self) -> None:
         self._is_in_head, self._head_bytes, self._body_bytes, self._framing_bytes = False, 0, 0, 0
-        self._chunks = 0
+        self._chunks = self._trailers = 0
         self._read_within(None)
+        self._check_framing()
+        self._check_target()
         super().on_headers_complete()
+
+    def _check_framing(self) -> None:
+        """Refuse a body in a transfer coding that nobody here decodes."""
+        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if codings not in ([], [b"chunked"]):
+            self._refusal = 501, "the only transfer coding that is understood is chunked"
+            raise _OverLimit
+
+    def _check_target(self) -> None:
+        """Refuse a URL with a host that is another than that of the header, by which the rest goes."""
+        if self.url.startswith(b"/"):
+            return
+        named = _authority(self.url)
+        hosts = [value.strip().lower() for name, value in self.headers if name == b"host"]
+        if named and hosts and any(_without_usual_port(self.url, host) != named for host in hosts):
+            self._refusal = 421, "the URL names another host than the header Host"
+            raise _OverLimit
 
     def on_chunk_header(self) -> None:
         self._chunks += 1
