@@ -27,7 +27,9 @@ SECRETS = [made.text for made in (*secrets.bare(11), *secrets.told(11))]
 TELLING = (
     "password token= secret: api_key --token Authorization: Bearer basic :// @ -u login value name "
     "-----BEGIN sk- eyJ AKIA ghp_ PRIVATE\x20KEY----- -----END \\n \\ \\\\ \" ' ` , ; : = => { } [ ] ( ) < > "
-    "\n \t \r \x1b[0m é 日 \x80\x80 😀 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} /"
+    "\x1b[32m \x1b]8;;x \x1b\\ \x07 \x9b0m \u200b \xad \U000e0041 \ufe0f "
+    "\\u001b[1m \\x1b[0m \n \t \r \x1b[0m é 日 \x80\x80 😀 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} "
+    "/"
 ).split(" ")
 PIECES = st.sampled_from([*TELLING, " "]) | st.sampled_from(SECRETS) | st.text(max_size=8)
 TEXTS = st.lists(PIECES, max_size=24).map("".join)
@@ -125,6 +127,8 @@ def key_blocks_with(sign: str) -> list[str]:
 @given(TEXTS)
 @example("\x7f\xad" + "\n".join(KEY_BLOCK))
 @example("a\u200d\u200d" + "\n".join(KEY_BLOCK))
+@example("password=NGayiJ8q5\u202e5k2SkiM\x80\x7f0")
+@example("mnemonic: pistol legal dragon worth hazard vivid filter pistol sausage dragon sausage ocean\x7fA")
 def test_both_entries_agree(text: str) -> None:
     masked = redact(text)
     assert json.loads(redact_bytes(json.dumps(text).encode())) == masked
