@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from tests.support import made_up_secrets as secrets
 from tests.support.examples import examples
 
@@ -27,7 +27,9 @@ SECRETS = [made.text for made in (*secrets.bare(11), *secrets.told(11))]
 TELLING = (
     "password token= secret: api_key --token Authorization: Bearer basic :// @ -u login value name "
     "-----BEGIN sk- eyJ AKIA ghp_ PRIVATE\x20KEY----- -----END \\n \\ \\\\ \" ' ` , ; : = => { } [ ] ( ) < > "
-    "\n \t \r \x1b[0m é 日 \x80\x80 😀 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} /"
+    "\x1b[32m \x1b]8;;x \x1b\\ \x07 \x9b0m \u200b \xad \U000e0041 \ufe0f "
+    "\\u001b[1m \\x1b[0m \n \t \r \x1b[0m é 日 \x80\x80 😀 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} "
+    "/"
 ).split(" ")
 PIECES = st.sampled_from([*TELLING, " "]) | st.sampled_from(SECRETS) | st.text(max_size=8)
 TEXTS = st.lists(PIECES, max_size=24).map("".join)
@@ -84,14 +86,65 @@ def test_masking_twice_is_masking_once(text: str, depth: int) -> None:
     assert redact_bytes(masked) == masked
 
 
+KEY_LINES = ("Zk3JQ0m9xw1r6TtUu5Vv8Ww2XqbF7LcE", "pR5sD8gH1jK4lZ7xC0vB3nM6qW9eT2yU", "u8Io5Pa2")
+KEY_BLOCK = ("-----BEGIN RSA PRIVATE " + "KEY-----", *KEY_LINES, "-----END RSA PRIVATE " + "KEY-----")
+UNSEEN = (
+    "\x7f\xad",
+    "a\xad",
+    "x\u200d\u200d",
+    "\u200b",
+    "\x00",
+    "\x1b",
+    "\x1b[0m",
+    "\x9b0m",
+    "\ufeff",
+    "\u202e",
+)
+
+
+def key_blocks_with(sign: str) -> list[str]:
+    """A private key with the sign before, inside and after its first line, its lines and its last line."""
+    block = "\n".join(KEY_BLOCK)
+    first, last = len(KEY_BLOCK[0]), len(block) - len(KEY_BLOCK[-1])
+    places = (
+        0,
+        3,
+        12,
+        first - 2,
+        first,
+        first + 1,
+        first + 20,
+        last - 1,
+        last,
+        last + 3,
+        last + 12,
+        len(block),
+    )
+    return [block[:at] + sign + block[at:] for at in places]
+
+
 @examples(400)
 @given(TEXTS)
+@example("\x7f\xad" + "\n".join(KEY_BLOCK))
+@example("a\u200d\u200d" + "\n".join(KEY_BLOCK))
+@example("password=NGayiJ8q5\u202e5k2SkiM\x80\x7f0")
+@example("mnemonic: pistol legal dragon worth hazard vivid filter pistol sausage dragon sausage ocean\x7fA")
 def test_both_entries_agree(text: str) -> None:
     masked = redact(text)
     assert json.loads(redact_bytes(json.dumps(text).encode())) == masked
     if "\\" not in text:  # a backslash before an escape could belong to either
         raw = json.loads(redact_bytes(json.dumps(text, ensure_ascii=False).encode()))
         assert KIND.sub("", raw) == KIND.sub("", masked), "a header may be taken for one kind or the other"
+
+
+@pytest.mark.parametrize("sign", UNSEEN)
+def test_both_entries_agree_on_a_key_with_an_unseen_character_anywhere(sign: str) -> None:
+    for text in key_blocks_with(sign):
+        masked = redact(text)
+        assert not any(line[:12] in masked for line in KEY_LINES[:2]), text
+        for ascii_only in (True, False):
+            line = json.dumps(text, ensure_ascii=ascii_only).encode()
+            assert json.loads(redact_bytes(line)) == masked, text
 
 
 @examples(400)

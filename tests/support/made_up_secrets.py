@@ -281,6 +281,7 @@ def _broken(rng: random.Random) -> Iterator[Made]:
     """Tokens with something in the middle of them."""
     for name, sign in {
         "zero-width": "\u200b", "joiner": "\u200d", "bidi": "\u202e", "hyphen": "\u00ad", "mark": "\ufeff",
+        "nul": "\x00", "variant": "\ufe0f", "tag": "\U000e0041", "filler": "\u3164", "colour": "\x1b[1;31m",
         "line end": "\n", "indented line": "\n    ",
     }.items():  # fmt: skip
         for prefix, chars, n in (_PLAIN["github-token"], _PLAIN["aws-key"], _PLAIN["anthropic-key"]):
@@ -296,6 +297,32 @@ def _broken(rng: random.Random) -> Iterator[Made]:
             yield Made(
                 f"password broken by {name}", f"password={secret[:9]}{sign}{secret[9:]}", (secret[:9],)
             )
+
+
+_COLOURED: dict[str, str] = {
+    "colour of a value": "API_KEY=\x1b[32m{}\x1b[0m",
+    "colour of a name": "\x1b[36mpassword:\x1b[0m {}",
+    "colour of a yaml value": "password: \x1b[33m{}\x1b[39m",
+    "colour of a password in a url": "https://ann:\x1b[31m{}\x1b[0m@git.shop.test/x",
+    "colours of jq": '\x1b[34;1m"password"\x1b[0m\x1b[1;39m:\x1b[0m \x1b[0;32m"{}"\x1b[0m',
+    "colours of a search": ".env:3:\x1b[0m\x1b[1m\x1b[31mTOKEN\x1b[0m={}",
+    "a link": "\x1b]8;;file://x\x1b\\TOKEN\x1b]8;;\x1b\\={}",
+    "a link that a bell ends": "\x1b]8;;https://x.test/a?b=c\x07TOKEN\x1b]8;;\x07={}",
+    "colour that tput resets": "TOKEN\x1b(B\x1b[m=\x1b[32m{}\x1b(B\x1b[m",
+    "colour in a program": "echo -e 'API_KEY=\\033[32m{}\\033[0m'",
+    "colour in eight bits": "API_KEY=\x9b32m{}\x9b0m",
+}
+
+
+def _coloured(rng: random.Random) -> Iterator[Made]:
+    """Secrets among what colours a text in a terminal."""
+    for kind, template in _COLOURED.items():
+        secret = _chars(rng, ALNUM, 24)
+        yield Made(kind, template.format(secret), (secret,))
+    token = _chars(rng, ALNUM, 36)
+    yield Made("colour of a prefix", f"\x1b[1m\x1b[31mghp_\x1b[0m{token}", (token,))
+    spread = "\x00".join("ghp_" + token)
+    yield Made("sixteen bits a letter", spread, (spread[10:],))
 
 
 def _basic_header(rng: random.Random) -> Made:
@@ -335,6 +362,7 @@ def told(seed: int) -> Iterator[Made]:
     yield _pem_without_fences(rng)
     yield from _seed_phrases(rng)
     yield from _broken(rng)
+    yield from _coloured(rng)
 
 
 PLACES: dict[str, str] = {

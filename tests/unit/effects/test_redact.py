@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.support import made_up_secrets as secrets_kit
 
+from segue.core.base.text import visible_text
 from segue.effects.redaction import assignment
 from segue.effects.redaction.redact import redact, redact_bytes
 from segue.effects.redaction.rules import RULES, RUN
@@ -268,6 +269,41 @@ def test_a_phrase_that_is_spread_over_strings_leaves_the_json_whole() -> None:
     assert set(masked["mnemonic"]) == {"[redacted:seed-phrase]"}
 
 
+def test_all_that_is_not_seen_in_a_text_is_seen_through() -> None:
+    breaks = "\x08\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+    for number in (*range(0xD800), *range(0xE000, 0x10000), *range(0xE0000, 0xE1000)):
+        sign = chr(number)
+        if visible_text(f"a{sign}b") != "ab" or sign in breaks:
+            continue
+        secret = "ghp_16C7e42F292c6912E7" + sign + "b10c838347Ae178B4a"
+        for text in (secret, f"password: {sign}hunter2{sign}"):
+            for way in ("text", "json", "json, not ascii", "json in json"):
+                assert "[redacted:" in WAYS[way](text), (hex(number), way)
+
+
+def test_a_mask_covers_the_colours_inside_a_secret_and_none_beside_it() -> None:
+    half = "16C7e42F292c6912E7"
+    assert redact(f"\x1b[1mghp_{half}\x1b[31m{half}\x1b[0m ok") == "\x1b[1m[redacted:github-token]\x1b[0m ok"
+    line = json.dumps({"a": f"PASSWORD=\x1b]8;;x\x1b\\{half}\x1b]8;;\x1b\\\n", "b": 1}).encode()
+    assert redact_bytes(line) == line.replace(half.encode(), b"[redacted:assigned]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[32m✓\x1b[0m auth.test.ts \x1b[2m(\x1b[22m2 tests\x1b[2m)\x1b[22m token \x1b[33m31ms\x1b[0m",
+        "\x1b[1mpassword\x1b[0m: \x1b[36mstring\x1b[0m | \x1b[36mnull\x1b[0m",
+        '\x1b[34m"token"\x1b[0m: \x1b[33mnull\x1b[0m, \x1b[34m"max_tokens"\x1b[0m: \x1b[33m4096\x1b[0m',
+        "\x1b[33mcommit 3f786850e387550fdab836ed7e6dc881de23001b\x1b[m (\x1b[1;36mHEAD\x1b[m)",
+        "\x1b]8;;https://shop.test/a\x1b\\the key: value\x1b]8;;\x1b\\",
+        "⚠️ password: required, 👩‍💻 token: none",
+    ],
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_harmless_stays_in_colours_too(text: str, way: str) -> None:
+    assert WAYS[way](text) == text
+
+
 def test_more_words_than_a_phrase_has_are_a_list_of_words() -> None:
     words = " ".join(["legal winner thank year wave sausage worth useful"] * 4)
     assert redact(f"mnemonic words: {words}") == f"mnemonic words: {words}"
@@ -383,6 +419,16 @@ def test_only_the_lines_with_secrets_change_in_a_long_chunk() -> None:
         "ghp_aaaaaaaaaaaa\n",
         "a\u200b",
         "a\\u200b",
+        "a\x00",
+        "\x1b[0m",
+        "\\u001b[0m",
+        "token=\\u001b[0m",
+        "\x1b]8;;",
+        "\\u001b]8;;" + "a" * 900,
+        "é\u200b",
+        "⚠\ufe0f",
+        "\\x1b[",
+        "\\\\\\e[",
         "set -x A_KEY ",
         'variable "a_key" {',
         ":5432:a:b:",

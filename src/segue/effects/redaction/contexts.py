@@ -95,7 +95,7 @@ def judge_pgpass(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if secret else int(match.end())
 
 
-_ESCAPED = rb"\\+(?:([nrt\"]|u00[01][0-9a-fA-F])|u[0-9a-fA-F]{4})"
+_ESCAPED = rb"\\+(?:([nrt\"]|u00(?:[01][0-9a-fA-F]|7[fF]))|u[0-9a-fA-F]{4})"
 _BETWEEN_WORDS = rb"[\s,;:|\"'`*_.)(\[\]0-9-]{1,12}"
 
 

@@ -1,75 +1,21 @@
-"""Secrets that are not written as they are: with invisible characters inside, broken by the end of a line,
-or encoded once more.
+"""Secrets that are not written as they are: broken by the end of a line, or encoded once more.
 
-Each of them is undone in a window of limited size, the rules are tried on the result, and what they find is
-masked where it stands.
+Each of them is undone, and the rules are tried on the result. What has unseen characters inside is found by
+`unseen.py`.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .judge import is_wordy
 from .key_blocks import decoded
-from .rules import INVISIBLE
 from .value import Span, Verdict, bytes_regex
 
 Find = Callable[[bytes], Iterator[tuple[int, int, str]]]
 """The rules: (start, end, kind) of everything to mask."""
-WINDOW_BYTES, BEFORE_BYTES = 256, 64
-_GAP = rb"[\s\"'`,;]|\\+[nrt]"
-_TOKEN = rb"[A-Za-z0-9_.~+/=-]"
-_TOKEN_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~+/=-]"
-_INVISIBLE = INVISIBLE.encode("latin-1")
-_REST_OF_MASK = rb"\[redacted:[a-z0-9-]{2,24}\](?:" + _INVISIBLE + rb")+(" + _TOKEN + rb"{6,})"
-
-
-def judge_disguised(chunk: bytes, match: Any, find: Find) -> Verdict:
-    """A secret with the invisible character inside; the rest of one, if its beginning is masked."""
-    start, end = match.start(), match.end() - 1
-    if not start or chunk[start - 1] not in _TOKEN_CHARS:
-        return int(end)
-    rest = bytes_regex(_REST_OF_MASK).match(chunk, max(0, chunk.rfind(b"[", max(0, start - 40), start)))
-    if rest and rest.start(1) >= end:
-        return [rest.span(1)]
-    first, last = _window(chunk, start, end)
-    text, origin = _without_invisible(chunk, first, last)
-    found = [(origin(begin), origin(stop - 1) + 1) for begin, stop, _ in find(text)]
-    for span in found:
-        if span[0] < start < span[1]:
-            return [span]
-    return int(end) if found else max(end, last)
-
-
-def _window(chunk: bytes, start: int, end: int) -> Span:
-    """The word around, with a little before it that may tell what it is."""
-    first, last = max(0, start - WINDOW_BYTES), min(len(chunk), end + WINDOW_BYTES)
-    gaps = [gap.end() for gap in bytes_regex(_GAP).finditer(chunk, first, start)]
-    first = next((gap for gap in gaps if gap >= gaps[-1] - BEFORE_BYTES), first) if gaps else first
-    after = bytes_regex(_GAP).search(chunk, end, last)
-    return first, after.start() if after else last
-
-
-def _without_invisible(chunk: bytes, first: int, last: int) -> tuple[bytes, Callable[[int], int]]:
-    """The text without invisible characters, and where in the chunk one of its bytes stands."""
-    pieces: list[bytes] = []
-    at, length, begins, starts = first, 0, [0], [first]
-    for unseen in bytes_regex(_INVISIBLE).finditer(chunk, first, last):
-        pieces.append(chunk[at : unseen.start()])
-        length += unseen.start() - at
-        at = unseen.end()
-        begins.append(length)
-        starts.append(at)
-    pieces.append(chunk[at:last])
-
-    def origin(position: int) -> int:
-        piece = bisect_right(begins, position) - 1
-        return starts[piece] + position - begins[piece]
-
-    return b"".join(pieces), origin
 
 
 def judge_encoded(chunk: bytes, match: Any, find: Find) -> Verdict:

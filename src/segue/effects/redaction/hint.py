@@ -7,10 +7,11 @@ something that introduces a value.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import chain
 
-from .rules import INVISIBLE_STARTS, RULES
+from .rules import RULES, UNSEEN_CHARS
 
 _RUN_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.~+/=\\-"
 _RUN_LENGTH, _RUN_LENGTH_COMMON = 10, 24
@@ -20,7 +21,7 @@ _WORD_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 _SPACE = " \t\r\n"
 _QUOTES = "\"'`"
 _TELLING = "pass pwd pw secret token key credential auth sig dsn conn access bearer".split()
-_UNSEEN = INVISIBLE_STARTS.split()[:-1]
+_VISIBLE_BREAKS = str.maketrans("", "", "\n\t\r")
 _PORTS = (":5", ":6432", ":1", ":2", ":*")
 _PHRASE_WORDS = 12
 _TOGETHER = (
@@ -39,6 +40,9 @@ _TOGETHER = (
     ("%3", "secret"),
     ("%3", "key"),
     ("\\u", "\\u"),
+    ("\\x1b", "["),
+    ("\\033", "["),
+    ("\\e[", "["),
 )
 """For rules that begin neither with a literal of their own nor with a telling word: both parts must occur."""
 
@@ -50,7 +54,7 @@ def may_hold_secret(text: str) -> bool:
         return True
     if any(word in low and _introduces_value(low, word) for word in _TELLING):
         return True
-    if not text.isascii() and any(sign in text for sign in _UNSEEN):
+    if _has_unseen(text):
         return True
     if _is_password_line(low) or _may_be_phrase(low) or _may_be_discord(low):
         return True
@@ -65,6 +69,17 @@ def _literals() -> tuple[str, ...]:
     kinds = ("shape", "der", "encoded", "encoded_pem")
     shapes = [rule.literals.split() for rule in RULES if rule.check in kinds and rule.literals != "."]
     return tuple(dict.fromkeys(chain.from_iterable(shapes)))
+
+
+def _has_unseen(text: str) -> bool:
+    if text.isascii():
+        return not text.translate(_VISIBLE_BREAKS).isprintable()
+    return bool(_unseen().search(text))
+
+
+@cache
+def _unseen() -> re.Pattern[str]:
+    return re.compile(f"[{UNSEEN_CHARS}]")
 
 
 def _after(low: str, word: str, length: int) -> list[str]:

@@ -51,16 +51,25 @@ JOINED = rf"(?:{Q}?\]?{TYPE}{W}{{0,4}}(?:=>|[:=]=?|\?=|\|\|=|%3[aAdD]|{WIDE}){W}
 """What may stand between a name and its value: an assignment, or the next argument."""
 VALUE_OF = rf"{Q}?,?{W}{{0,12}}{Q}?value{Q}?{W}{{0,2}}[:=]{W}{{0,2}}"
 """The same where name and value are two fields of one object."""
-INVISIBLE_STARTS = (
-    "\u00ad \u034f \u061c \u180e \u200b \u200c \u200d \u200e \u200f \u202a \u202b \u202c \u202d \u202e "
-    "\u2060 \u2061 \u2062 \u2063 \u2064 \u2066 \u2067 \u2068 \u2069 \ufe0e \ufe0f \ufeff \\"
+UNSEEN_CHARS = (
+    "\x00-\x07\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-INVISIBLE = (
-    r"(?:\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|"
-    r"\xef\xb8[\x8e\x8f]|\xef\xbb\xbf|"
-    r"\\+u(?:00[aA][dD]|034[fF]|061[cC]|180[eE]|200[b-fB-F]|202[a-eA-E]|206[0-9]|[fF][eE]0[eEfF]|[fF][eE][fF][fF]))"
+"""Characters that are not seen and break no line, as a set of a pattern: one may stand within a secret."""
+UNSEEN_PLAIN = (
+    r"(?:[\x00-\x07\x0e-\x1b\x1f\x7f]|\xc2[\x80-\x84\x86-\x9f\xad]|\xcd\x8f|\xd8\x9c|"
+    r"\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])|"
+    r"\xe3\x85\xa4|\xef(?:\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb9-\xbb])|\xf3\xa0[\x80-\xbf][\x80-\xbf])"
 )
-"""A character that is not seen, plain or escaped: it may stand in the middle of a secret."""
+"""One of them in UTF-8."""
+UNSEEN_ESCAPED = (
+    r"u(?:00(?:0[0-7eEfF]|1[0-9abABfF]|7[fF]|8[0-46-9a-fA-F]|9[0-9a-fA-F]|[aA][dD])|034[fF]|061[cC]|115[fF]|1160|"
+    r"17[bB][45]|180[b-fB-F]|200[b-fB-F]|202[a-eA-E]|206[0-9a-fA-F]|3164|[fF](?:[eE](?:0[0-9a-fA-F]|[fF][fF])|"
+    r"[fF](?:[aA]0|[fF][9abAB]))|[dD][bB]4[0-3]\\+u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+"""What follows the backslashes of one that is escaped."""
+UNSEEN_HEAD = rf"{UNSEEN_PLAIN}|\\+(?:{UNSEEN_ESCAPED}|(?:x1[bB]|033|e)\[)"
+"""One of them in UTF-8 or escaped, or how a colour of a terminal begins in the text of a program."""
 
 
 class Rule:
@@ -282,7 +291,6 @@ RULES: tuple[Rule, ...] = (
         rf"(?:{'|'.join(_ENCODED)})[A-Za-z0-9+/_-]{{20,}}={{0,2}}",
         check="encoded",
     ),
-    Rule("disguised", INVISIBLE_STARTS, *2 * (INVISIBLE + "[A-Za-z0-9_.~+/=-]",), "disguised"),
     *(_shape(*shape) for shape in _SHAPES),
     _shape("telegram-token", ":aa", r":AA«b»{33}", "", "[0-9]{8,10}"),
     Rule(

@@ -1,9 +1,9 @@
 r"""Finds what may be a secret, and masks what is one.
 
-RE2 finds in one pass, in linear time, where the match of a rule may begin. Its automaton is small, because
-every process builds it again. At each such position the few rules that can begin there are tried, and a check
-for that kind of rule decides which bytes to mask. No check returns a span that covers a quote or half an
-escape of the JSON around it, and none looks further than a fixed number of bytes before it decides.
+RE2 finds in one pass, in linear time, where the match of a rule may begin (`heads.py`). At each such position
+the few rules that can begin there are tried, and a check for that kind of rule decides which bytes to mask.
+No check returns a span that covers a quote or half an escape of the JSON around it, and none looks further
+than a fixed number of bytes before it decides.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from typing import Any
 
 from .assignment import judge_assigned
 from .contexts import judge_command, judge_cookies, judge_pgpass, judge_seed
-from .disguises import BrokenMatch, broken_match, continuation, judge_disguised, judge_encoded
+from .disguises import BrokenMatch, broken_match, continuation, judge_encoded
+from .heads import HEAD_BYTES_MAX, RulesByByte, rules_by_start, search_for_heads
 from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, key_of_what, regex
 from .key_blocks import PEM_BYTES_MAX, decoded, judge_der, judge_encoded_pem, judge_pem, judge_pem_end
-from .rules import MEMBER, RULES, RUN, STAND_IN, Rule
+from .rules import MEMBER, STAND_IN, Rule
+from .unseen import UNSEEN_BYTES, UNSEEN_STRIDE, Found, may_hide, seen_through, united
 from .value import (
     BEFORE_BYTES_MAX,
     JUDGED_LENGTH_MAX,
@@ -42,7 +44,6 @@ CALL_LENGTH_MAX = 300
 AROUND_BYTES_MAX = 2 * JUDGED_LENGTH_MAX + BEFORE_BYTES_MAX
 REMEMBERED_MAX = 1024
 REPEATED_BYTES = 4096
-HEAD_BYTES_MAX = 1024
 REACH_BYTES_MAX = PEM_BYTES_MAX + VALUE_LENGTH_MAX
 """How far before a mask a match may begin that the mask changes."""
 
@@ -75,7 +76,7 @@ def places(text: str) -> list[tuple[int, str]]:
 
     line = _encoder()(text).encode()
     secrets = []
-    for start, _, kind in spans(line, [(0, len(line))]):
+    for start, _, kind in spans(line, [(0, len(line))])[0]:
         before: str = json.loads(line[:start] + b'"')
         secrets.append((before.count("\n") + 1, kind))
     return secrets
@@ -87,14 +88,16 @@ def mask_chunk(chunk: bytes) -> bytes:
     It scans until nothing more is found, because a mask can expose what was part of a longer word before."""
     regions = [(0, len(chunk))]
     for _ in range(PASSES_MAX):
-        secrets = list(spans(chunk, regions))
+        secrets, hides = spans(chunk, regions)
         if not secrets:
             break
         chunk, regions = _mask(chunk, secrets)
+        if hides:
+            regions = [(0, len(chunk))]
     return chunk
 
 
-def _mask(chunk: bytes, secrets: list[tuple[int, int, str]]) -> tuple[bytes, list[Span]]:
+def _mask(chunk: bytes, secrets: list[Found]) -> tuple[bytes, list[Span]]:
     """The masked chunk, and the regions to scan again; nothing changed outside of them."""
     pieces: list[bytes] = []
     regions: list[Span] = []
@@ -112,24 +115,43 @@ def _mask(chunk: bytes, secrets: list[tuple[int, int, str]]) -> tuple[bytes, lis
     return b"".join((*pieces, chunk[done:])), regions
 
 
-def spans(chunk: bytes, regions: list[Span]) -> Iterator[tuple[int, int, str]]:
-    """(start, end, kind) of everything to mask that begins in one of the regions, from left to right."""
+def spans(chunk: bytes, regions: list[Span]) -> tuple[list[Found], bool]:
+    """Everything to mask that begins in one of the regions, from left to right; whether it has signs that a
+    reader does not see, so that it was also looked at without them."""
+    unseen: list[int] = []
+    found = list(_in_regions(chunk, regions, unseen))
+    if not unseen:
+        return found, False
+    return united(found, list(seen_through(chunk, unseen, _in_regions))), True
+
+
+def _in_regions(chunk: bytes, regions: list[Span], unseen: list[int] | None = None) -> Iterator[Found]:
     masked_until = 0
     for first, last in regions:
-        for span in _spans(chunk, max(first, masked_until), last):
+        for span in _spans(chunk, max(first, masked_until), last, unseen):
             masked_until = span[1]
             yield span
 
 
-def _spans(chunk: bytes, position: int, last: int) -> Iterator[tuple[int, int, str]]:
-    search, begins = _rules_by_start()
+def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> Iterator[Found]:
+    """What begins from ``position`` on; ``unseen`` gets the positions of signs that are not seen."""
+    begins, search = rules_by_start(), search_for_heads(unseen=unseen is not None)
     seen_harmless: set[bytes] = set()
-    masked_until = position
+    masked_until, stop = position, last
     last_repeated = 0
-    while head := search(chunk, position, last + HEAD_BYTES_MAX):
-        start = head.start()
-        if start >= last:
-            break
+    while True:
+        head = search(chunk, position, stop + HEAD_BYTES_MAX)
+        if head is None or (start := head.start()) >= stop:
+            if stop >= last:
+                break
+            position, stop, search = max(position, stop), last, search_for_heads(unseen=True)
+            continue
+        if unseen is not None and chunk[start] in UNSEEN_BYTES:
+            position = head.end()
+            if may_hide(chunk, start, position):  # those behind it need not be noted
+                unseen.append(start)
+                stop, search = min(last, start + UNSEEN_STRIDE), search_for_heads(unseen=False)
+            continue
         if start - position < BEFORE_BYTES_MAX < position and _around(chunk, start) in seen_harmless:
             position = _past_repetition(chunk, last_repeated, start) if last_repeated else start + 1
             last_repeated = start
@@ -162,26 +184,6 @@ def _past_repetition(chunk: bytes, last: int, start: int) -> int:
 
 
 # Finding: where a match may begin, and the first rule in the table that matches there.
-
-RulesByByte = dict[bytes, list[tuple[tuple[bytes, ...], Rule]]]
-
-
-@cache
-def _rules_by_start() -> tuple[Callable[[bytes, int, int], Any], RulesByByte]:
-    """The search for anything a rule may begin with, and the rules by their first byte."""
-    by_byte: RulesByByte = {}
-    literals: set[str] = set()
-    for rule in RULES:
-        starts = rule.literals.split()
-        literals.update(() if rule.head else starts)
-        encoded = [start.encode() for start in starts]
-        for first in {start[:1] for start in encoded}:
-            own = tuple(start for start in encoded if start[:1] == first)
-            by_byte.setdefault(first, []).append((own, rule))
-    heads = sorted({rule.head for rule in RULES if rule.head})
-    starts_with = "|".join(map(re.escape, sorted(literals)))  # sorted: RE2 merges common prefixes
-    heads_regex = compiled(f"(?i:(?:{starts_with}){RUN}|{'|'.join(heads)})", captures=False)
-    return heads_regex.search, by_byte
 
 
 def _first_match(chunk: bytes, start: int, begins: RulesByByte) -> tuple[Rule, Any] | None:
@@ -353,8 +355,8 @@ def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if secret else int(start)
 
 
-def _found(text: bytes) -> Iterator[tuple[int, int, str]]:
-    return _spans(text, 0, len(text))
+def _found(text: bytes) -> Iterator[Found]:
+    return _spans(text, 0, len(text), None)
 
 
 _CHECKS: dict[str, Callable[[bytes, Any, Rule], Verdict]] = {
@@ -364,7 +366,6 @@ _CHECKS: dict[str, Callable[[bytes, Any, Rule], Verdict]] = {
     "der": judge_der,
     "encoded_pem": judge_encoded_pem,
     "encoded": lambda chunk, match, rule: judge_encoded(chunk, match, _found),
-    "disguised": lambda chunk, match, rule: judge_disguised(chunk, match, _found),
     "cookie": judge_cookies,
     "command": judge_command,
     "pgpass": judge_pgpass,

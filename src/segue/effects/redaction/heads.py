@@ -1,0 +1,42 @@
+"""Where the match of a rule may begin.
+
+RE2 looks for the beginnings of all rules at once. Its automaton is small, because every process builds it
+again. It also finds signs that a reader does not see, which costs nothing where there are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from .rules import RULES, RUN, UNSEEN_HEAD, Rule
+from .value import compiled
+
+HEAD_BYTES_MAX = 1024
+RulesByByte = dict[bytes, list[tuple[tuple[bytes, ...], Rule]]]
+
+
+@cache
+def rules_by_start() -> RulesByByte:
+    """The rules by their first byte."""
+    by_byte: RulesByByte = {}
+    for rule in RULES:
+        encoded = [start.encode() for start in rule.literals.split()]
+        for first in {start[:1] for start in encoded}:
+            own = tuple(start for start in encoded if start[:1] == first)
+            by_byte.setdefault(first, []).append((own, rule))
+    return by_byte
+
+
+@cache
+def search_for_heads(*, unseen: bool) -> Callable[[bytes, int, int], Any]:
+    """The search for anything that a rule may begin with, and perhaps for signs that are not seen."""
+    literals = {start for rule in RULES if not rule.head for start in rule.literals.split()}
+    heads = sorted({rule.head for rule in RULES if rule.head})
+    starts_with = "|".join(map(re.escape, sorted(literals)))  # sorted: RE2 merges common prefixes
+    also = f"|{UNSEEN_HEAD}" if unseen else ""
+    heads_regex = compiled(f"(?i:(?:{starts_with}){RUN}|{'|'.join(heads)}{also})", captures=False)
+    search: Callable[[bytes, int, int], Any] = heads_regex.search
+    return search
