@@ -271,6 +271,17 @@ def test_a_call_that_only_a_hook_saw_is_told_though_a_resume_has_written_the_his
     assert "make all → NO RESULT YET" in chain.begin("gemini-cli").brief
 
 
+def test_a_run_is_told_of_which_gemini_has_deleted_the_transcript(chain: Chain) -> None:
+    """It deletes a conversation if it was killed while it wrote the history anew, at a resume."""
+    run = chain.begin("gemini-cli").prompt(TASK).edits("src/billing.py").stop()
+    (transcript,) = chain.home.glob(".gemini/tmp/*/chats/session-*")
+    transcript.unlink()
+    brief = chain.begin("gemini-cli").brief
+    assert TASK in brief and "src/billing.py" in brief
+    with chain.open() as segue:
+        assert [one.id for one in segue.runs()].count(run.native) == 1
+
+
 def test_a_write_that_only_a_hook_saw_is_told_as_a_write(chain: Chain) -> None:
     run = chain.begin("gemini-cli").prompt(TASK)
     run.call("BeforeTool", tool_name="write_file", tool_input={"file_path": "src/refund.py", "content": ""})

@@ -113,6 +113,8 @@ class Traits(Value):
     """Whether the launcher can choose the id of a new conversation."""
     calls_seen_by_hooks_only: bool = False
     """Whether a call is missing from its transcript until it has ended."""
+    deletes: str = ""
+    """A pattern of the paths of transcripts that it deletes by itself, whether or not they are of use."""
     start_is_first_prompt: bool = False
     """Whether its hook at the start takes no answer, so that the first prompt counts as the start."""
     forgets_hook_context: bool = False

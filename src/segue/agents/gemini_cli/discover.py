@@ -43,6 +43,7 @@ class GeminiCli(FileAgent):
         installer="segue.agents.gemini_cli.install:INSTALLER",
         id_can_be_chosen=True,
         calls_seen_by_hooks_only=True,
+        deletes="*/chats/session-*",  # when it starts, one of which a resume was killed before it was whole
         forgets_hook_context=True,
     )
     form: Form = "document"  # also for the form with lines, because a later line can replace an earlier one

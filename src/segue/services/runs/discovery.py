@@ -11,7 +11,8 @@ from __future__ import annotations
 import heapq
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
@@ -94,7 +95,8 @@ class RunFinder:
         if agent or self._cached is None:
             chosen = [agent_of(agent)] if agent else list(agents())
             unwritten = self._unwritten({one.name for one in chosen})
-            return heapq.merge(*map(self._of, chosen), unwritten, key=lambda found: -found.changed)
+            sources = (*map(self._of, chosen), unwritten, self._deleted(chosen))
+            return heapq.merge(*sources, key=lambda found: -found.changed)
         return self._replay(self._cached)
 
     @property
@@ -143,6 +145,18 @@ class RunFinder:
         """The runs of agents that died before they wrote anything."""
         runs = self.unwritten.found(self.scope) if self.unwritten is not None else []
         return [found for found in runs if found.agent in agents]
+
+    def _deleted(self, agents: Sequence[Agent]) -> list[Found]:
+        """The runs whose transcripts their agents deleted by themselves; what was read of them is kept."""
+        patterns = [pattern for one in agents if (pattern := traits_of(one).deletes)]
+        if not patterns or self.runs is None:
+            return []
+        gone = {
+            path for path, cwd in self.scope.known.items()
+            if any(fnmatchcase(path, pattern) for pattern in patterns)
+            and self.scope.holds(cwd) and not os.path.exists(path)
+        }  # fmt: skip
+        return [found_of(row) for row in self.runs.rows() if row.path in gone] if gone else []
 
     def transcripts_at(self, path: Path, agent: Agent) -> list[Found]:
         """The transcripts in a file of an agent, as the agent's own discovery finds them."""
