@@ -4,6 +4,7 @@ history is rotated away, and a recovery keeps both and mixes neither."""
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -298,3 +299,13 @@ def test_a_dry_run_changes_no_byte(home: DataFolder, damage: Callable[[DataFolde
         assert bytes_of(home.path) == before
     outcome = recover(home, SETTINGS)
     assert outcome.changed == (damage is not healthy)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", ".note", ".swapping", " (conflicted copy).db"])
+def test_a_dry_run_waits_for_no_pipe(home: DataFolder, suffix: str) -> None:
+    forked(home, 1, 1)
+    for left in (suffix, "-wal", "-shm"):
+        home.database.with_name(home.database.name + left).unlink(missing_ok=True)
+    os.mkfifo(home.database.with_name(home.database.name + suffix))
+    assert recover(home, SETTINGS, dry_run=True).events

@@ -21,6 +21,8 @@ _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
 def opened_to_read(path: Path) -> apsw.Connection:
     """A connection that can only read. Raises an apsw.Error if the file cannot be read either."""
+    if path.exists() and not path.is_file():  # SQLite would wait for a pipe
+        raise apsw.CantOpenError(f"{path} is no file")
     first: apsw.Error | None = None
     for options in _ways(path):
         try:
@@ -29,7 +31,7 @@ def opened_to_read(path: Path) -> apsw.Connection:
             raise
         except apsw.Error as fault:
             first = first or fault
-    assert first is not None
+    first = first or apsw.CantOpenError(f"the index of the log of {path} is no file")
     if not _has_log(path):
         raise first
     try:
@@ -42,9 +44,12 @@ def opened_to_read(path: Path) -> apsw.Connection:
 
 
 def _ways(path: Path) -> Iterator[str]:
-    if not _has_log(path) and not path.with_name(f"{path.name}-shm").exists():
+    index = path.with_name(f"{path.name}-shm")
+    if not _has_log(path) and not index.is_file():
         yield "immutable=1"  # nobody has it open, and the file holds everything
         return
+    if index.exists() and not index.is_file():
+        return  # SQLite would wait for a pipe
     yield "mode=ro"
     yield "mode=ro&readonly_shm=1"
     if not _has_log(path):

@@ -53,9 +53,9 @@ class Wreck(Value):
 def salvage(path: Path) -> Wreck:
     """Every whole row of a store's file and log."""
     notes: list[str] = []
-    body = read_bytes(path) if path.exists() else b""
+    body = read_bytes(path) if path.is_file() else b""
     log_path = path.with_name(path.name + "-wal")
-    log = read_bytes(log_path) if log_path.exists() else b""
+    log = read_bytes(log_path) if log_path.is_file() else b""
     size = _page_size(body, notes) if body else _log_page_size(log)
     sure, leftovers = _log_pages(log, size, notes)
     pages = {i + 1: body[i * size : (i + 1) * size] for i in range((len(body) + size - 1) // size)}
