@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from .disguises import line_continued
 from .judge import is_no_secret_name, is_secret, is_weak, key_of_what
 from .rules import Rule
 from .value import (
@@ -27,6 +28,8 @@ from .value import (
 
 _OTHER_JOINTS = rb"\xef\xbc[\x9a\x9d]|\\+u[fF]{2}1[aAdD]|%3[aAdD]"
 """An equals sign or a colon in full width, or encoded for a URL."""
+_LINES_BEGIN = rb"([:=])(?:\s|\\+[nrt])*+(?:[|>][-+0-9 ]*|(?:\\*+\"){3}|'{3})(?:\s|\\+[nrt])*+\Z"
+_DEFINES = rb"(?i)(?:define|setenv|putenv|set_?default|set_?property)\s?\(\s?\\*[\"'][A-Za-z0-9_.-]*\Z"
 _KEY_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$@-"
 _ENDS = (b"", b" ", b"\t", b"\r", b"\n", b"\\", b'"', b".", b"!", b"?")
 """What may follow a value that stands alone; in code, something else follows."""
@@ -43,9 +46,7 @@ class Assignment:
         self.start: int = start
         self.name = chunk[start:end].decode("latin-1")
         """The telling part of the name: `PASSWORD` of `DB_PASSWORD`."""
-        self.joint: bytes = bytes_regex(_OTHER_JOINTS).sub(
-            lambda sign: b"=" if sign[0][-1:] in b"\x9ddD" else b":", match.group(2)
-        )
+        self.joint: bytes = _plain_joint(match.group(2))
         self.quote: bytes = match.group(3) or b""
         """The quote before the value, with its backslashes; empty if there is none."""
         self._value_start: int = match.end(3) if self.quote else match.end(2)
@@ -91,6 +92,10 @@ class Assignment:
         """``getenv("API_KEY", "…")``: the second may be the value of the first, or unrelated to it."""
         return self.joint.lstrip(b"\\")[1:2] == b"," and b"value" not in self.joint.lower()
 
+    def is_definition(self) -> bool:
+        """``define("DB_PASSWORD", "…")``: the second argument is the value of the first."""
+        return bool(bytes_regex(_DEFINES).search(self.before(BEFORE_BYTES_MAX)))
+
     def is_for_environment(self) -> bool:
         """``DB_PASSWORD=…``, as in a shell or a file of variables."""
         spaced = self.operator == b":" or (self.operator == b"=" and self.joint[-1:] in b" \t\n")
@@ -121,7 +126,8 @@ class Assignment:
         shouted = not quoted and self.is_for_environment()
         return not is_secret(
             self.name, as_read(self.chunk[start:end]), key=self.key, quoted=quoted, shouted=shouted,
-            bare_code=not quoted and not shouted, weak=self.is_next_argument() or is_weak(self.name),
+            bare_code=not quoted and not shouted,
+            weak=(self.is_next_argument() and not self.is_definition()) or is_weak(self.name),
             alone=self.is_alone(),
         )  # fmt: skip
 
@@ -161,7 +167,18 @@ def judge_assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         return None
     if any(exemption.applies(assignment) for exemption in NO_SECRETS):
         return harmless_verdict(assignment.start, assignment.quote, assignment.value)
-    return whole_value(chunk, assignment.value)
+    value = whole_value(chunk, assignment.value)
+    rest = None if assignment.value.quoted else line_continued(chunk, value[-1][1])
+    return [*value, rest] if rest else value
+
+
+def _plain_joint(joint: bytes) -> bytes:
+    """The joint in plain ASCII, without the sign of a block or of a text of many lines."""
+    if not joint.isascii() or b"%" in joint or b"\\u" in joint:
+        joint = bytes_regex(_OTHER_JOINTS).sub(
+            lambda sign: b"=" if sign[0][-1:] in b"\x9ddD" else b":", joint
+        )
+    return bytes_regex(_LINES_BEGIN).sub(rb"\1 ", joint) if len(joint) > 3 else joint
 
 
 def _key_of(chunk: bytes, start: int) -> str:

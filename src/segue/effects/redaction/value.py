@@ -120,7 +120,7 @@ def harmless_verdict(start: int, quote: bytes, value: Extent) -> Verdict:
     return start + 1 if far else None
 
 
-def whole_value(chunk: bytes, value: Extent) -> Verdict:
+def whole_value(chunk: bytes, value: Extent) -> list[Span]:
     """The span of the whole value, also where only its beginning was judged."""
     start, end, quoted = value
     if not quoted and end - start > JUDGED_LENGTH_MAX - ESCAPE_BYTES_MAX:
