@@ -46,10 +46,12 @@ class Assignment:
         self.start: int = start
         self.name = chunk[start:end].decode("latin-1")
         """The telling part of the name: `PASSWORD` of `DB_PASSWORD`."""
-        self.joint: bytes = _plain_joint(match.group(2))
-        self.quote: bytes = match.group(3) or b""
+        joint_start, joint_end = match.span(2)
+        quote_start, quote_end = match.span(3)
+        self.joint = _plain_joint(chunk[joint_start:joint_end])
+        self.quote = chunk[quote_start:quote_end] if quote_start >= 0 else b""
         """The quote before the value, with its backslashes; empty if there is none."""
-        self._value_start: int = match.end(3) if self.quote else match.end(2)
+        self._value_start: int = quote_end if self.quote else joint_end
 
     @cached_property
     def value(self) -> Extent:
@@ -77,7 +79,7 @@ class Assignment:
         return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1 and self.name[0] in "bfnrtu"
 
     def crosses_strings(self) -> bool:
-        quotes = re.findall(rb"\\*[\"'`]", self.joint)
+        quotes = bytes_regex(rb"\\*[\"'`]").findall(self.joint)
         if not self.quote:
             return bool(quotes)
         return any(quote[-1:] == self.quote[-1:] and quote != self.quote for quote in quotes)
@@ -163,10 +165,12 @@ def judge_assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     if match.end() > start + JUDGED_LENGTH_MAX:
         return start + 1
     assignment = Assignment(chunk, match)
-    if any(exemption.applies(assignment) for exemption in NO_ASSIGNMENTS):
-        return None
-    if any(exemption.applies(assignment) for exemption in NO_SECRETS):
-        return harmless_verdict(assignment.start, assignment.quote, assignment.value)
+    for exemption in NO_ASSIGNMENTS:
+        if exemption.applies(assignment):
+            return None
+    for exemption in NO_SECRETS:
+        if exemption.applies(assignment):
+            return harmless_verdict(assignment.start, assignment.quote, assignment.value)
     value = whole_value(chunk, assignment.value)
     rest = None if assignment.value.quoted else line_continued(chunk, value[-1][1])
     return [*value, rest] if rest else value
@@ -178,7 +182,9 @@ def _plain_joint(joint: bytes) -> bytes:
         joint = bytes_regex(_OTHER_JOINTS).sub(
             lambda sign: b"=" if sign[0][-1:] in b"\x9ddD" else b":", joint
         )
-    return bytes_regex(_LINES_BEGIN).sub(rb"\1 ", joint) if len(joint) > 3 else joint
+    if b"|" in joint or b">" in joint or joint.count(b'"') > 2 or b"'''" in joint:
+        joint = bytes_regex(_LINES_BEGIN).sub(rb"\1 ", joint)
+    return joint
 
 
 def _key_of(chunk: bytes, start: int) -> str:

@@ -75,8 +75,11 @@ UNSEEN_ESCAPED = (
     r"[fF](?:[aA]0|[fF][9abAB]))|[dD][bB]4[0-3]\\+u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
 """What follows the backslashes of one that is escaped."""
-UNSEEN_HEAD = rf"{UNSEEN_PLAIN}|\\+(?:{UNSEEN_ESCAPED}|(?:x1[bB]|033|e)\[)"
-"""One of them in UTF-8 or escaped, or how a colour of a terminal begins in the text of a program."""
+_VARIANT = r"\xb8[\x80-\x8f]"
+UNSEEN_HEAD = rf"{UNSEEN_PLAIN}|\\(?:{UNSEEN_ESCAPED}|(?:x1[bB]|033|e)\[)"
+UNSEEN_HEAD = UNSEEN_HEAD.replace(_VARIANT, _VARIANT + "[!-~]")
+"""How one of them begins, in UTF-8 or escaped, or a colour of a terminal in the text of a program. Variants
+are common, since many emoji end in one, and then nothing of a word follows."""
 
 
 class Rule:
@@ -201,7 +204,7 @@ _SHAPES = (
     ("atlassian-token", "atbb", r"ATBB«a»{32,}"),
     ("dropbox-token", "sl.", r"sl\.(?:u\.)?«b»{130,}"),
     ("easypost-key", "ezak eztk", r"EZ[AT]K«a»{54}\b"),
-    ("facebook-token", "eaa", r"EAA«a»{90,}", "(?-i:EAA)[a-z0-9]{16}"),
+    ("facebook-token", "eaa", r"EAA«a»{90,}", "(?-i:EAA)[a-z0-9]{60}"),
     ("figma-token", "figd_", r"figd_«b»{36,}"),
     ("airtable-token", "pat", r"pat«a»{14}\.«h»{64}", r"pat[a-z0-9]{14}\."),
     ("supabase-key", "sbp_", r"sbp_«h»{40}"),

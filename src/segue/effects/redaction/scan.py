@@ -163,8 +163,8 @@ def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> 
             position, stop, search = max(position, stop), last, search_for_heads(unseen=True)
             continue
         if unseen is not None and chunk[start] in UNSEEN_BYTES:
-            position = head.end()
-            if may_hide(chunk, start, position):  # those behind it need not be noted
+            position = start + 1
+            if may_hide(chunk, start):  # those behind it need not be noted
                 unseen.append(start)
                 stop, search = min(last, start + UNSEEN_STRIDE), search_for_heads(unseen=False)
             continue
