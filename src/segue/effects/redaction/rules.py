@@ -204,7 +204,7 @@ _SHAPES = (
     ("atlassian-token", "atbb", r"ATBB«a»{32,}"),
     ("dropbox-token", "sl.", r"sl\.(?:u\.)?«b»{130,}"),
     ("easypost-key", "ezak eztk", r"EZ[AT]K«a»{54}\b"),
-    ("facebook-token", "eaa", r"EAA«a»{90,}", "(?-i:EAA)[a-z0-9]{60}"),
+    ("facebook-token", "eaa", r"EAA«a»{90,}", "(?-i:EAA)[a-z0-9]{16}"),
     ("figma-token", "figd_", r"figd_«b»{36,}"),
     ("airtable-token", "pat", r"pat«a»{14}\.«h»{64}", r"pat[a-z0-9]{14}\."),
     ("supabase-key", "sbp_", r"sbp_«h»{40}"),
@@ -288,7 +288,8 @@ def _base64_of(start: str) -> str:
 _ENCODED = [_base64_of(start) for start in _ENCODED_STARTS]
 _ENCODED += [_base64_of(start) for start in _ENCODED if len(start) > 4]
 """How the base64 of some keys begins, and the base64 of that."""
-_HEX = [start.encode().hex() for start in _ENCODED_STARTS]
+_HEX = [start.encode().hex() for start in ("ghp_", "gho_", "ghs_", "sk-", "AKIA")]
+"""How the hexadecimal digits of some keys begin: few, because digits are common."""
 _DER = (
     r"(?:MII[A-Za-z0-9+/]{3}IBA(?:AKC|DANBgkq)|MHcCAQEE|MI(?:GH|HuA|G2)AgEA|MC4CAQAwBQYDK2V|"
     r"b3BlbnNzaC1rZXktdjE)"
@@ -302,9 +303,7 @@ _HTPASSWD = (
     rf"htpasswd{W}+(?:-[a-mo-zA-Z]*b[a-mo-zA-Z]*{W}+(?:[0-9]+{W}+)?{_ARGUMENT}{_ARGUMENT}|"
     rf"-(?:[A-Za-z]*n[A-Za-z]*b|[A-Za-z]*b[A-Za-z]*n)[A-Za-z]*{W}+(?:[0-9]+{W}+)?{_ARGUMENT})"
 )
-_SETTERS = (
-    r"(?:set|with)_?(?:password|passphrase|passwd|secret(?:_?key)?|(?:access|auth|api)?_?token|api_?key)"
-)
+_SETTERS = r"set_?(?:password|passphrase|passwd|secret(?:_?key)?|(?:access|auth|api)?_?token|api_?key)"
 _ORACLE = (
     rf"(?:jdbc:oracle:(?:thin|oci8?):|(?:sqlplus|expdp|impdp|sqlldr){W}+(?:-[A-Za-z]+{W}+){{0,3}}(?:userid=)?{Q}?)"
     r"[A-Za-z0-9_$#.-]{1,64}\\*/"
@@ -421,7 +420,7 @@ RULES: tuple[Rule, ...] = (
         "convertto-securestring",
         "option",
     ),
-    Rule("option", "set with", rf"(?i:{_SETTERS}\(({Q})({FIRST}))", rf"{_SETTERS}\({Q}", "option"),
+    Rule("option", "set", rf"(?i:{_SETTERS}\(({Q})({FIRST}))", rf"{_SETTERS}\({Q}", "option"),
     Rule(
         "option",
         "storepassword keypassword",
@@ -463,7 +462,7 @@ RULES: tuple[Rule, ...] = (
         "assigned",
         "set",
         rf"(?i:{_SET}([A-Za-z0-9_./:@-]*(?:{NAMES}){SUFFIX}){W}{{1,4}}({Q})?({FIRST}{V}{{5}}))",
-        rf"{_SET}(?:(?-i:[A-Z][A-Z0-9_]{{3}})|aws_s|//)",
+        rf"set(?:x|env)?{W}(?:[-/][a-z-]+{W})*(?:(?-i:[A-Z][A-Z0-9_]{{3}})|aws_s|//)",
         "command",
     ),
     Rule(
@@ -474,7 +473,7 @@ RULES: tuple[Rule, ...] = (
         rf"variable{W}{{1,2}}{Q}",
         "command",
     ),
-    Rule("cookie", "cookie", f"(?i:{_COOKIE})", _COOKIE, "cookie"),
+    Rule("cookie", "cookie", f"(?i:{_COOKIE})", _COOKIE.replace("{1,64}", "+"), "cookie"),
     Rule("pgpass", ":5 :6432 :1 :2 :*", rf"{_PGPASS}({V}{{3,}})", _PGPASS, "pgpass"),
     Rule("seed-phrase", "mnemonic phrase seed", f"(?i:{_SEED})", _SEED, "seed"),
     Rule(

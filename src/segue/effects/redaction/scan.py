@@ -24,7 +24,7 @@ from .contexts import (
     judge_seed,
 )
 from .disguises import BrokenMatch, broken_match, continuation, judge_encoded, judge_hex
-from .heads import HEAD_BYTES_MAX, RulesByByte, rules_by_start, search_for_heads
+from .heads import HEAD_BYTES_MAX, rules_for, search_for_heads
 from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, key_of_what, regex
 from .key_blocks import (
     PEM_BYTES_MAX,
@@ -151,7 +151,7 @@ def _in_regions(chunk: bytes, regions: list[Span], unseen: list[int] | None = No
 
 def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> Iterator[Found]:
     """What begins from ``position`` on; ``unseen`` gets the positions of signs that are not seen."""
-    begins, search = rules_by_start(), search_for_heads(unseen=unseen is not None)
+    search = search_for_heads(unseen=unseen is not None)
     seen_harmless: set[bytes] = set()
     masked_until, stop = position, last
     last_repeated = 0
@@ -173,7 +173,7 @@ def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> 
             last_repeated = start
             continue
         position, last_repeated = start + 1, 0
-        if not (hit := _first_match(chunk, start, begins)):
+        if not (hit := _first_match(chunk, start)):
             continue
         rule, match = hit
         verdict = _CHECKS[rule.check](chunk, match, rule)
@@ -202,11 +202,11 @@ def _past_repetition(chunk: bytes, last: int, start: int) -> int:
 # Finding: where a match may begin, and the first rule in the table that matches there.
 
 
-def _first_match(chunk: bytes, start: int, begins: RulesByByte) -> tuple[Rule, Any] | None:
+def _first_match(chunk: bytes, start: int) -> tuple[Rule, Any] | None:
     head = chunk[start : start + 24].lower()
     within = None
     broken: tuple[Rule, Any] | None = None
-    for literals, rule in begins.get(head[:1], ()):
+    for literals, rule in rules_for(head[:3]):
         if not head.startswith(literals):
             continue
         if rule.check == "shape" and not rule.before:
