@@ -40,7 +40,7 @@ _TOGETHER = (
     ("%3", "secret"),
     ("%3", "key"),
     ("\\u", "\\u"),
-    ("private-", ": "),
+    ("private-", ":"),
     ("kty", '"'),
     ("-signature", "="),
     ("-signature", "%3d"),
