@@ -90,7 +90,7 @@ _PLAIN: dict[str, tuple[str, str, int]] = {
     "doppler-token": ("dp.pt.", ALNUM, 43),
     "vault-token": ("hvs.", URLSAFE, 90),
     "linear-key": ("lin_" + "api_", ALNUM, 40),
-    "notion-token": ("ntn_" + "12345678901", ALNUM, 35),
+    "notion-token": ("ntn_", ALNUM, 46),
     "newrelic-key": ("NRAK-", UPPER, 27),
     "perplexity-key": ("pplx-", ALNUM, 48),
     "groq-key": ("gsk_", ALNUM, 52),
@@ -222,6 +222,50 @@ _TOLD: dict[str, tuple[str, str, int]] = {
     "full-width-equals": ("password＝{}", ALNUM, 14),
     "full-width-colon": ("token：{}", ALNUM, 32),
     "encoded-equals": ("q=1%26password%3D{}", ALNUM, 16),
+    "amazon-signature": ("https://b.s3.test/k?X-Amz-Expires=300&X-Amz-Signature={}", HEX, 64),
+    "oracle-url": ("jdbc:oracle:thin:scott/{}@//db:1521/x", ALNUM, 14),
+    "sqlplus": ("sqlplus -s system/{}@orcl", ALNUM, 14),
+    "docker-login": ("docker login -u me -p {} registry.shop.test", ALNUM, 20),
+    "openssl-key": ("openssl enc -aes-256-cbc -k {} -in x", ALNUM, 20),
+    "openssl-passin": ("openssl rsa -in k.pem -passin pass:{}", ALNUM, 16),
+    "htpasswd-option": ("htpasswd -bc users.txt ann {}", ALNUM, 16),
+    "htpasswd-printed": ("htpasswd -nbB ann {}", ALNUM, 16),
+    "kubernetes-secret": (
+        "apiVersion: v1\nkind: Secret\ndata:\n  db: {}\n  url: {}\ntype: Opaque",
+        BASE64,
+        32,
+    ),
+    "kubernetes-secret-sorted": ("apiVersion: v1\ndata:\n  db: {}\nkind: Secret", BASE64, 32),
+    "kubernetes-secret-json": (
+        '{{\n  "data": {{\n    "db": "{}",\n    "url": "{}"\n  }},\n  "kind": "Secret"\n}}',
+        BASE64,
+        32,
+    ),
+    "gradle-store": ('storePassword "{}"', ALNUM, 16),
+    "php-constant": ("define( 'DB_PASSWORD', '{}' );", ALNUM, 14),
+    "shell-line-continued": ("TOKEN=ghp_Zk3JQ0m9xw1r6TtUu5\\\n{}", ALNUM, 18),
+    "putty-key": (
+        "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 2\n{0}\n{0}\nPrivate-MAC: 7f",
+        BASE64,
+        64,
+    ),
+    "putty-mac": ("Private-MAC: {}", HEX, 64),
+    "jwk-private": ('{{"kty":"RSA","n":"abc","e":"AQAB","d":"{}"}}', URLSAFE, 86),
+    "jwk-type-last": (
+        '{{"crv":"P-256", "d": "{}", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV7", "kty": "EC"}}',
+        URLSAFE,
+        43,
+    ),
+    "jwk-symmetric": ('{{"kty":"oct","k":"{}"}}', URLSAFE, 43),
+    "wifi-code": ("WIFI:T:WPA;S:net;P:{};;", ALNUM, 14),
+    "wpa-supplicant": ('psk="{}"', ALNUM, 14),
+    "bitcoin-key": ("wif: 5{}", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 50),
+    "yaml-block": ("password: |\n  {}\n", ALNUM, 21),
+    "yaml-folded": ("  api_key: >-\n    {}\n", ALNUM, 40),
+    "toml-lines": ('token = """\n{}"""', ALNUM, 40),
+    "powershell-secure-string": ('ConvertTo-SecureString "{}" -AsPlainText -Force', ALNUM, 18),
+    "python-bytes": ("{{'user': b'ann', 'password': b'{}'}}", ALNUM, 15),
+    "java-setter": ('config.setPassword("{}");', ALNUM, 15),
 }
 
 
@@ -253,6 +297,9 @@ def _encoded_keys(rng: random.Random) -> Iterator[Made]:
     for kind, key in {"aws-pair": pair, "github": "ghp_" + _chars(rng, ALNUM, 36)}.items():
         coded = base64.b64encode(key.encode()).decode()
         yield Made(f"base64-of-{kind}", f"data: {coded}", (coded,))
+        twice = base64.b64encode(coded.encode()).decode()
+        yield Made(f"base64-twice-of-{kind}", f"echo {twice} | base64 -d", (twice,))
+        yield Made(f"hex-of-{kind}", f"xxd: {key.encode().hex()}", (key.encode().hex(),))
 
 
 def _pem_without_begin(rng: random.Random) -> Made:
@@ -350,7 +397,7 @@ def told(seed: int) -> Iterator[Made]:
     rng = random.Random(seed)
     for kind, (template, chars, n) in _TOLD.items():
         secret = _value(rng, chars, n)
-        yield Made(kind, template.format(secret), (secret,))
+        yield Made(kind, template.format(*[secret] * template.count("{}") or [secret]), (secret,))
     for what in ("RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "EC PRIVATE KEY", "PGP PRIVATE KEY BLOCK"):
         yield _key_block(rng, what)
     yield _service_account(rng)

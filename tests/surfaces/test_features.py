@@ -14,6 +14,7 @@ import pytest
 from tests.surfaces.conftest import Cli
 
 from segue import Segue
+from segue.effects.files.compression import decompress
 
 OK = f"{sys.executable} -c pass"
 
@@ -194,6 +195,19 @@ def test_a_pattern_a_folder_and_a_variable_belong_to_a_check(started: Cli, proje
 def test_a_secret_in_a_command_is_refused(started: Cli) -> None:
     command = "curl -u bot:ghp_" + "x9Kq2LmZ7Rv4TnB8Yw3CfHs6JdPa1GeUo5Qi https://example.org"
     assert "secret" in started("feature", "add", "f", "d", "--check", command, code=64).err
+
+
+def test_a_coloured_secret_in_the_output_of_a_check_is_masked(
+    started: Cli, project: Path, home: Path
+) -> None:
+    (project / "show.py").write_text(
+        "print('password: \\x1b[33mhunter2hunter9\\x1b[0m'); raise SystemExit(1)\n"
+    )
+    started("feature", "add", "f", "d", "--check", f"{sys.executable} show.py", "--covers", "show.py")
+    assert "hunter2hunter9" not in started("verify", code=1).out
+    [output] = (home / "segue" / "evidence").glob("??/*.zst")
+    text = decompress(output.read_bytes())
+    assert b"hunter2hunter9" not in text and b"[redacted:" in text
 
 
 def test_the_audit_proves_the_chain_and_knows_an_old_head(jwt: Cli, project: Path, home: Path) -> None:

@@ -267,6 +267,21 @@ def test_no_secret_of_a_transcript_is_kept_anywhere(agent: str, home: Path, proj
     assert holding == []
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+def test_no_secret_in_the_colours_of_a_terminal_is_kept_or_shown(
+    agent: str, home: Path, project: Path
+) -> None:
+    value = "jiQSLkvr4qRo4aNYjOHFqJYwZTtH67i3"
+    coloured = f"API_KEY=\x1b[32m{value}\x1b[0m"
+    place(home, project, agent, native="0a1b2c3d", secret=coloured, prompt=f"Deploy with {coloured} please")
+    with opened(home, project) as seg:
+        seg.sync()
+        copy = b"".join(runs_of(seg.workspace).archive.read(seg.run("0a1b").key))
+        assert value.encode() not in copy and b"[redacted:" in copy
+        assert all(value.encode() not in digest for digest in digests(seg).values())
+        assert value not in seg.run("0a1b").goal
+
+
 def test_a_scrubbed_text_is_gone_from_digests_copies_and_backups(home: Path, project: Path) -> None:
     name = 'Zörbach "& Söhne'
     place(home, project, prompt=f"Write to {name} today", calls=3, secret=name)

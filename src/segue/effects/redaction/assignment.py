@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from .disguises import line_continued
 from .judge import is_no_secret_name, is_secret, is_weak, key_of_what
 from .rules import Rule
 from .value import (
@@ -27,6 +28,8 @@ from .value import (
 
 _OTHER_JOINTS = rb"\xef\xbc[\x9a\x9d]|\\+u[fF]{2}1[aAdD]|%3[aAdD]"
 """An equals sign or a colon in full width, or encoded for a URL."""
+_LINES_BEGIN = rb"([:=])(?:\s|\\+[nrt])*+(?:[|>][-+0-9 ]*|(?:\\*+\"){3}|'{3})(?:\s|\\+[nrt])*+\Z"
+_DEFINES = rb"(?i)(?:define|setenv|putenv|set_?default|set_?property)\s?\(\s?\\*[\"'][A-Za-z0-9_.-]*\Z"
 _KEY_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$@-"
 _ENDS = (b"", b" ", b"\t", b"\r", b"\n", b"\\", b'"', b".", b"!", b"?")
 """What may follow a value that stands alone; in code, something else follows."""
@@ -43,12 +46,12 @@ class Assignment:
         self.start: int = start
         self.name = chunk[start:end].decode("latin-1")
         """The telling part of the name: `PASSWORD` of `DB_PASSWORD`."""
-        self.joint: bytes = bytes_regex(_OTHER_JOINTS).sub(
-            lambda sign: b"=" if sign[0][-1:] in b"\x9ddD" else b":", match.group(2)
-        )
-        self.quote: bytes = match.group(3) or b""
+        joint_start, joint_end = match.span(2)
+        quote_start, quote_end = match.span(3)
+        self.joint = _plain_joint(chunk[joint_start:joint_end])
+        self.quote = chunk[quote_start:quote_end] if quote_start >= 0 else b""
         """The quote before the value, with its backslashes; empty if there is none."""
-        self._value_start: int = match.end(3) if self.quote else match.end(2)
+        self._value_start: int = quote_end if self.quote else joint_end
 
     @cached_property
     def value(self) -> Extent:
@@ -76,7 +79,7 @@ class Assignment:
         return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1 and self.name[0] in "bfnrtu"
 
     def crosses_strings(self) -> bool:
-        quotes = re.findall(rb"\\*[\"'`]", self.joint)
+        quotes = bytes_regex(rb"\\*[\"'`]").findall(self.joint)
         if not self.quote:
             return bool(quotes)
         return any(quote[-1:] == self.quote[-1:] and quote != self.quote for quote in quotes)
@@ -90,6 +93,10 @@ class Assignment:
     def is_next_argument(self) -> bool:
         """``getenv("API_KEY", "…")``: the second may be the value of the first, or unrelated to it."""
         return self.joint.lstrip(b"\\")[1:2] == b"," and b"value" not in self.joint.lower()
+
+    def is_definition(self) -> bool:
+        """``define("DB_PASSWORD", "…")``: the second argument is the value of the first."""
+        return bool(bytes_regex(_DEFINES).search(self.before(BEFORE_BYTES_MAX)))
 
     def is_for_environment(self) -> bool:
         """``DB_PASSWORD=…``, as in a shell or a file of variables."""
@@ -121,7 +128,8 @@ class Assignment:
         shouted = not quoted and self.is_for_environment()
         return not is_secret(
             self.name, as_read(self.chunk[start:end]), key=self.key, quoted=quoted, shouted=shouted,
-            bare_code=not quoted and not shouted, weak=self.is_next_argument() or is_weak(self.name),
+            bare_code=not quoted and not shouted,
+            weak=(self.is_next_argument() and not self.is_definition()) or is_weak(self.name),
             alone=self.is_alone(),
         )  # fmt: skip
 
@@ -157,11 +165,26 @@ def judge_assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     if match.end() > start + JUDGED_LENGTH_MAX:
         return start + 1
     assignment = Assignment(chunk, match)
-    if any(exemption.applies(assignment) for exemption in NO_ASSIGNMENTS):
-        return None
-    if any(exemption.applies(assignment) for exemption in NO_SECRETS):
-        return harmless_verdict(assignment.start, assignment.quote, assignment.value)
-    return whole_value(chunk, assignment.value)
+    for exemption in NO_ASSIGNMENTS:
+        if exemption.applies(assignment):
+            return None
+    for exemption in NO_SECRETS:
+        if exemption.applies(assignment):
+            return harmless_verdict(assignment.start, assignment.quote, assignment.value)
+    value = whole_value(chunk, assignment.value)
+    rest = None if assignment.value.quoted else line_continued(chunk, value[-1][1])
+    return [*value, rest] if rest else value
+
+
+def _plain_joint(joint: bytes) -> bytes:
+    """The joint in plain ASCII, without the sign of a block or of a text of many lines."""
+    if not joint.isascii() or b"%" in joint or b"\\u" in joint:
+        joint = bytes_regex(_OTHER_JOINTS).sub(
+            lambda sign: b"=" if sign[0][-1:] in b"\x9ddD" else b":", joint
+        )
+    if b"|" in joint or b">" in joint or joint.count(b'"') > 2 or b"'''" in joint:
+        joint = bytes_regex(_LINES_BEGIN).sub(rb"\1 ", joint)
+    return joint
 
 
 def _key_of(chunk: bytes, start: int) -> str:

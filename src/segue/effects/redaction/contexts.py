@@ -95,6 +95,60 @@ def judge_pgpass(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if secret else int(match.end())
 
 
+OBJECT_BYTES_MAX = 8_192
+_PRIVATE_MEMBER = rb"(\\*\")(?:d|p|q|dp|dq|qi|k)\1\s{0,2}:\s{0,2}\1([A-Za-z0-9_-]{16,})\1"
+
+
+def _object_around(chunk: bytes, match: Any, word: bytes, bounds: tuple[bytes, bytes]) -> Span:
+    """Where the object around a match may begin and end: not beyond another with the same word in it."""
+    start, end = match.span()
+    first, last = max(0, start - OBJECT_BYTES_MAX), min(len(chunk), end + OBJECT_BYTES_MAX)
+    for before, after in ((word, word), bounds):
+        first = max(first, chunk.rfind(before, first, start))
+        found = chunk.find(after, end, last)
+        last = found if found >= 0 else last
+    return first, last
+
+
+def judge_jwk(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """The private members of a key in JSON, before and after the one that tells its type."""
+    first, last = _object_around(chunk, match, b"kty", (b"{", b"}"))
+    members = bytes_regex(_PRIVATE_MEMBER).finditer(chunk, first, last)
+    return [member.span(2) for member in members] or int(match.end())
+
+
+_LINE = rb"(?:\r?\n|(?:\\+r)?\\+n)"
+_SPACES = rb"(?:\s|\\+[nrt]){0,24}"
+_DATA = (
+    rb"(?:" + _LINE + rb"[ ]{0,12}|\A|[{,\s\"]\s{0,8}(?:\\*\")?)(?:data|stringData)(?:\\*\")?:[ ]{0,2}"
+    rb"(?:(?=\\|\s)|\{)"
+)
+_ENTRY = (
+    rb"(?:" + _LINE + rb"[ ]{1,12}|,?" + _SPACES + rb"(?=\\*\"))(\\*\"?)[A-Za-z0-9_.-]{1,253}\1:[ ]{0,2}"
+    rb"(\\*\"?)([A-Za-z0-9+/]{8,}={0,2})\2(?![^\s\"\\,}])"
+)
+
+
+def judge_kubernetes(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """The values under `data` in a Secret of Kubernetes, which are in base64, before or after its kind."""
+    first, last = _object_around(chunk, match, b"kind", (b"apiVersion", b"apiVersion"))
+    spans: list[Span] = []
+    for data in bytes_regex(_DATA).finditer(chunk, first, last):
+        at = data.end()
+        while entry := bytes_regex(_ENTRY).match(chunk, at, last):
+            spans.append(entry.span(3))
+            at = entry.end()
+    return spans or int(match.end())
+
+
+def judge_given_password(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """A password that stands alone at a place for one."""
+    start, end = match.span(1)
+    value = as_read(chunk[start:end])
+    secret = is_secret("password", value, quoted=False, bare_code=False, weak=False, alone=True)
+    return [(start, end)] if secret and not is_stand_in(value) else int(start)
+
+
 _ESCAPED = rb"\\+(?:([nrt\"]|u00(?:[01][0-9a-fA-F]|7[fF]))|u[0-9a-fA-F]{4})"
 _BETWEEN_WORDS = rb"[\s,;:|\"'`*_.)(\[\]0-9-]{1,12}"
 

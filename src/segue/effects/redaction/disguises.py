@@ -19,15 +19,28 @@ Find = Callable[[bytes], Iterator[tuple[int, int, str]]]
 
 
 def judge_encoded(chunk: bytes, match: Any, find: Find) -> Verdict:
-    """The base64 of a text that begins with a key."""
+    """The base64 of a text that begins with a key, or the base64 of that."""
     start, end = match.span()
     if start and bytes_regex(rb"(?<!\\)[A-Za-z0-9+/]\Z").search(chunk, max(0, start - 2), start):
         return int(end)
     text = decoded(chunk[start:end])
+    for _ in range(2):
+        if text.isascii() and any(True for _ in find(text)):
+            return [(start, end)]
+        text = decoded(text)
+    return int(end)
+
+
+def judge_hex(chunk: bytes, match: Any, find: Find) -> Verdict:
+    """The hexadecimal digits of a text that begins with a key."""
+    start, end = match.span()
+    if start and bytes_regex(rb"(?<!\\)[0-9a-fA-F]\Z").search(chunk, max(0, start - 2), start):
+        return int(end)
+    text = bytes.fromhex(chunk[start : end - (end - start) % 2].decode("ascii"))
     return [(start, end)] if text.isascii() and any(True for _ in find(text)) else int(end)
 
 
-_NEW_LINE = rb"(?:\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}"
+_NEW_LINE = rb"(?:\\?\r?\n|(?:\\+r)?\\+n)[ \t]{0,8}"
 _PIECE = rb"[A-Za-z0-9_.+/=~-]"
 _BROKEN = (
     rb"(" + _PIECE + rb"{8,200})" + _NEW_LINE + rb"(" + _PIECE + rb"{4,200})(?:" + _NEW_LINE + rb"("
@@ -59,6 +72,22 @@ def broken_match(chunk: bytes, start: int, literal: int, pattern: Any) -> Broken
         if match and match.end() == len(joined) and not is_wordy(joined[literal:].decode("ascii")):
             return BrokenMatch(pieces)
     return None
+
+
+_LINE_CONTINUED = rb"\\\r?\n(" + _PIECE + rb"{4,200})|(\\+)(?:r\\+)?n(" + _PIECE + rb"{4,200})"
+
+
+def line_continued(chunk: bytes, end: int) -> Span | None:
+    """The rest of a word after a backslash at the end of its line, as in a shell."""
+    found = bytes_regex(_LINE_CONTINUED).match(chunk, end)
+    if found is None:
+        return None
+    if found[2]:
+        count = len(found[2])
+        if count != 3 * (count & -count):  # an escaped new line has one, before which the text has another
+            return None
+    start, stop = found.span(3 if found[2] else 1)
+    return None if is_wordy(chunk[start:stop].decode("ascii")) else (start, stop)
 
 
 def continuation(chunk: bytes, start: int, end: int) -> Span | None:

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from .rules import RULES, RUN, UNSEEN_HEAD, Rule
 from .value import compiled
 
 HEAD_BYTES_MAX = 1024
-RulesByByte = dict[bytes, list[tuple[tuple[bytes, ...], Rule]]]
 
 
 @cache
-def rules_by_start() -> RulesByByte:
-    """The rules by their first byte."""
-    by_byte: RulesByByte = {}
-    for rule in RULES:
-        encoded = [start.encode() for start in rule.literals.split()]
-        for first in {start[:1] for start in encoded}:
-            own = tuple(start for start in encoded if start[:1] == first)
-            by_byte.setdefault(first, []).append((own, rule))
-    return by_byte
+def _literals() -> list[tuple[tuple[bytes, ...], Rule]]:
+    return [(tuple(rule.literals.encode().split()), rule) for rule in RULES]
+
+
+@lru_cache(4096)
+def rules_for(first: bytes) -> list[tuple[tuple[bytes, ...], Rule]]:
+    """The rules that may match where these bytes begin, with all their literals."""
+    return [
+        (literals, rule)
+        for literals, rule in _literals()
+        if first.startswith(literals) or any(literal.startswith(first) for literal in literals)
+    ]
 
 
 @cache

@@ -20,7 +20,7 @@ _COMMON = ("m", "n", "o", "pat", "sk")
 _WORD_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 _SPACE = " \t\r\n"
 _QUOTES = "\"'`"
-_TELLING = "pass pwd pw secret token key credential auth sig dsn conn access bearer".split()
+_TELLING = "pass pwd pw psk secret token key credential auth sig dsn conn access bearer".split()
 _VISIBLE_BREAKS = str.maketrans("", "", "\n\t\r")
 _PORTS = (":5", ":6432", ":1", ":2", ":*")
 _PHRASE_WORDS = 12
@@ -40,6 +40,32 @@ _TOGETHER = (
     ("%3", "secret"),
     ("%3", "key"),
     ("\\u", "\\u"),
+    ("private-", ":"),
+    ("kty", '"'),
+    ("-signature", "="),
+    ("-signature", "%3d"),
+    ("oracle:", "/"),
+    ("sqlplus", "/"),
+    ("expdp", "/"),
+    ("impdp", "/"),
+    ("sqlldr", "/"),
+    ("login", "-p"),
+    ("openssl", "-k"),
+    ("-pass", "pass:"),
+    ("htpasswd", "-"),
+    ("-securestring", "-"),
+    ("kind", "secret"),
+    ("storepassword", " "),
+    ("keypassword", " "),
+    ("wifi:", "p:"),
+    ("wif", ":"),
+    ("wif", "="),
+    ("set", "password("),
+    ("set", "passwd("),
+    ("set", "phrase("),
+    ("set", "token("),
+    ("set", "secret("),
+    ("set", "key("),
     ("\\x1b", "["),
     ("\\033", "["),
     ("\\e[", "["),
@@ -66,7 +92,7 @@ def may_hold_secret(text: str) -> bool:
 @cache
 def _literals() -> tuple[str, ...]:
     """The literals that begin the rules which need no telling word."""
-    kinds = ("shape", "der", "encoded", "encoded_pem")
+    kinds = ("shape", "der", "encoded", "encoded_pem", "hex")
     shapes = [rule.literals.split() for rule in RULES if rule.check in kinds and rule.literals != "."]
     return tuple(dict.fromkeys(chain.from_iterable(shapes)))
 

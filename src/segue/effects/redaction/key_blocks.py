@@ -15,7 +15,7 @@ LINE_LENGTH_MIN, LINE_LENGTH_MAX = 16, 160
 _PEM_END = rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_PARTS = rb"\\+(?:u[0-9a-fA-F]{4}|.)|([A-Za-z0-9+/]*[A-Z][A-Za-z0-9+/=]{15,})"
 _NEW_LINE = rb"(?:[ \t]|\\+[rt])*+(?:\r?\n|\\+n)(?:[ \t]|\\+[rt])*+"
-_NO_MORE = rb"(?![^\s\"'\\\x1b\x80-\xff])"
+_NO_MORE = rb"(?![^\s\"'\\\x00-\x1f\x7f-\xff])"
 _PEM_LINES = rb"(?:" + _NEW_LINE + rb"(?:[A-Za-z0-9+/=]+|[A-Za-z-]+: [A-Za-z0-9,. -]+)" + _NO_MORE + rb")+"
 _PREFIX = rb"(?:[ \t>|+-]|\\+t)*+(?:[0-9]{1,6}(?:\xe2\x86\x92|\\+u2192|[:|])[ \t]*+)?"
 """What may stand before a line of a key: its number, or the sign of a quotation or a patch."""
@@ -23,6 +23,7 @@ _KEY_LINES = (
     rb"[A-Za-z0-9+/]+={0,2}(?:" + _NEW_LINE + _PREFIX + rb"[A-Za-z0-9+/]{16,}={0,2}" + _NO_MORE + rb")*"
     rb"(?:" + _NEW_LINE + _PREFIX + rb"[A-Za-z0-9+/]{2,}={1,2}" + _NO_MORE + rb")?"
 )
+_LINES_AFTER = rb"(?:" + _NEW_LINE + _PREFIX + rb"[A-Za-z0-9+/]{2,}={0,2}" + _NO_MORE + rb")+"
 _LAST_BREAK = rb"(?:\r?\n|(?:\\+r)?\\+n)(?:[^\\\n]|\\+(?!n)[^\\])*+\Z"
 _KEY_LINE = _PREFIX + rb"([A-Za-z0-9+/]+={0,2})[ \t]*"
 _BEFORE_LINE = b" \t>|+-0123456789:\xe2\x86\x92"
@@ -81,6 +82,13 @@ def judge_der(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         return int(head)
     lines = bytes_regex(_KEY_LINES).match(chunk, start, start + PEM_BYTES_MAX)
     return [lines.span()] if lines and lines.end() - start > 40 else int(head)
+
+
+def judge_putty(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """The lines that follow the line which counts them, in a key of PuTTY."""
+    head: int = match.end()
+    lines = bytes_regex(_LINES_AFTER).match(chunk, head, head + PEM_BYTES_MAX)
+    return [lines.span()] if lines else head
 
 
 def judge_encoded_pem(chunk: bytes, match: Any, rule: Rule) -> Verdict:

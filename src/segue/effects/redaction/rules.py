@@ -29,7 +29,7 @@ Q = r"(?:\\*[\"'`])"
 WIDE = r"＝|：|\\+u[fF]{2}1[aAdD]"
 """A full-width equals sign or colon, plain or escaped."""
 
-PASSWORDS = r"passcode|passphrase|passw(?:or)?d|pgpass|pwd|[_.-]pass|[_-]pw"
+PASSWORDS = r"passcode|passphrase|passw(?:or)?d|pgpass|pwd|psk|[_.-]pass|[_-]pw"
 NAMES = (
     rf"{PASSWORDS}|secret|token|private[_-]?key[_-]?id|key[_-]?base|[_-]?key|credentials?|authorization|"
     r"[_.\"-]auth|conn(?:ection)?[_-]?str(?:ing)?|dsn|[?&]sig|access[_-]?code|bearer"
@@ -47,7 +47,14 @@ SUFFIX = (
 )
 TYPE = rf"(?:{W}{{0,2}}:{W}{{0,2}}&?(?:'static )?[A-Za-z]{{3,9}}(?:{W}\|{W}[A-Za-z]{{4,9}})?{W}{{1,2}})?"
 """A type annotation between a name and its value."""
-JOINED = rf"(?:{Q}?\]?{TYPE}{W}{{0,4}}(?:=>|[:=]=?|\?=|\|\|=|%3[aAdD]|{WIDE}){W}{{0,4}}|{Q},{W}{{0,8}})"
+BLOCK = rf"[|>][+-]?[0-9]?[ ]?(?:\r?\n|(?:\\+r)?\\+n){W}{{0,24}}"
+"""How a block of lines begins in YAML."""
+TRIPLE = r"(?:\"{3}|(?:\\\"){3}|(?:\\{3}\"){3}|(?:\\{7}\"){3}|'{3})"
+"""Three quotes, which begin a text of many lines; in JSON all three have as many backslashes."""
+JOINED = (
+    rf"(?:{Q}?\]?{TYPE}{W}{{0,4}}(?:=>|[:=]=?|\?=|\|\|=|%3[aAdD]|{WIDE}){W}{{0,4}}"
+    rf"(?:{BLOCK}|{TRIPLE}{W}{{0,4}})?|{Q},{W}{{0,8}})"
+)
 """What may stand between a name and its value: an assignment, or the next argument."""
 VALUE_OF = rf"{Q}?,?{W}{{0,12}}{Q}?value{Q}?{W}{{0,2}}[:=]{W}{{0,2}}"
 """The same where name and value are two fields of one object."""
@@ -68,8 +75,11 @@ UNSEEN_ESCAPED = (
     r"[fF](?:[aA]0|[fF][9abAB]))|[dD][bB]4[0-3]\\+u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
 """What follows the backslashes of one that is escaped."""
-UNSEEN_HEAD = rf"{UNSEEN_PLAIN}|\\+(?:{UNSEEN_ESCAPED}|(?:x1[bB]|033|e)\[)"
-"""One of them in UTF-8 or escaped, or how a colour of a terminal begins in the text of a program."""
+_VARIANT = r"\xb8[\x80-\x8f]"
+UNSEEN_HEAD = rf"{UNSEEN_PLAIN}|\\(?:{UNSEEN_ESCAPED}|(?:x1[bB]|033|e)\[)"
+UNSEEN_HEAD = UNSEEN_HEAD.replace(_VARIANT, _VARIANT + "[!-~]")
+"""How one of them begins, in UTF-8 or escaped, or a colour of a terminal in the text of a program. Variants
+are common, since many emoji end in one, and then nothing of a word follows."""
 
 
 class Rule:
@@ -171,7 +181,7 @@ _SHAPES = (
     ("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.«b»{24,}"),
     ("terraform-token", ".atlasv1.", r"\.atlasv1\.«b»{60,70}", "", "«a»{14}"),
     ("linear-key", "lin_", r"lin_(?:api|oauth)_«a»{32,}"),
-    ("notion-token", "ntn_", r"ntn_[0-9]{11}«a»{35}\b"),
+    ("notion-token", "ntn_", r"ntn_«a»{40,50}\b"),
     ("notion-token", "secret_", r"secret_«a»{43}\b"),
     ("newrelic-key", "nrak- nrii- nrjs-", r"NR(?:AK|II|JS)-[A-Za-z0-9-]{19,32}"),
     ("llm-key", "pplx- gsk_ xai- csk- nvapi-", r"(?:pplx-|gsk_|xai-|csk-|nvapi-)«b»{40,}"),
@@ -256,20 +266,30 @@ _NAMED_HEAD = (
     r"\\*[\"'`],|,(?:[ \t\r\n\"'`\\]|\\[nrt])*value)"
 )
 _NAMED = (
-    "passw passp passc pwd pgpass _pass .pass -pass _pw -pw secret token private key _key -key credential "
-    'authorization _auth .auth "auth -auth conn dsn ?sig &sig access bearer'
+    "passw passp passc pwd pgpass psk _pass .pass -pass _pw -pw secret token private key _key -key "
+    'credential authorization _auth .auth "auth -auth conn dsn ?sig &sig access bearer'
 )
 _URL_HEAD = rf":\\*/\\*/{_USER}*(?::{_PASS}*)?@"
 _OPTION = rf"-[a-z_]*(?:{PASSWORDS}|pass|secret|token|key){W}"
 
 _GAP = rf"(?:{W}{{1,2}}|{W}{{0,2}}\\*{W}{{1,10}}|%20|\+|{W}?{Q}{W}?[+.]?{W}?{Q})"
 """What stands between `Bearer` and its token: a space, also encoded; the end of a line, or of a string."""
-_ENCODED = tuple(
-    b64encode(start.encode()).decode()[: len(start) * 4 // 3]
-    for start in "AKIA ASIA ghp_ gho_ ghs_ github_pat_ glpat- sk-ant- sk-proj- sk_live_ xoxb- xoxp- AIza "
-    "npm_ pypi- eyJhbGciO".split()
-)
-"""How the base64 of some keys begins."""
+_ENCODED_STARTS = (
+    "AKIA ASIA ghp_ gho_ ghs_ github_pat_ glpat- sk-ant- sk-proj- sk_live_ xoxb- xoxp- AIza npm_ pypi- "
+    "eyJhbGciO"
+).split()
+
+
+def _base64_of(start: str) -> str:
+    """How the base64 of a text begins that begins like this."""
+    return b64encode(start.encode()).decode()[: len(start) * 4 // 3]
+
+
+_ENCODED = [_base64_of(start) for start in _ENCODED_STARTS]
+_ENCODED += [_base64_of(start) for start in _ENCODED if len(start) > 4]
+"""How the base64 of some keys begins, and the base64 of that."""
+_HEX = [start.encode().hex() for start in ("ghp_", "gho_", "ghs_", "sk-", "AKIA")]
+"""How the hexadecimal digits of some keys begin: few, because digits are common."""
 _DER = (
     r"(?:MII[A-Za-z0-9+/]{3}IBA(?:AKC|DANBgkq)|MHcCAQEE|MI(?:GH|HuA|G2)AgEA|MC4CAQAwBQYDK2V|"
     r"b3BlbnNzaC1rZXktdjE)"
@@ -277,6 +297,17 @@ _DER = (
 """How a private key begins within a PEM, in base64."""
 _SET = rf"set(?:x|env)?{W}(?:[-/][A-Za-z-]{{1,9}}{W}){{0,3}}"
 _COOKIE = rf"cookies?{Q}?(?:{W}{{0,2}}[:=]{W}{{0,2}}|{W}){Q}?[A-Za-z0-9_.$%-]{{1,64}}="
+_ARGUMENTS = rf"(?:[A-Za-z0-9_.=:/@$-]+{W})"
+_ARGUMENT = rf"(?:[A-Za-z0-9_./@:-]+|{Q}{Q}){W}+"
+_HTPASSWD = (
+    rf"htpasswd{W}+(?:-[a-mo-zA-Z]*b[a-mo-zA-Z]*{W}+(?:[0-9]+{W}+)?{_ARGUMENT}{_ARGUMENT}|"
+    rf"-(?:[A-Za-z]*n[A-Za-z]*b|[A-Za-z]*b[A-Za-z]*n)[A-Za-z]*{W}+(?:[0-9]+{W}+)?{_ARGUMENT})"
+)
+_SETTERS = r"set_?(?:password|passphrase|passwd|secret(?:_?key)?|(?:access|auth|api)?_?token|api_?key)"
+_ORACLE = (
+    rf"(?:jdbc:oracle:(?:thin|oci8?):|(?:sqlplus|expdp|impdp|sqlldr){W}+(?:-[A-Za-z]+{W}+){{0,3}}(?:userid=)?{Q}?)"
+    r"[A-Za-z0-9_$#.-]{1,64}\\*/"
+)
 _PGPASS = r":(?:5[0-9]{3}|6432|[12]5[0-9]{3}|\*):[A-Za-z0-9_*.-]+:[A-Za-z0-9_.@-]+:"
 _SEED = r"(?:mnemonic|phrase|seed[ _-]?words?|seed\\*[\"'`]?[ ]?[:=])"
 
@@ -291,6 +322,22 @@ RULES: tuple[Rule, ...] = (
         rf"(?:{'|'.join(_ENCODED)})[A-Za-z0-9+/_-]{{20,}}={{0,2}}",
         check="encoded",
     ),
+    Rule(
+        "encoded-key",
+        " ".join(_HEX),
+        rf"(?i:(?:{'|'.join(_HEX)})[0-9a-f]{{32,}})",
+        rf"(?:{'|'.join(_HEX)})",
+        "hex",
+    ),
+    Rule("private-key", "private-lines:", r"(?i:private-lines: ?[0-9]{1,3})", "private-lines:", "putty"),
+    Rule(
+        "private-key",
+        "private-mac: private-hash:",
+        r"(?i:private-(?:mac|hash): ?([0-9a-f]{40,64}))",
+        "private-(?:mac|hash):",
+        "spoken",
+    ),
+    Rule("private-key", "kty", rf"kty{Q}{W}{{0,2}}:{W}{{0,2}}{Q}[A-Za-z]{{2,4}}{Q}", rf"kty{Q}", "jwk"),
     *(_shape(*shape) for shape in _SHAPES),
     _shape("telegram-token", ":aa", r":AA«b»{33}", "", "[0-9]{8,10}"),
     Rule(
@@ -344,12 +391,78 @@ RULES: tuple[Rule, ...] = (
         r"sshpass|redis-cli",
         "option",
     ),
+    Rule(
+        "option",
+        "login",
+        rf"login{W}{_ARGUMENTS}{{0,8}}-p{W}({Q})?({FIRST}{V}{{3}})",
+        rf"login{W}{_ARGUMENTS}*-p{W}",
+        "option",
+    ),
+    Rule(
+        "option",
+        "openssl",
+        rf"openssl{W}{_ARGUMENTS}{{0,12}}-[kK]{W}({Q})?({FIRST}{V}{{3}})",
+        rf"openssl{W}{_ARGUMENTS}*-k{W}",
+        "option",
+    ),
+    Rule(
+        "option",
+        "pass:",
+        rf"pass:({Q})?({FIRST}{V}{{3}})",
+        rf"pass:{V}{{4}}",
+        "openssl",
+    ),
+    Rule("option", "htpasswd", rf"{_HTPASSWD}({Q})?({FIRST}{V}{{3}})", rf"htpasswd{W}+-", "option"),
+    Rule(
+        "option",
+        "convertto-securestring",
+        rf"(?i:convertto-securestring{W}+(?:-string{W}+)?({Q})({FIRST}))",
+        "convertto-securestring",
+        "option",
+    ),
+    Rule("option", "set", rf"(?i:{_SETTERS}\(({Q})({FIRST}))", rf"{_SETTERS}\({Q}", "option"),
+    Rule(
+        "option",
+        "storepassword keypassword",
+        rf"(?i:(?:store|key)password[ ]+({Q})({FIRST}))",
+        rf"(?:store|key)password[ ]+{Q}",
+        "option",
+    ),
+    Rule(
+        "url-password",
+        "jdbc:oracle: sqlplus expdp impdp sqlldr",
+        rf"(?i:{_ORACLE})({_PASS}{{3,}})",
+        "jdbc:oracle:|sqlplus|expdp|impdp|sqlldr",
+        "oracle",
+    ),
+    Rule("wifi-password", "wifi:", r"WIFI:(?:[A-Z]:[^;\"\\]*;)*P:([^;\"\\\s]{4,});", "wifi:[a-z]:", "oracle"),
+    Rule(
+        "private-key",
+        "wif",
+        rf"(?i:wif){Q}?{W}{{0,2}}[:=]{W}{{0,2}}{Q}?([1-9A-HJ-NP-Za-km-z]{{51,52}})\b",
+        rf"wif{Q}?{W}{{0,2}}[:=]",
+        "spoken",
+    ),
+    Rule(
+        "signature",
+        "x-amz-signature x-goog-signature",
+        r"(?i:x-(?:amz|goog)-signature(?:=|%3d)([0-9a-f]{64,}))",
+        "x-(?:amz|goog)-signature",
+        "spoken",
+    ),
+    Rule(
+        "kubernetes-secret",
+        "kind",
+        rf"kind{Q}?[ ]?:[ ]{{0,2}}{Q}?Secret\b",
+        rf"kind{Q}?[ ]?:[ ]*{Q}?secret",
+        "kubernetes",
+    ),
     Rule("option", "-", rf"(?i:{_OPTION}({Q})?({FIRST}{V}{{5}}))", rf"{_OPTION}{Q}?{FIRST}", "option"),
     Rule(
         "assigned",
         "set",
         rf"(?i:{_SET}([A-Za-z0-9_./:@-]*(?:{NAMES}){SUFFIX}){W}{{1,4}}({Q})?({FIRST}{V}{{5}}))",
-        rf"{_SET}(?:(?-i:[A-Z][A-Z0-9_]{{3}})|aws_s|//)",
+        rf"set(?:x|env)?{W}(?:[-/][a-z-]+{W})*(?:(?-i:[A-Z][A-Z0-9_]{{3}})|aws_s|//)",
         "command",
     ),
     Rule(
@@ -360,7 +473,7 @@ RULES: tuple[Rule, ...] = (
         rf"variable{W}{{1,2}}{Q}",
         "command",
     ),
-    Rule("cookie", "cookie", f"(?i:{_COOKIE})", _COOKIE, "cookie"),
+    Rule("cookie", "cookie", f"(?i:{_COOKIE})", _COOKIE.replace("{1,64}", "+"), "cookie"),
     Rule("pgpass", ":5 :6432 :1 :2 :*", rf"{_PGPASS}({V}{{3,}})", _PGPASS, "pgpass"),
     Rule("seed-phrase", "mnemonic phrase seed", f"(?i:{_SEED})", _SEED, "seed"),
     Rule(
@@ -372,8 +485,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "assigned",
-        "password> passwd> passphrase> passcode> pwd> pgpass> _pass> .pass> -pass> _pw> -pw> secret> token> "
-        "key>",
+        "password> passwd> passphrase> passcode> pwd> pgpass> psk> _pass> .pass> -pass> _pw> -pw> secret> "
+        "token> key>",
         rf"(?i:(?:{PASSWORDS}|secret|token|key)>({V}{{6,}})<\\*/)",
         _NAMED_HEAD,
         "element",
@@ -381,7 +494,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "assigned",
         _NAMED,
-        rf"(?i:({NAMES}){SUFFIX}({VALUE_OF}|{JOINED})(?:({Q}){FIRST}|{V}{{6}}))",
+        rf"(?i:({NAMES}){SUFFIX}({VALUE_OF}|{JOINED})(?:(?-i:[bBrRuUL@]{{0,2}})({Q}){FIRST}|{V}{{6}}))",
         _NAMED_HEAD,
         "assigned",
     ),
@@ -395,11 +508,10 @@ PLACEHOLDER = (
     r"^(?:u?int|float|big[u]?int)\d+(?:array)?$"
 )
 """Values that mark where a secret belongs."""
-STAND_IN = (
-    r"(?i)x{6,}|\*{3}|\.{3}|example|your[_-]|placeholder|redacted|0{12}|1234567890abcdef1234|"
-    r"abcdefghijklmnopqrstuvwxyz"
-)
-"""The same for secrets of a known shape, where fewer placeholders need to be recognised."""
+CLEAR_STAND_IN = r"(?i)x{6,}|\*{3}|\.{3}|example|your[_-]|placeholder|redacted|0{12}"
+STAND_IN = CLEAR_STAND_IN + "|1234567890abcdef1234|abcdefghijklmnopqrstuvwxyz"
+"""The same for secrets of a known shape, where fewer placeholders need to be recognised; the fewest where
+the shape alone is enough."""
 MEMBER = r"^[A-Za-z_$@&!*][\w$]*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$][\w$]*)+$"
 """An attribute or a path of names: code, if its parts are words."""
 ADDRESS = (

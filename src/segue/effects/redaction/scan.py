@@ -14,12 +14,28 @@ from functools import cache
 from typing import Any
 
 from .assignment import judge_assigned
-from .contexts import judge_command, judge_cookies, judge_pgpass, judge_seed
-from .disguises import BrokenMatch, broken_match, continuation, judge_encoded
-from .heads import HEAD_BYTES_MAX, RulesByByte, rules_by_start, search_for_heads
+from .contexts import (
+    judge_command,
+    judge_cookies,
+    judge_given_password,
+    judge_jwk,
+    judge_kubernetes,
+    judge_pgpass,
+    judge_seed,
+)
+from .disguises import BrokenMatch, broken_match, continuation, judge_encoded, judge_hex
+from .heads import HEAD_BYTES_MAX, rules_for, search_for_heads
 from .judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, key_of_what, regex
-from .key_blocks import PEM_BYTES_MAX, decoded, judge_der, judge_encoded_pem, judge_pem, judge_pem_end
-from .rules import MEMBER, STAND_IN, Rule
+from .key_blocks import (
+    PEM_BYTES_MAX,
+    decoded,
+    judge_der,
+    judge_encoded_pem,
+    judge_pem,
+    judge_pem_end,
+    judge_putty,
+)
+from .rules import CLEAR_STAND_IN, MEMBER, STAND_IN, Rule
 from .unseen import UNSEEN_BYTES, UNSEEN_STRIDE, Found, may_hide, seen_through, united
 from .value import (
     BEFORE_BYTES_MAX,
@@ -135,7 +151,7 @@ def _in_regions(chunk: bytes, regions: list[Span], unseen: list[int] | None = No
 
 def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> Iterator[Found]:
     """What begins from ``position`` on; ``unseen`` gets the positions of signs that are not seen."""
-    begins, search = rules_by_start(), search_for_heads(unseen=unseen is not None)
+    search = search_for_heads(unseen=unseen is not None)
     seen_harmless: set[bytes] = set()
     masked_until, stop = position, last
     last_repeated = 0
@@ -147,8 +163,8 @@ def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> 
             position, stop, search = max(position, stop), last, search_for_heads(unseen=True)
             continue
         if unseen is not None and chunk[start] in UNSEEN_BYTES:
-            position = head.end()
-            if may_hide(chunk, start, position):  # those behind it need not be noted
+            position = start + 1
+            if may_hide(chunk, start):  # those behind it need not be noted
                 unseen.append(start)
                 stop, search = min(last, start + UNSEEN_STRIDE), search_for_heads(unseen=False)
             continue
@@ -157,7 +173,7 @@ def _spans(chunk: bytes, position: int, last: int, unseen: list[int] | None) -> 
             last_repeated = start
             continue
         position, last_repeated = start + 1, 0
-        if not (hit := _first_match(chunk, start, begins)):
+        if not (hit := _first_match(chunk, start)):
             continue
         rule, match = hit
         verdict = _CHECKS[rule.check](chunk, match, rule)
@@ -186,11 +202,11 @@ def _past_repetition(chunk: bytes, last: int, start: int) -> int:
 # Finding: where a match may begin, and the first rule in the table that matches there.
 
 
-def _first_match(chunk: bytes, start: int, begins: RulesByByte) -> tuple[Rule, Any] | None:
+def _first_match(chunk: bytes, start: int) -> tuple[Rule, Any] | None:
     head = chunk[start : start + 24].lower()
     within = None
     broken: tuple[Rule, Any] | None = None
-    for literals, rule in begins.get(head[:1], ()):
+    for literals, rule in rules_for(head[:3]):
         if not head.startswith(literals):
             continue
         if rule.check == "shape" and not rule.before:
@@ -251,7 +267,7 @@ def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     if bytes_regex(_BLOB_BEFORE).search(chunk, after_escapes(chunk, max(0, start - 40), start), start):
         return bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
     secret = chunk[start:end].decode("latin-1")
-    if regex(STAND_IN).search(secret):
+    if regex(CLEAR_STAND_IN if rule.kind == "github-token" else STAND_IN).search(secret):
         return int(end)
     if rule.kind in ("openai-key", "llm-key") and is_wordy(secret):
         return int(end)
@@ -334,11 +350,20 @@ def _option(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     weak = name == "--key"
     if (
         value.startswith("-")
+        or re.fullmatch(r"[\d.]+:[\d:.]+(?:/(?:tc|ud)p)?", value)  # ports
         or is_no_secret_name(name)
         or not is_secret(name, value, quoted=extent.quoted, bare_code=False, weak=weak)
     ):
         return harmless_verdict(match.start(), quote, extent)
     return whole_value(chunk, extent)
+
+
+def _openssl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """``-passin pass:…``"""
+    before = bytes_regex(rb"-pass(?:in|out)?(?:[ \t=]|\\+[nrt]){1,2}\\*[\"']?\Z").search(
+        chunk, max(0, match.start() - 24), match.start()
+    )
+    return _option(chunk, match, rule) if before else int(match.start()) + 1
 
 
 def _netrc(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -366,6 +391,12 @@ _CHECKS: dict[str, Callable[[bytes, Any, Rule], Verdict]] = {
     "der": judge_der,
     "encoded_pem": judge_encoded_pem,
     "encoded": lambda chunk, match, rule: judge_encoded(chunk, match, _found),
+    "hex": lambda chunk, match, rule: judge_hex(chunk, match, _found),
+    "putty": judge_putty,
+    "jwk": judge_jwk,
+    "kubernetes": judge_kubernetes,
+    "oracle": judge_given_password,
+    "openssl": _openssl,
     "cookie": judge_cookies,
     "command": judge_command,
     "pgpass": judge_pgpass,

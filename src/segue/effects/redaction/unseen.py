@@ -45,13 +45,15 @@ _PLAIN = UNSEEN_PLAIN.encode("latin-1")
 _ANY = rb"\x1b" + _sequence(rb"\x07|\x1b\\") + rb"|\xc2\x9b[0-9;]" + _CSI + rb"|" + _PLAIN + rb"|" + _ESCAPED
 
 
-def may_hide(chunk: bytes, start: int, end: int) -> bool:
+def may_hide(chunk: bytes, start: int) -> bool:
     """Whether a secret may be around a sign: not if it belongs to an emoji, or to letters beyond ASCII."""
-    sign = chunk[start:end].lstrip(b"\\")
-    if sign[0] < 0x80 and (sign[:1] != b"u" or sign[:4] in (b"u000", b"u001", b"u007")):
+    escaped = chunk[start] == _BACKSLASH
+    if not escaped:
+        return chunk[start] < 0x80 or not start or chunk[start - 1] < 0x80
+    if chunk[start + 1 : start + 2] != b"u" or chunk[start + 2 : start + 5] in (b"000", b"001", b"007"):
         return True  # a control character
-    before = chunk[max(0, start - 6) : start]
-    return before[-1:] < b"\x80" and before[:2] != rb"\u"
+    before = chunk[max(0, start - 24) : start].rstrip(b"\\")
+    return before[-6:-4] != rb"\u"
 
 
 def seen_through(chunk: bytes, positions: list[int], find: Find) -> Iterator[Found]:
@@ -61,8 +63,10 @@ def seen_through(chunk: bytes, positions: list[int], find: Find) -> Iterator[Fou
         has_plain = compiled(UNSEEN_PLAIN, captures=False).search(chunk, first, last)
         signs = bytes_regex(_ANY if has_plain else _ESCAPED)
         seen = signs.sub(b"", chunk[first:last])
-        begin = max(0, positions[bisect_left(positions, first)] - first - MATCH_BYTES)
-        if not any(True for _ in find(seen, [(begin, len(seen))])):
+        noted = positions[bisect_left(positions, first) : bisect_right(positions, last)]
+        begin = max(0, noted[0] - first - MATCH_BYTES)
+        end = len(seen) - max(0, last - noted[-1] - UNSEEN_STRIDE)
+        if not any(True for _ in find(seen, [(begin, end)])):
             continue
         text, begins, starts = _without_unseen(chunk, first, last, signs)
         for begin, end, kind in find(text, _regions(begins[1:])):

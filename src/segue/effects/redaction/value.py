@@ -79,10 +79,19 @@ def extent_of(chunk: bytes, quote: bytes, start: int) -> Extent:
     """
     if quote and (end := _end_in_quotes(chunk, quote, start)) >= 0:
         return Extent(start, end, True)
-    bare = compiled(f"{V}*").match(chunk, start, start + JUDGED_LENGTH_MAX).group()
+    bare = _bare(chunk, start, start + JUDGED_LENGTH_MAX)
     if len(bare) > JUDGED_LENGTH_MAX - ESCAPE_BYTES_MAX:
-        bare = compiled(f"{V}*").match(chunk, start, reach(chunk, start, JUDGED_LENGTH_MAX)).group()
+        bare = _bare(chunk, start, reach(chunk, start, JUDGED_LENGTH_MAX))
     return Extent(start, start + len(bare.rstrip(b".:?!")), False)
+
+
+_BARE = f"(?:{V})*+".encode("latin-1")
+
+
+def _bare(chunk: bytes, start: int, end: int) -> bytes:
+    """The value without quotes that begins here."""
+    found = bytes_regex(_BARE).match(chunk, start, end)
+    return found.group() if found else b""
 
 
 def _end_in_quotes(chunk: bytes, quote: bytes, start: int) -> int:
@@ -106,12 +115,16 @@ def _closed_by(chunk: bytes, quote: bytes, start: int, limit: int) -> int:
             if found < depth:
                 return -1
         return limit
-    rest = rb"(?:[^\x00-\x1f\"\\" + re.escape(quote[-1:]) + rb"]|\\+u[0-9a-fA-F]{4}|\\+/)*"
-    body = bytes_regex(rest).match(chunk, start, limit)
+    body = _up_to(quote[-1:]).match(chunk, start, limit)
     at = body.end() if body else start
     if chunk[at : at + 1] == quote[-1:]:
         return at
     return limit if at > limit - ESCAPE_BYTES_MAX else -1
+
+
+@cache
+def _up_to(quote: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"(?:[^\x00-\x1f\"\\" + re.escape(quote) + rb"]|\\+u[0-9a-fA-F]{4}|\\+/)*")
 
 
 def harmless_verdict(start: int, quote: bytes, value: Extent) -> Verdict:
@@ -120,11 +133,11 @@ def harmless_verdict(start: int, quote: bytes, value: Extent) -> Verdict:
     return start + 1 if far else None
 
 
-def whole_value(chunk: bytes, value: Extent) -> Verdict:
+def whole_value(chunk: bytes, value: Extent) -> list[Span]:
     """The span of the whole value, also where only its beginning was judged."""
     start, end, quoted = value
     if not quoted and end - start > JUDGED_LENGTH_MAX - ESCAPE_BYTES_MAX:
-        end = start + len(compiled(f"{V}*").match(chunk, start).group().rstrip(b".:?!"))
+        end = start + len(_bare(chunk, start, len(chunk)).rstrip(b".:?!"))
     return [(start, end)]
 
 
@@ -139,6 +152,8 @@ def as_read(value: bytes) -> str:
         value = bytes_regex(_ESCAPES).sub(
             lambda m: chr(int(m[1], 16)).encode("utf-8", "surrogatepass") if m[1] else b"/", value
         )
+    if value.isascii():
+        return value.decode("ascii")
     try:
         text = value.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
