@@ -155,7 +155,7 @@ def test_threads_that_work_while_the_file_goes_lose_nothing_that_was_acknowledge
     seg = at_work(home)
     acknowledged: list[str] = []
     faults: list[BaseException] = []
-    under_way = threading.Event()
+    under_way = threading.Barrier(5)
 
     def work(name: str) -> None:
         session = seg.start(name, id=name)
@@ -165,15 +165,15 @@ def test_threads_that_work_while_the_file_goes_lose_nothing_that_was_acknowledge
                 session.note(f"{name}.{number}.")
                 acknowledged.append(f"{name}.{number}.")
                 number += 1
-                if number == 20:
-                    under_way.set()
+                if number == 5:
+                    under_way.wait(60)
         except BaseException as fault:
             faults.append(fault)
 
     threads = [threading.Thread(target=work, args=(f"thread{number}",)) for number in range(4)]
     for thread in threads:
         thread.start()
-    assert under_way.wait(30)
+    under_way.wait(60)
     removed(home)
     for thread in threads:
         thread.join(30)
