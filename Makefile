@@ -136,7 +136,8 @@ bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does a
 bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, compared with decoding them
 	$(call clean_python,$(PLAIN_VENV)) -m bench.capture $(CORPUS) $(ARGS)
 bench-agents: $(BENCH_VENV)/.installed ## what agents wait for: the start of `segue mcp`, a relaunch by `segue run`
-	$(call clean_python,$(BENCH_VENV)) -m bench.agents $(ARGS)
+	SEGUE_E2E_CACHE="$${SEGUE_E2E_CACHE:-$$HOME/.cache/segue-e2e}" && \
+		$(subst env -i,env -i SEGUE_E2E_CACHE="$$SEGUE_E2E_CACHE",$(call clean_python,$(BENCH_VENV))) -m bench.agents $(ARGS)
 .PHONY: bench-hooks
 bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, compared with a bare interpreter
 	$(call clean_python,$(PLAIN_VENV)) -m bench.hooks $(ARGS)
