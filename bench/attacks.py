@@ -1,23 +1,35 @@
 """What attacks without a key cost the others: times of `/health` and memory, before and meanwhile.
 
 `make bench-attacks`. The server is a process of its own on loopback. Others ask for `/health`, each time on a
-connection of its own, first undisturbed, then while a stranger sends requests without an end, one after the
-other, or holds connections that say nothing. The attacker runs beside it on the same cores.
+connection of its own, first undisturbed, then while a stranger sends requests without an end, ten a second or
+one after the other, or holds connections that say nothing. The stranger is a process of its own on the same
+cores; what his work alone takes from them is measured with a socket of nobody's that closes every connection.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from bench.common import machine, table
 from tests.support import attacks
 from tests.support.server import SegueServer
+
+NOBODY = """
+import socket
+with socket.create_server(("127.0.0.1", 0)) as server:
+    print(server.getsockname()[1], flush=True)
+    while True:
+        connection = server.accept()[0]
+        connection.recv(65_536)
+        connection.close()
+"""
 
 
 def measured(server: SegueServer, under: AbstractContextManager[Any], count: int) -> list[str]:
@@ -30,11 +42,15 @@ def measured(server: SegueServer, under: AbstractContextManager[Any], count: int
     return [f"{p50:.2f}", f"{p99:.2f}", f"{before:.0f}", f"{after:.0f}"]
 
 
-def attack_once(server: SegueServer, kind: str, total: int, told: dict[str, str]) -> None:
-    attack = attacks.endless(kind, total)
-    attack(server)
-    status = attacks.status_of(attack.answer) or "reset"
-    told[kind] = f"{attack.sent / 1e6:.1f} of {total / 1e6:.0f} MB taken, {status}"
+@contextmanager
+def nobody() -> Iterator[int]:
+    """The port of a process that takes a buffer of each connection and closes it."""
+    with subprocess.Popen([sys.executable, "-c", NOBODY], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.kill()
 
 
 def main() -> int:
@@ -43,15 +59,21 @@ def main() -> int:
     wish.add_argument("--megabytes", type=int, default=100)
     wish.add_argument("--connections", type=int, default=1_200)
     args = wish.parse_args()
-    rows, told = [], dict[str, str]()
+    rows = []
+
+    def row(what: str, port: int, kind: str, pause: float) -> None:
+        with attacks.stranger(port, kind, args.megabytes * 1_000_000, pause) as told:
+            figures = measured(server, nullcontext(), args.count)
+        rows.append([what, *figures, told["last"]])
+
     with tempfile.TemporaryDirectory() as home, SegueServer(Path(home), options=["--log", "none"]) as server:
         attacks.health_seconds(server, 200)  # warm
         rows.append(["nothing", *measured(server, nullcontext(), args.count), ""])
+        with nobody() as port:
+            row("the same, to nobody", port, "header", 0)
         for kind in attacks.KINDS:
-            act = partial(attack_once, server, kind, args.megabytes * 1_000_000, told)
-            rows.append(
-                [kind, *measured(server, attacks.again_and_again(act), args.count), told.get(kind, "")]
-            )
+            row(f"{kind}, ten a second", server.port, kind, 0.1)
+            row(f"{kind}, without a pause", server.port, kind, 0)
         idle = attacks.idle(server, args.connections)
         rows.append([f"{args.connections} idle", *measured(server, idle, args.count), ""])
         rows.append(["nothing", *measured(server, nullcontext(), args.count), ""])

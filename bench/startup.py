@@ -38,6 +38,7 @@ def main() -> None:
         commands = {
             "python -c pass": (python, "-c", "pass"),
             "segue --version": (segue, "--version"),
+            "segue": (segue,),
             "segue status": (segue, "status"),
             "segue status --json": (segue, "status", "--json"),
             "segue list": (segue, "list"),

@@ -64,7 +64,7 @@ def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
     git_config.write_text(GIT_CONFIG)
     patch.setenv("GIT_CONFIG_GLOBAL", str(git_config))
     patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    patch.setenv("SEGUE_EMBEDDER", "hash")
+    patch.setenv("SEGUE_EMBEDDER", "static")
 
 
 @pytest.fixture(scope="session", autouse=True)

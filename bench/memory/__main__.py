@@ -12,6 +12,7 @@ from bench.memory import quality, speed
 from segue.api.segue import Segue
 from segue.effects.vectors import minilm
 from segue.effects.vectors.embedder import HashEmbedder
+from segue.effects.vectors.static import StaticEmbedder
 
 
 def percent(values: list[float]) -> str:
@@ -19,9 +20,9 @@ def percent(values: list[float]) -> str:
 
 
 def show_quality(corpus: Path | None) -> None:
-    for inner in (minilm.MiniLM() if minilm.installed() else None, HashEmbedder()):
+    for inner in (StaticEmbedder(), minilm.MiniLM() if minilm.installed() else None, HashEmbedder()):
         if inner is None:
-            print("\nthe extra `semantic` is not installed: only the hash embedder is measured")
+            print("\nthe extra `semantic` is not installed: its model is not measured")
             continue
         embed = quality.remembering_embed(inner)
         used = quality.Cached(inner, embed)

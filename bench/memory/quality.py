@@ -47,14 +47,14 @@ class PlainBm25:
 
     def __call__(self, query: str) -> list[str]:
         total = len(self._docs)
-        scores: Counter[str] = Counter()
+        scores: dict[str, float] = {}
         for word in self.words(query):
             weight = math.log(1 + (total - self._held[word] + 0.5) / (self._held[word] + 0.5))
             for id, counts in self._docs.items():
                 if word in counts:
                     norm = 1.2 * (0.25 + 0.75 * self._lengths[id] / self._mean)
-                    scores[id] += weight * counts[word] * 2.2 / (counts[word] + norm)
-        return [id for id, _ in scores.most_common()]
+                    scores[id] = scores.get(id, 0.0) + weight * counts[word] * 2.2 / (counts[word] + norm)
+        return sorted(scores, key=lambda id: -scores[id])
 
 
 class Vectors:

@@ -25,6 +25,7 @@ from segue.api.segue import Segue
 from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors import minilm
 from segue.effects.vectors.embedder import HashEmbedder
+from segue.effects.vectors.static import StaticEmbedder
 
 QUERIES = 60
 ADDS = 200
@@ -178,7 +179,7 @@ HEAD = ["", "memories", "add, many at once, ms", "add one, ms", "recall p50, ms"
 
 def show(sizes: Sequence[int], *, peers: bool) -> None:
     queries = [query for _, query in pairs("paraphrases.tsv")][:QUERIES]
-    embedders: list[Any] = [HashEmbedder()]
+    embedders: list[Any] = [HashEmbedder(), StaticEmbedder()]
     if minilm.installed():
         varied = Varied(minilm.MiniLM())
         varied.asked = set(queries)
@@ -206,13 +207,18 @@ def cold(sizes: Sequence[int], rounds: int = 9) -> None:
     rows = []
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            side = SegueSide(Path(folder), HashEmbedder())
-            side.fill(corpus(size))
-            side.close()
-            for kind in ["hash", "minilm"] if minilm.installed() else ["hash"]:
+            texts = corpus(size)
+            for kind, embedder in (("hash", HashEmbedder()), ("static", StaticEmbedder()), ("minilm", None)):
+                if embedder is not None:
+                    home = Path(folder) / kind
+                    side = SegueSide(home, embedder)
+                    side.fill(texts)
+                    side.close()
+                elif not minilm.installed():
+                    continue
                 command = [
                     sys.executable, "-m", "segue", "recall", "users rejected by the login",
-                    "--home", folder, "-C", folder, "--json",
+                    "--home", str(home), "-C", folder, "--json",
                 ]  # fmt: skip
                 environment = {"SEGUE_EMBEDDER": kind}
                 _started(command, environment)

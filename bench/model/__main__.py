@@ -237,7 +237,7 @@ def priced(path: Path, folder: Path) -> None:
     """What asking about a long session costs, from the real request."""
     agent = recognised(path)
     with Segue(home=folder / "priced", folder=folder) as segue:
-        rungs = [config.model_choice(name) for name in config.LISTED]
+        rungs = [config.model_choice(name) for name in config.WINDOWS]
         config.save(segue.workspace, config.model_config(rungs, Caps()))
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))

@@ -35,8 +35,8 @@ def restored(prefix: Path, budgets: Sequence[int]) -> dict[int, str]:
     from segue.core.brief.passages import passages
     from segue.core.resume.restoration import restore
     from segue.core.runs.quotable import RunTexts
+    from segue.services.brief.quoting import masked_blocks
     from segue.services.resume.restore import BRIEF_BYTES
-    from segue.services.runs.quoting import masked_blocks
     from segue.services.runs.read_transcript import final, read, recognised
 
     agent = recognised(prefix)

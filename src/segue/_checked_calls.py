@@ -8,12 +8,12 @@ that arises inside is turned into an error of ours, unless it comes out of code 
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
 from ._value_kinds import test_of
@@ -22,6 +22,8 @@ from .errors import BadValue, SegueError, UnexpectedError, of_os
 T = TypeVar("T")
 _PACKAGE = str(Path(__file__).parent)
 _SURFACES = os.path.join(_PACKAGE, "surfaces")
+CO_VARARGS, CO_VARKEYWORDS = 4, 8
+"""Flags of a function's code: it takes any arguments, by place or by name."""
 _NUMBER_MAX = 2**63
 _UNKNOWN: Any = object()
 
@@ -39,7 +41,7 @@ def checked(target: T) -> T:
             continue
         if isinstance(found, classmethod | staticmethod):
             setattr(target, name, type(found)(_checked_function(found.__func__)))
-        elif inspect.isfunction(found):
+        elif isinstance(found, FunctionType):
             setattr(target, name, _checked_function(found))
     return target
 
@@ -70,14 +72,23 @@ class _Parameters:
     """The parameters of a function, with the kinds that they ask for."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        parameters = inspect.signature(function).parameters.values()
+        own: Any = function
+        while hasattr(own, "__wrapped__"):
+            own = own.__wrapped__
+        code, defaults = own.__code__, own.__defaults__ or ()
+        names = list(code.co_varnames)
         module = vars(sys.modules[function.__module__])
         self._name = function.__name__
-        self._kinds = {one.name: _hint(one.annotation, module) for one in parameters}
-        self._defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
-        self._by_place = [one.name for one in parameters if one.kind in (0, 1)]
-        self._rest = next((one.name for one in parameters if one.kind is one.VAR_POSITIONAL), "")
-        self._named_rest = next((one.name for one in parameters if one.kind is one.VAR_KEYWORD), "")
+        self._by_place = names[: code.co_argcount]
+        more = code.co_argcount + code.co_kwonlyargcount
+        rest = [names.pop(more) if code.co_flags & flag else "" for flag in (CO_VARARGS, CO_VARKEYWORDS)]
+        self._rest, self._named_rest = rest
+        self._kinds = {
+            name: _hint(own.__annotations__.get(name, _UNKNOWN), module)
+            for name in (*names[:more], *filter(None, rest))
+        }
+        with_default = self._by_place[len(self._by_place) - len(defaults) :]
+        self._defaults = {**dict(zip(with_default, defaults, strict=True)), **(own.__kwdefaults__ or {})}
 
     def checked(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments, with defaults for None. Raises BadValue."""
@@ -108,7 +119,7 @@ class _Parameters:
 
 def _hint(annotation: Any, module: Mapping[str, Any]) -> Any:
     """The type that an annotation names; unknown if it is only known to type checkers."""
-    if annotation is inspect.Parameter.empty:
+    if annotation is _UNKNOWN:
         return _UNKNOWN
     if not isinstance(annotation, str):
         return annotation

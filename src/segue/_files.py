@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
+_BLOCK = 1 << 20
+
 APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
 """To append to a file of our own; opening a pipe in its place does not wait."""
 
@@ -63,6 +65,23 @@ def read_text(path: Name, *, encoding: str = "utf-8", errors: str = "strict", si
     """The text of a regular file with newlines of any kind as ``\\n``. Raises OSError, UnicodeDecodeError."""
     text = read_bytes(path, size).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def copy_file(path: Name, target: Name) -> None:
+    """Copy a regular file, with its time, for its owner alone. Raises OSError, and then leaves no part of a
+    copy."""
+    with open_file(path) as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+        try:
+            with os.fdopen(os.open(target, flags, 0o600), "wb") as copy:
+                while block := file.read(_BLOCK):
+                    copy.write(block)
+            about = os.fstat(file.fileno())
+            os.utime(target, ns=(about.st_atime_ns, about.st_mtime_ns))
+        except BaseException:
+            if os.path.exists(target):
+                os.unlink(target)
+            raise
 
 
 def is_file(path: Name) -> bool:

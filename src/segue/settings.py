@@ -103,7 +103,10 @@ DECLARED: tuple[Setting, ...] = (
         in_project=False,
     ),
     Setting(
-        "embedder", "auto", "how memories are compared: auto, hash, minilm or endpoint", in_project=False
+        "embedder",
+        "auto",
+        "how memories are compared: auto, static, hash, minilm or endpoint",
+        in_project=False,
     ),
     Setting("embedder_url", "", "an endpoint with OpenAI's API, up to /v1", in_project=False),
     Setting("embedder_model", "", "the model to request from that endpoint", in_project=False),
@@ -112,6 +115,13 @@ DECLARED: tuple[Setting, ...] = (
         "windows",
         "",
         "context window sizes that differ from the known ones: MODEL=TOKENS …, or TOKENS for all",
+    ),
+    Setting(
+        "prices",
+        "",
+        "prices that differ from the list, in dollars per million tokens: MODEL=INPUT/OUTPUT …; with a cache"
+        " MODEL=INPUT/OUTPUT/READ/WRITE",
+        in_project=False,
     ),
     Setting("pressure_threshold", 0.8, "how full the window must be for the recovery to be prepared"),
     Setting("notes", "", "folders with notes, in addition to the conventional ones, separated by commas"),
@@ -128,6 +138,18 @@ DECLARED: tuple[Setting, ...] = (
         "idle_minutes",
         120.0,
         "how long an active session may be silent before it times out, as noticed on resume; 0: forever",
+    ),
+    Setting(
+        "notify",
+        "terminal",
+        "how `segue run` tells you that it ended, needs an answer or fills a window: terminal (OSC 9) or off",
+        in_project=False,
+    ),
+    Setting(
+        "notify_command",
+        "",
+        "a command to be told by instead: it gets the words as its last argument and JSON on standard input",
+        in_project=False,
     ),
     Setting("redact", True, "mask secrets in every text that is stored", in_project=False),
 )

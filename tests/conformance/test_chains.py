@@ -361,7 +361,7 @@ def test_a_request_that_was_killed_at_once_is_the_last_thing_the_user_wanted(cha
     brief = chain.begin("claude-code").brief
     assert 'USER (nothing came after it): "Write the migration of the old invoices' in brief
     assert TASK in brief and CHECK in brief and "edited src/billing.py" in brief
-    assert "ended before it did anything" in brief
+    assert "ended before it changed anything" in brief
 
 
 def test_an_answer_is_told_with_the_question_of_the_run_before(chain: Chain) -> None:

@@ -26,6 +26,7 @@ class TestClaudeCode(Scaled):
 class TestCodex(Scaled):
     agent = agent("codex")
     maker = maker("codex")
+    cache_writes = False
     unsaid = frozenset({Title})
     acts = frozenset({"run", "edit", "create"})  # it reads with a shell
     typed = frozenset({"queued"})  # a command is not written down, and a refusal has no words
@@ -40,6 +41,7 @@ class TestOpenCode(Scaled):
 class TestGeminiCli(Scaled):
     agent = agent("gemini-cli")
     maker = maker("gemini-cli")
+    cache_writes = False
     typed = frozenset({"queued", "command"})  # only a plan is rejected with words
     pending = False  # a call is written when it has ended
 

@@ -61,6 +61,7 @@ DEATHS = [
     Death("archive.drop.before_commit", 1, "syncing"),
     *(Death("store.runs.before_commit", n, "syncing") for n in (1, 2)),
     *(Death("store.runs.after_commit", n, "syncing") for n in (1, 2)),
+    *(Death("search.put.before_commit", n, "searching") for n in (1, 2, 3)),
     *(Death("store.memories.before_commit", n, "remembering") for n in (1, 7)),
     *(Death("store.memories.after_commit", n, "remembering") for n in (1, 7)),
 ]
@@ -91,7 +92,7 @@ DEATHS += [
 ]
 ELSEWHERE = set(
     "asking spooling installing uninstalling leaving preparing verifying files recovery "
-    "cleaning syncing remembering".split()
+    "cleaning syncing searching remembering".split()
 )
 """Tasks whose remains are looked at by tests of their own."""
 
@@ -223,6 +224,20 @@ def test_a_sync_that_a_kill_interrupts_is_finished_by_the_next_with_the_same_out
         for stream, _ in seg.workspace.store.streams():
             verify_chain(seg.workspace.store.read(stream))
     assert found == whole_outcome(tmp_path)
+
+
+@deaths("searching")
+def test_a_search_that_a_kill_interrupts_is_made_up_for_by_the_next(death: Death, tmp_path: Path) -> None:
+    die(death, tmp_path)
+    with work.open_agents(str(tmp_path)) as seg:
+        assert [hit.session for hit in seg.search("walrus").hits][:1] == ["walrus"]
+        found = hits(seg)
+        runs_of(seg.workspace).search_index.delete()
+        assert hits(seg) == found, "it is as if it had been made in one go"
+
+
+def hits(seg: Segue) -> list[tuple[str, str]]:
+    return [(hit.handle, hit.text) for word in ("walrus", "login", "pytest") for hit in seg.search(word).hits]
 
 
 def outcome(seg: Segue) -> dict[str, tuple[str, str, int]]:

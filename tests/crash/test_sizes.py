@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shlex
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +29,8 @@ NATIVE = {
     "claude-code": "11111111-1111-4111-8111-111111111111",
     "codex": "0193a7c4-1111-7111-8111-111111111199",
 }
-SECONDS_MORE_MAX = 1.0
+STARTS_MORE_MAX = 150
+"""How much more a command may take with a hundred times as much, in starts of a bare Python: some 2.5 s."""
 BYTES_MORE_MAX = 45 << 20
 MEASURED = """
 import json, resource, subprocess, sys
@@ -59,12 +63,25 @@ def cost_of(command: str, home: Path) -> Cost:
     return Cost(seconds, memory)
 
 
+@cache
+def bare_start() -> float:
+    """Seconds of work for the start of a Python that does nothing, the median of five."""
+    return statistics.median(_bare_start() for _ in range(5))
+
+
+def _bare_start() -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def dearer(commands: tuple[str, ...], small: Path, large: Path) -> list[str]:
     """The commands that take much more with the large one, run with both."""
     faults = []
     for command in commands:
         few, many = cost_of(command, small), cost_of(command, large)
-        if many.seconds - few.seconds > SECONDS_MORE_MAX:
+        if many.seconds - few.seconds > STARTS_MORE_MAX * bare_start():
             faults.append(f"{command}: {many.seconds:.2f} s, and {few.seconds:.2f} s with a hundredth of it")
         if many.memory - few.memory > BYTES_MORE_MAX:
             faults.append(

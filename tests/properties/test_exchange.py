@@ -144,7 +144,7 @@ metrics = merged(
         counts, "notes_created", "notes_updated", "decisions_made", "questions_asked", "searches_performed",
         "suggestions_accepted",
     ),
-    maybe(estimated_cost=st.floats(-1e9, 1e9)),
+    maybe(estimated_cost=st.floats(0, 1e9)),
 )  # fmt: skip
 actions = (
     st.sampled_from(["Commit uncommitted changes", "Continue: a", "Begin: b", "Continue: ", "c"]) | clean

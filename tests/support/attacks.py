@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -52,7 +54,10 @@ class Attack:
         self.answer = b""
 
     def __call__(self, server: SegueServer) -> None:
-        with connect(server) as connection:
+        self.on(server.port)
+
+    def on(self, port: int) -> None:
+        with socket.create_connection(("127.0.0.1", port), timeout=30.0) as connection:
             with suppress(OSError):
                 connection.sendall(self.begin)
                 while self.sent < self.total:
@@ -96,22 +101,38 @@ def idle(server: SegueServer, count: int, sent: bytes = b"GET /h") -> Iterator[l
 
 
 @contextmanager
-def again_and_again(act: Callable[[], None]) -> Iterator[None]:
-    """Repeat an act in a thread meanwhile."""
+def stranger(port: int, kind: str, total: int, pause: float) -> Iterator[dict[str, str]]:
+    """Repeat an attack meanwhile, in a process of its own, with a pause before each but the first; at the
+    end the mapping tells what became of the last one."""
+    told: dict[str, str] = {}
+    command = [sys.executable, "-m", "tests.support.attacks", str(port), kind, str(total), str(pause)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        process.stdout.readline()
+        try:
+            yield told
+        finally:
+            process.stdin.close()
+            told["last"] = process.stdout.read().decode().strip()
+
+
+def _repeat(port: int, kind: str, total: int, pause: float) -> None:
     over = threading.Event()
 
-    def work() -> None:
-        while not over.is_set():
-            with suppress(OSError):
-                act()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
+    def wait_for_the_end() -> None:
+        sys.stdin.read()
         over.set()
-        thread.join()
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
+    print("ready", flush=True)
+    attack = endless(kind, total)
+    while True:
+        with suppress(OSError):
+            attack = endless(kind, total)
+            attack.on(port)
+        if over.wait(pause):
+            break
+    print(f"{attack.sent / 1e6:.1f} of {total / 1e6:.0f} MB taken, {status_of(attack.answer) or 'reset'}")
 
 
 def health_seconds(server: SegueServer, count: int) -> list[float]:
@@ -134,3 +155,7 @@ def resident_mb(server: SegueServer) -> float:
     """The memory of the server, in MB."""
     pages = int(Path(f"/proc/{server.pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+if __name__ == "__main__":
+    _repeat(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))

@@ -77,9 +77,9 @@ def beside(agent: str, cache: Path) -> Path | None:
 
 
 def _install(program: Program, folder: Path) -> None:
-    _npm_install(folder, f"{program.package}@{program.version}")
+    npm_install(folder, f"{program.package}@{program.version}")
     if program.beside:
-        _npm_install(folder / "beside", *program.beside)
+        npm_install(folder / "beside", *program.beside)
     modules = folder / "node_modules"
     native = next((found for glob in program.native for found in sorted(modules.glob(glob))), None)
     if native is None:
@@ -102,7 +102,8 @@ def _install(program: Program, folder: Path) -> None:
     (folder / "works").touch()
 
 
-def _npm_install(folder: Path, *packages: str) -> None:
+def npm_install(folder: Path, *packages: str) -> None:
+    """Install packages into a folder, without running their scripts. Raises CannotInstall."""
     folder.mkdir(parents=True, exist_ok=True)
     quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
     done = subprocess.run(

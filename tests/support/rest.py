@@ -29,7 +29,7 @@ def serving(store: str, home: Path) -> Iterator[SegueServer]:
 def printed(server: SegueServer, folder: Path, *words: str) -> Any:
     """What `segue … --json` prints, in a process of its own, on the server's own store."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SEGUE_")}
-    kept |= {"SEGUE_HOME": str(server.home), "HOME": str(server.home), "SEGUE_EMBEDDER": "hash"}
+    kept |= {"SEGUE_HOME": str(server.home), "HOME": str(server.home), "SEGUE_EMBEDDER": "static"}
     if server.store:
         kept["SEGUE_STORE"] = server.store
     ran = subprocess.run(

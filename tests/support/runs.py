@@ -58,7 +58,7 @@ def place(
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The environment for Segue, with a home of the test's own."""
-    return {"HOME": str(home), "SEGUE_HOME": str(home / "segue"), "SEGUE_EMBEDDER": "hash", **more}
+    return {"HOME": str(home), "SEGUE_HOME": str(home / "segue"), "SEGUE_EMBEDDER": "static", **more}
 
 
 def opened(home: Path, project: Path, **more: str) -> Segue:

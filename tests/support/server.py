@@ -77,7 +77,11 @@ class SegueServer:
 
     def _environment(self) -> dict[str, str]:
         kept = {n: v for n, v in os.environ.items() if not n.startswith("SEGUE_")}
-        kept |= {"SEGUE_HOME": str(self.home), "HOME": str(self.home), "SEGUE_EMBEDDER": "hash"}
+        kept |= {
+            "SEGUE_HOME": str(self.home),
+            "HOME": str(self.home),
+            "SEGUE_EMBEDDER": os.environ["SEGUE_EMBEDDER"],
+        }
         return kept | ({"SEGUE_STORE": self.store} if self.store else {})
 
     def _told(self) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A stand-in for Claude Code, for tests without npm: its command line, its transcript, and a scripted life.
 What each launch does is in ``$STANDIN/lives.json``, a list of objects: ``write`` a file, use up ``tokens``,
-have a ``plan``, ``call`` without a result, print a ``fault`` with a ``status``, be ``silent``, then end by
-``exit`` or ``signal``. Prompts are kept in ``$STANDIN/prompts.jsonl``.
+have a ``plan``, ``call`` without a result, ``ask`` the user, print a ``fault`` with a ``status``, be
+``silent``, then end by ``exit`` or ``signal``. Prompts are kept in ``$STANDIN/prompts.jsonl``. With
+``STANDIN_AGENT`` it writes the transcripts of another agent.
 """
 
 from __future__ import annotations
@@ -69,12 +70,20 @@ def live(life: dict[str, Any], native: str, prompt: str, number: int) -> None:
         steps.append(Plan(now, tuple(PlanItem(text, state) for text, state in life["plan"])))
     if life.get("call"):
         steps.append(Call(now, "cx", "Bash", "run", text=life["call"], command=life["call"]))
+    if life.get("ask"):
+        steps.append(Call(now, "ca", "", "ask", text=life["ask"], note=life["ask"]))
     if "fault" in life:
         steps.append(Refused(now, life["fault"], life.get("status", 0)))
     elif "exit" in life:
         steps += [Say(now, "It is done."), End(now)]
     if not life.get("mute"):
-        placed("claude-code", steps, home=Path(os.environ["HOME"]), native=native, cwd=cwd)
+        placed(
+            os.environ.get("STANDIN_AGENT", "claude-code"),
+            steps,
+            home=Path(os.environ["HOME"]),
+            native=native,
+            cwd=cwd,
+        )
     for name, text in life.get("write", {}).items():
         Path(name).write_text(text)
     if life.get("leave"):

@@ -125,7 +125,7 @@ ODD_VALUES = (
     "",
     "x" * 5_000,
 )
-WAITING = {"serve", "mcp", "run", "continue", "hold"}
+WAITING = {"serve", "ui", "mcp", "run", "continue", "hold"}
 """Commands that do not end by themselves, or start another program."""
 
 

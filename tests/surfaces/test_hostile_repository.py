@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.support.hooks import Agent
 from tests.support.hostile_repository import HostileRepository
+from tests.support.pages import PagesProcess, entered
 from tests.support.runs import place
 from tests.surfaces.conftest import Cli
 
@@ -37,6 +38,7 @@ run --agent claude --max-runs 1 "a task" | run --agent opencode --max-runs 1 "a 
 continue one --in claude --max-runs 1 --headless | hold
 export one --output {outside}/one.json | import {outside}/one.json --as again | backup | cleanup --dry-run
 rebuild --check | recover | scrub nothing-here | doctor | model show | spend | config | trust --yes
+search goal | usage | usage --all | statusline | export one --format html | export one --format markdown
 init --agent claude-code --yes | init --agent opencode --yes | uninit --agent claude-code --yes | off | on
 completion bash | start "a goal" --id other | switch one | pause | switch other | complete --force enough
 start third --id third | abandon
@@ -44,10 +46,10 @@ start third --id third | abandon
 """Commands in an order in which each of them succeeds."""
 STOPPED = {"run": 65, "continue": 65}
 """The exit codes of commands that reach no end: the agents here end at once."""
-OF_THEIR_OWN = {"hook", "mcp"}
+OF_THEIR_OWN = {"hook", "mcp", "ui"}
 ELSEWHERE = {"serve": "it has no working tree", "migrate": "it copies stores"}
 AGENTS = ("claude-code", "opencode")
-EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostToolUse", "Stop", "SessionEnd")
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostToolUse", "Stop", "SessionEnd", "StatusLine")
 
 
 def lines(**names: object) -> list[list[str]]:
@@ -111,8 +113,9 @@ def test_no_tool_of_mcp_runs_a_program_that_the_repository_names(hostile: Hostil
         ("resume", {}), ("resume", {"budget": "balanced"}), ("checkpoint", {"note": "n"}), ("plan", {}),
         ("feature", {"action": "add", "name": "f", "text": "it works", "covers": ["*.py"]}),
         ("feature", {"action": "verify"}), ("remember", {"text": "m"}), ("recall", {"query": "m"}),
-        ("since", {}), ("recovery", {"action": "prepare"}), ("recovery", {"action": "bootstrap"}),
-        ("recovery", {"action": "pressure"}), ("recovery", {"action": "check"}),
+        ("since", {}), ("search", {"query": "goal"}), ("recovery", {"action": "prepare"}),
+        ("recovery", {"action": "bootstrap"}), ("recovery", {"action": "pressure"}),
+        ("recovery", {"action": "check"}),
         ("handoff", {"to": "opencode"}),
     ]  # fmt: skip
     assert {name for name, _ in calls} == {tool.name for tool in TOOLS}
@@ -120,12 +123,15 @@ def test_no_tool_of_mcp_runs_a_program_that_the_repository_names(hostile: Hostil
         params = {"name": name, "arguments": arguments}
         asked.append({"id": number, "method": "tools/call", "params": params})
     hostile.touch()
-    done = subprocess.run(
-        [sys.executable, "-m", "segue", "mcp"], cwd=hostile.folder, capture_output=True, text=True,
-        timeout=60, input="".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in asked),
-    )  # fmt: skip
-    answers = [json.loads(line)["result"] for line in done.stdout.splitlines()]
-    assert len(answers) == len(calls) + 1, done.stderr
+    with subprocess.Popen(
+        [sys.executable, "-m", "segue", "mcp"], cwd=hostile.folder, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True,
+    ) as serving:  # fmt: skip
+        assert serving.stdin is not None and serving.stdout is not None
+        serving.stdin.writelines(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in asked)
+        serving.stdin.flush()  # and not closed: who hangs up is told nothing more
+        answers = [json.loads(serving.stdout.readline())["result"] for _ in range(len(calls) + 1)]
+        serving.stdin.close()
     assert [answer for answer in answers if answer.get("isError")] == []
     assert hostile.found() == set()
 
@@ -139,6 +145,19 @@ def test_no_hook_runs_a_program_that_the_repository_names(
         hostile.touch()
         calling.call(event, source="startup", prompt="go on", reason="other")
         assert hostile.found() == set(), event
+
+
+def test_no_page_runs_a_program_that_the_repository_names(hostile: HostileRepository, home: Path) -> None:
+    with PagesProcess(home, hostile.folder) as ui:
+        client = entered(ui)
+        runs = [f"/run/{one['key']}" for one in json.loads(ui.segue("runs", "--json"))]
+        assert len(runs) == len(AGENTS)
+        pages = ["", "/sessions", "/session/one", *runs, *(f"{run}/export?format=html" for run in runs)]
+        pages += ["/session/one/export?format=html", "/search?q=goal", "/memory", "/figures", "/health"]
+        for path in pages:
+            hostile.touch()
+            assert client.get(f"/ui{path}").status == 200, path
+            assert hostile.found() == set(), path
 
 
 def test_a_handover_runs_the_hooks_of_its_commit_and_nothing_else(hostile: HostileRepository) -> None:

@@ -466,7 +466,7 @@ def test_the_doctor_knows_whether_hooks_are_there_whole_and_ours(cli: Cli, proje
     assert finding(cli, "hooks")["detail"] == "none are installed"
     cli("init", "--agent", "claude-code")
     assert finding(cli, "hooks") | {"hint": ""} == {
-        "name": "hooks", "status": "ok", "detail": "in claude-code", "hint": ""
+        "name": "hooks", "status": "ok", "detail": "in claude-code, with a status line", "hint": ""
     }  # fmt: skip
     (home / "segue" / "hook" / "paths").write_text("/elsewhere")
     assert finding(cli, "hooks")["status"] == "warn"

@@ -1,4 +1,4 @@
-"""`segue mcp`: nine tools that are commands, a list that is small, a handshake that does not wait."""
+"""`segue mcp`: ten tools that are commands, a list that is small, a handshake that does not wait."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from segue.surfaces.mcp import early_answers
 from segue.surfaces.mcp.calls import Calls
 from segue.surfaces.mcp.tools import BRIEF_URI, INSTRUCTIONS, TOOLS, listed
 
-NINE = ["resume", "checkpoint", "plan", "feature", "remember", "recall", "since", "handoff", "recovery"]
+TEN = [
+    "resume", "checkpoint", "plan", "feature", "remember", "recall", "search", "since", "handoff", "recovery",
+]  # fmt: skip
 TOKENS_MAX = 2_000
 
 
@@ -37,8 +39,8 @@ def tokens_at_most(text: str) -> int:
     )
 
 
-def test_there_are_nine_tools_and_their_list_is_small() -> None:
-    assert [tool.name for tool in TOOLS] == NINE
+def test_there_are_ten_tools_and_their_list_is_small() -> None:
+    assert [tool.name for tool in TOOLS] == TEN
     size = tokens_at_most(json.dumps(listed(), separators=(",", ":")) + INSTRUCTIONS)
     assert size < TOKENS_MAX, f"{size} tokens at most"
 
@@ -48,6 +50,12 @@ def test_there_are_nine_tools_and_their_list_is_small() -> None:
 PARITY: list[tuple[str, dict[str, Any], str]] = [
     ("resume", {}, "resume"),
     ("resume", {"budget": "minimal"}, "resume --budget minimal"),
+    ("search", {"query": "token -redis"}, "search 'token -redis' --project=."),
+    (
+        "search",
+        {"query": "token", "in": "commands", "failed": True},
+        "search token --project=. --in=commands --failed",
+    ),
     ("since", {}, "since"),
     ("since", {"from": "1h"}, "since --from 1h"),
     ("plan", {}, "status"),
@@ -325,7 +333,7 @@ def test_the_sdks_own_client_uses_tools_prompt_and_resource(started: Cli, projec
         async with stdio_client(_parameters(project)) as streams, ClientSession(*streams) as client:
             await client.initialize()
             tools = await client.list_tools()
-            assert [tool.name for tool in tools.tools] == NINE
+            assert [tool.name for tool in tools.tools] == TEN
             called = await client.call_tool("checkpoint", {"done": ["auth middleware"]})
             assert not called.is_error and called.structured_content
             assert called.structured_content["events"] >= 1

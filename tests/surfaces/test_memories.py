@@ -32,6 +32,21 @@ def test_what_only_comes_next_to_a_query_is_said_to_be_far_from_it(cli: Cli) -> 
     assert "nothing is near" not in cli("recall", "pytest secret").out + cli("recall", "*").out
 
 
+def test_remembering_says_what_means_the_same_and_what_it_may_contradict(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEGUE_EMBEDDER", "static")
+    same = cli("remember", "tests need docker to be running", "--json").value["id"]
+    told = cli("remember", "docker has to be up for the tests").out
+    assert f"see also {same}: they seem to mean the same" in told
+    first = cli("remember", "the cache timeout is 30 seconds", "--json").value["id"]
+    told = cli("remember", "cached entries expire after 60 seconds").out
+    assert f"may contradict {first}: they say the same with different numbers" in told
+    [again] = cli("remember", "cached entries expire after 90 seconds", "--json").value["contradictions"][:1]
+    assert again["why"] == "they say the same with different numbers"
+    assert len(cli("memories", "list", "--json").value) == 5, "nothing was merged"
+
+
 def test_a_playbook_goes_by_votes(cli: Cli) -> None:
     ids = [
         cli("remember", f"add an endpoint {how}", "--type", "strategy", "--json").value["id"]

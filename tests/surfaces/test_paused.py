@@ -46,10 +46,10 @@ READS = [
     "memories list", "memories audit", "agent list", "hold", "spend", "config", "doctor", "completion bash",
     "export", "backup list", "rebuild --check", "handoff --list", "key list", "resume",
     "resume --budget balanced", "cleanup --dry-run", "init --agent opencode --dry-run",
-    "verify --audit",
+    "verify --audit", "statusline", "search middleware", "usage", "usage --all",
 ]  # fmt: skip
-LIVE = ("hook", "mcp", "serve")
-"""They are asked in other ways: see below, and the tests of hooks and of routes."""
+LIVE = ("hook", "mcp", "serve", "ui")
+"""They are asked in other ways: see below, and the tests of hooks, routes and pages."""
 
 
 @pytest.fixture

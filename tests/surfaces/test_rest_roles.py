@@ -115,6 +115,8 @@ ROWS = [
     Row("PUT", f"{S}/budget", {"cost": 1}),
     Row("POST", f"{S}/spend", {"tokens": 1}),
     Row("GET", "/v1/spend", foreign=200),
+    Row("GET", "/v1/usage", foreign=200),
+    Row("GET", f"/v1/search?q={SECRET}", foreign=200),
     Row("POST", f"{A}/session", {"session_id": "new"}, foreign=200),
     Row("GET", f"{A}/session/{{session}}"),
     Row("PATCH", f"{A}/session/{{session}}", {"last_action": "n"}),
@@ -165,7 +167,7 @@ def declared() -> dict[tuple[str, str], str]:
 
 def _shape(path: str) -> str:
     """A path with every name in braces alike."""
-    parts = path.replace("/store/journal/head", "/store/{}/{}").split("/")
+    parts = path.partition("?")[0].replace("/store/journal/head", "/store/{}/{}").split("/")
     return "/".join("{}" if part.startswith("{") else part for part in parts)
 
 

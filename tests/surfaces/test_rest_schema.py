@@ -28,7 +28,18 @@ KILLS = int(os.environ.get("SEGUE_KILLS", "0"))
 PARTS = {
     "aegis": ["aegis"],
     "sessions": ["operations", "keys", "sessions", "commands", "checkpoints", "events", "briefs"],
-    "the rest": ["runs", "features", "memories", "handoffs", "handovers", "holds", "agents", "budget"],
+    "the rest": [
+        "runs",
+        "search",
+        "usage",
+        "features",
+        "memories",
+        "handoffs",
+        "handovers",
+        "holds",
+        "agents",
+        "budget",
+    ],
 }
 
 

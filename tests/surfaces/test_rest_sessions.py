@@ -193,6 +193,18 @@ def test_an_export_comes_in_elsewhere_and_a_second_time_adds_nothing(server: Seg
     assert server.ask("POST", "/v1/sessions/import", {"content": "{}"}, token=key)[0] == 400
 
 
+def test_an_export_to_read_is_a_page_that_has_nothing_to_do_with_the_server(server: SegueServer) -> None:
+    begun(server, "read-me", "<script>alert(1)</script>")
+    status, page, headers = server.ask("GET", "/v1/sessions/read-me/export?format=html")
+    assert status == 200 and headers["content-type"] == "text/html; charset=utf-8"
+    assert headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    assert b"&lt;script&gt;alert(1)&lt;/script&gt;" in page and b"<script" not in page
+    status, text, headers = server.ask("GET", "/v1/sessions/read-me/export?format=markdown")
+    assert status == 200 and headers["content-type"] == "text/markdown; charset=utf-8"
+    assert b"## Plan" in text and b"\\<script\\>" in text
+    assert server.ask("GET", "/v1/sessions/read-me/export?format=pdf")[0] == 400
+
+
 def test_a_pause_touches_no_process_of_the_servers_machine(server: SegueServer) -> None:
     import subprocess
     import sys

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from tests.support.runs import DAY, SECRET, place
 from tests.surfaces.conftest import Cli
+
+from segue.core.runs.steps import Call, End, Prompt, Result, Say, Start, Step
+from segue.testing.transcripts import placed
 
 AGENTS = ("claude-code", "codex", "copilot-cli")
 
@@ -27,7 +32,7 @@ def test_runs_lists_every_run_of_the_project_and_makes_no_store(
     cli: Cli, agents: list[Path], home: Path
 ) -> None:
     lines = cli("runs").out.splitlines()
-    assert lines[0].split() == ["run", "agent", "active", "ended", "window", "prompt"]
+    assert lines[0].split() == ["run", "agent", "active", "ended", "window", "at", "last", "prompt"]
     assert [line.split()[:2] for line in lines[1:]] == [
         ["2a1b2c3d", "copilot-cli"], ["1a1b2c3d", "codex"], ["0a1b2c3d", "claude-code"],
     ]  # fmt: skip
@@ -171,3 +176,175 @@ def test_scrub_erases_from_runs_and_names_the_agents_own_files(cli: Cli, agents:
 
 def test_a_sync_of_a_path_that_cannot_be_read_exits_69_and_names_it(cli: Cli, project: Path) -> None:
     assert "gone.jsonl" in cli("sync", "gone.jsonl", code=69).err
+
+
+# -- runs of other projects --------------------------------------------------------------------
+
+
+@pytest.fixture
+def far(home: Path, tmp_path: Path, project: Path) -> Path:
+    """Runs of two projects whose folders are not on this machine: 7a… in one, 7b… and 8c… in the other."""
+    place(home, tmp_path / "gone", "claude-code", native="7a1b2c3d-far", old=3 * DAY)
+    place(home, tmp_path / "lost", "codex", native="7b1b2c3d-far", old=2 * DAY)
+    return place(home, tmp_path / "lost", native="8c1b2c3d-far", old=DAY, prompt="Draw the map, please")
+
+
+@pytest.mark.parametrize(
+    "command", [("show",), ("show", "--timeline"), ("brief",), ("pressure",), ("export",)]
+)
+def test_a_run_of_any_project_is_found_by_the_beginning_of_its_id(
+    cli: Cli, far: Path, command: tuple[str, ...]
+) -> None:
+    assert cli(*command, "8c1b").out
+    assert "2 runs begin with '7'" in (several := cli(*command, "7", code=64)).err
+    assert "claude-code/7a1b2c3d-far" in several.err and "codex/7b1b2c3d-far" in several.err
+    assert "segue runs --all" in cli(*command, "9d", code=64).err
+
+
+def test_a_run_of_another_project_is_not_continued_here_and_where_to_is_said(
+    cli: Cli, far: Path, tmp_path: Path
+) -> None:
+    assert "which is gone" in (gone := cli("continue", "8c1b", code=64)).err
+    assert "segue brief 8c1b2c3d-far" in gone.err
+    (tmp_path / "lost").mkdir()
+    assert f"segue --folder {tmp_path / 'lost'} continue 8c1b2c3d-far" in cli("continue", "8c1b", code=64).err
+
+
+def test_a_run_here_is_meant_before_one_elsewhere(cli: Cli, far: Path, home: Path, project: Path) -> None:
+    place(home, project, native="8c999999-here", old=DAY)
+    assert "8c999999-here" in cli("show", "8c").out
+
+
+@pytest.fixture
+def restored(far: Path, home: Path, tmp_path: Path) -> list[str]:
+    """Thirty runs of another project whose files were all copied at the same time; the ids, newest first."""
+    ids = [f"{n:02}f0e1d2-old" for n in range(30)]
+    paths = [
+        place(
+            home, tmp_path / "gone", ("claude-code", "codex")[n % 2], native=id, old=(n * 37 % 30 + 4) * DAY
+        )
+        for n, id in enumerate(ids)
+    ]
+    now = time.time()
+    for path in (*paths, *home.rglob("*7a1b2c3d*"), *home.rglob("*7b1b2c3d*"), far):
+        os.utime(path, (now, now))
+    ages = {id: n * 37 % 30 + 4 for n, id in enumerate(ids)}
+    return ["8c1b2c3d-far", "7b1b2c3d-far", "7a1b2c3d-far", *sorted(ids, key=lambda id: ages[id])]
+
+
+def test_the_newest_runs_are_those_with_the_newest_records_whatever_the_times_of_their_files(
+    cli: Cli, restored: list[str]
+) -> None:
+    for _ in range(2):  # read for the first time, and remembered
+        assert [run["id"] for run in cli("runs", "--all", "--json").value] == restored[:20]
+        lines = cli("runs", "--all").out.splitlines()
+        assert [line.split()[0] for line in lines[1:21]] == [id[:8] for id in restored[:20]]
+        assert lines[-1] == "20 of 33; --limit 0 shows all"
+        cli("start", "work")  # from now on there is a data folder
+    assert [run["id"] for run in cli("runs", "--all", "--limit", "0", "--json").value] == restored
+    assert "shows all" not in cli("runs", "--all", "--limit", "0").out
+
+
+def test_the_runs_of_all_projects_are_listed_with_their_projects(cli: Cli, far: Path) -> None:
+    lines = cli("runs", "--all").out.splitlines()
+    assert lines[0].split()[:3] == ["run", "agent", "project"]
+    assert [line.split()[2] for line in lines[1:]] == ["lost", "lost", "gone"]
+
+
+def test_a_transcript_that_was_listed_is_not_read_again(
+    cli: Cli, restored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("start", "work")
+    before = cli("runs", "--all", "--limit", "0", "--json").value
+    monkeypatch.setattr("segue.services.runs.discovery.RunFinder.reading", None)
+    assert cli("runs", "--all", "--limit", "0", "--json").value == before
+
+
+def test_what_is_remembered_of_a_run_is_erased_with_a_text(cli: Cli, far: Path, home: Path) -> None:
+    cli("start", "work")
+    cli("runs", "--all")
+    remembered = home / "segue" / "runs.msgpack"
+    assert b"Draw the map" in remembered.read_bytes()
+    cli("scrub", "Draw the map, please", "--yes")
+    assert not remembered.exists()
+
+
+def test_files_beside_transcripts_in_which_nothing_happened_are_no_runs(
+    cli: Cli, far: Path, home: Path
+) -> None:
+    aside = (
+        b'{"type":"file-history-snapshot","messageId":"m1","snapshot":{"timestamp":"2026-11-01T10:00:00Z"}}\n'
+    )
+    folder = home / ".claude" / "projects" / "-elsewhere"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "checkpoints.jsonl").write_bytes(aside)
+    (folder / "history.jsonl").write_bytes(b'{"display":"/help","timestamp":1762000000000}\n')
+    rollout = next(home.rglob("rollout-*7b1b2c3d*"))
+    rollout.with_name("rollout-2026-11-01T10-00-00-history.jsonl").write_bytes(
+        b'{"ts":1762000000,"text":"hi"}\n'
+    )
+    ids = ["8c1b2c3d-far", "7b1b2c3d-far", "7a1b2c3d-far"]
+    assert [run["id"] for run in cli("runs", "--all", "--json").value] == ids
+    assert len(cli("runs", "--all").out.splitlines()) == 4
+
+
+def test_sync_of_all_projects_says_how_many_runs_of_others_can_be_searched(
+    cli: Cli, far: Path, home: Path, project: Path
+) -> None:
+    assert "3 runs of other projects can be searched" in cli("sync", "--all").out
+    place(home, project, native="0a000000-here")
+    assert cli("sync", "--all", "--json").value["searchable"] == 3
+    assert "other projects" not in cli("sync").out
+
+
+def test_where_no_agent_left_a_run_no_window_is_said_to_be_full(cli: Cli, far: Path) -> None:
+    said = "no agent has left a run here; `segue runs --all` lists those of every project\n"
+    assert cli("pressure").out == said
+
+
+def test_in_a_folder_of_which_nothing_is_known_it_is_said_what_lies_elsewhere(cli: Cli, far: Path) -> None:
+    assert "3 runs of 2 agents on this machine: `segue runs --all`" in cli().out
+    assert cli("--json").value["elsewhere"] == {"runs": 3, "agents": 2}
+
+
+def test_where_no_agent_ever_worked_nothing_is_said_of_elsewhere(cli: Cli) -> None:
+    assert "on this machine:" not in cli().out and cli("--json").value["elsewhere"] is None
+
+
+def test_all_commands_say_the_same_of_when_a_run_was_last_active(cli: Cli, home: Path, project: Path) -> None:
+    path = place(home, project, native="0a000000-here", old=11 * 3600.0 + 60)
+    later = time.time() - 10 * 3600.0 - 60
+    os.utime(path, (later, later))  # the file was touched an hour later
+    assert "11 h ago" in cli("runs").out and "11 h ago" in cli().out
+    cli("sync")
+    assert "11 h ago" in cli("runs").out and "11 h ago" in cli().out and "11 h ago" in cli("show", "0a").out
+
+
+def test_the_last_run_is_no_other_run_since_it_was_left(cli: Cli, home: Path, project: Path) -> None:
+    path = place(home, project, native="0a000000-here", old=11 * 3600.0)
+    os.utime(path)  # copied since
+    assert "0a000000" not in cli("since").out
+    place(home, project, native="0b000000-other", old=10 * 3600.0)
+    os.utime(path)
+    assert [run["id"] for run in cli("since", "--json").value["runs"]] == ["0b000000-other"]
+
+
+def test_a_step_is_shown_shortened_with_its_command_unless_all_of_it_is_wanted(
+    cli: Cli, home: Path, project: Path
+) -> None:
+    at = time.time() - 3600
+    long = "\n".join(f"line {n}" for n in range(150))
+    steps: list[Step] = [
+        Start(at, "start", native="0c000000-long", cwd=str(project)), Prompt(at, "Test it"),
+        Call(at + 1, "c1", "Bash", "run", command="pytest -q t.py", note="Run the tests"),
+        Result(at + 2, "c1", ok=True, text=long), Say(at + 3, "They pass."), End(at + 3),
+    ]  # fmt: skip
+    placed("claude-code", steps, home=home, native="0c000000-long", cwd=str(project))
+    told = cli("show", "0c", "--timeline", "--json").value
+    call = next(n for n, step in enumerate(told, 1) if step["kind"] == "call")
+    shown = cli("show", f"0c#{call}", "-C", "2").out
+    assert "Run the tests" in shown and "$ pytest -q t.py" in shown
+    assert "line 7\n" in shown and "line 8\n" not in shown and "… 142 more lines (--full)" in shown
+    of_result = cli("show", f"0c#{call + 1}").out
+    assert "line 29\n" in of_result and "… 120 more lines (--full)" in of_result
+    assert "line 149\n" in cli("show", f"0c#{call + 1}", "--full").out

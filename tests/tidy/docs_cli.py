@@ -11,6 +11,7 @@ from typing import Any
 
 from segue.core.journal import histories
 from segue.core.sessions import holds as hold, state, status
+from segue.services.brief import overview
 from segue.services.sessions import repository
 from segue.services.upkeep import archive_sessions, rebuild, scrub
 from segue.services.upkeep.doctor import finding
@@ -30,6 +31,10 @@ _INTRO = """\
 `segue COMMAND [options]`. `segue --help` lists the commands, `segue help COMMAND` or
 `segue COMMAND --help` explains one, `segue --version` shows the version. `python -m segue`
 is the same.
+
+**`segue` alone** says where the work in this folder stands, and exits with 0: the current session with
+what is under way, next and blocked, the last run and how it ended, what waits for you, and the commands
+that fit; with `--json` an Overview.
 
 **Which session** a command means: the ID that is given (as an argument or with `--session`), else
 `SEGUE_SESSION`, else the current one of the working tree.
@@ -77,6 +82,7 @@ with more fields where there are facts: `stream`, `expected` and `actual` of `st
 """
 
 _SHAPES: tuple[type[Any], ...] = (
+    overview.Overview, overview.LastRun, overview.Suggestion,
     repository.Saved, status.SessionStatus, status.Card, status.Progress, status.Blocked, status.Lifecycle,
     status.Hints, state.Decision, state.Question, state.Thread, state.Finding, state.Trouble, state.Focus,
     state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup,

@@ -34,6 +34,8 @@ def reads(tree: ast.AST) -> list[int]:
             and not _on_module(name)
         ):
             lines.append(node.lineno)
+        if isinstance(name, ast.Attribute) and name.attr in ("copyfile", "copy2", "copytree"):
+            lines.append(node.lineno)
         modes = [a.value for a in node.args if isinstance(a, ast.Constant) and a.value in ("r", "rb", "rt")]
         if isinstance(name, ast.Attribute) and name.attr == "open" and modes:
             lines.append(node.lineno)
@@ -47,11 +49,14 @@ def _on_module(name: ast.Attribute) -> bool:
 def test_the_check_sees_every_way_to_open_a_file() -> None:
     code = (
         "open('x')\npath.read_text()\npath.read_bytes()\npath.open('rb')\nread_text(path)\nos.open(path, 0)\n"
+        "shutil.copyfile(path, other)\n"
     )
-    assert reads(ast.parse(code)) == [1, 2, 3, 4]
+    assert reads(ast.parse(code)) == [1, 2, 3, 4, 7]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_reads_files_by_the_function_that_never_waits(path: Path) -> None:
     lines = reads(ast.parse(path.read_text(encoding="utf-8")))
-    assert not lines, f"{path.name}: lines {lines}: use `_files.open_file`, `read_bytes` or `read_text`"
+    assert not lines, (
+        f"{path.name}: lines {lines}: use `open_file`, `read_bytes`, `read_text` or `copy_file` of `_files`"
+    )

@@ -44,13 +44,15 @@ MAY: dict[str, set[str]] = {
         "_files",
         "_checked_calls",
     },
+    "integrations": LOW | {"agents", "effects", "settings", "services", "api"},
     "segue": {"errors", "core", "services", "api"},  # the package's own __init__.py
     "testing": LOW | MIDDLE | {"settings", "services", "api", "handover", "surfaces", "segue"},
 }
 FOLDERS = {
-    "core": "base journal features sessions memories runs brief resume models supervision handover server",
-    "services": "sessions workspace features memories runs brief resume models handoff hooks supervision"
-    " upkeep server",
+    "core": "base journal features sessions memories graphs usage runs documents search brief resume models"
+    " supervision handover server",
+    "services": "sessions workspace features memories graphs runs usage search brief resume overview models"
+    " handoff hooks supervision upkeep server",
 }
 """A folder may import those that stand before it."""
 SURFACES = ("segue.aegis", "segue.__main__", "segue.handover.cli", "segue.handover.adapters")

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 from .._files import open_file
 from ..errors import UnknownAgent
@@ -31,6 +32,13 @@ OWN_FORMATS: dict[str, str] = {
     "log": "segue.agents.own_formats:LOG",
 }
 """Conversations of programs that are no agent: they are read where a file is named, and never looked for."""
+
+CONVERSATIONS: dict[str, str] = {
+    "openai-agents": "segue.agents.conversations:OPENAI_AGENTS",
+    "pydantic-ai": "segue.agents.conversations:PYDANTIC_AI",
+}
+"""Programs on a framework that keep their conversations in Segue, which writes a transcript of each. Their
+transcripts are looked for only where there are some."""
 
 
 @cache
@@ -69,7 +77,8 @@ _load: Callable[[str], Agent] = cache(loaded)
 
 def agent(name: str) -> Agent:
     """The agent of this name; UnknownAgent if there is none."""
-    reference = OURS.get(name) or OWN_FORMATS.get(name) or references().get(agent_name(name))
+    own = OURS.get(name) or CONVERSATIONS.get(name) or OWN_FORMATS.get(name)
+    reference = own or references().get(agent_name(name))
     if reference is None:
         known = f"{', '.join(sorted(references()))}; for a file of another program: {', '.join(OWN_FORMATS)}"
         raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {known}")
@@ -110,6 +119,14 @@ def agents() -> Iterator[Agent]:
     for name, reference in references().items():
         if name not in OURS:
             yield _load(reference)
+
+
+def conversation_formats(data: Path | None) -> list[Agent]:
+    """The frameworks with whose programs conversations were kept in this data folder."""
+    folder = data / "conversations" if data is not None else None
+    if folder is None or not folder.is_dir():
+        return []
+    return [_load(reference) for name, reference in CONVERSATIONS.items() if (folder / name).is_dir()]
 
 
 SIGNS = {

@@ -41,6 +41,7 @@ class SearchScope(Value):
     heads_max: int = HEADS_MAX  # how many files of unknown projects may be opened; 0: no limit
     is_alive: Callable[[int, str], bool] = lambda pid, started: False  # process id, start time or ""
     known: Mapping[str, str] = {}  # transcript path -> cwd, from earlier searches: need not be opened
+    data: Path | None = None  # Segue's own data folder, where programs' conversations are told
 
     def folder(self, variable: str, usual: str) -> Path:
         """The folder that an environment variable names, or else one in the home folder."""

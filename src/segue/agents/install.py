@@ -46,6 +46,8 @@ class JsonEntry(Value):
     path: tuple[str, ...]
     value: Any
     element: bool = False
+    replaces: bool = False
+    """Whether it takes the place of somebody else's value, which comes back when it is taken out."""
 
 
 class Edit(Value):
@@ -87,6 +89,9 @@ class InstallTarget(Value):
     live: bool = False
     """Whether to install hooks for tool calls too."""
     status_line: bool = False
+    """Whether to install a status line, even in the place of one of the user's own."""
+    offers_status_line: bool = False
+    """Whether to install one where the user has none."""
 
     def command(self, agent: str, event: str, mode: str) -> str:
         """The shell command of a hook; it always exits with 0, even if Segue has been removed."""
@@ -217,6 +222,17 @@ def taken_out(edit: Edit, text: str, *, before: str | None = None) -> str:
     return text
 
 
+def value_in(path: Path, name: str) -> Any:
+    """The value of a member of a JSON file; None if there is no such file or member. Raises CannotEdit."""
+    try:
+        text = read_text(path, encoding="utf-8")
+        return _at(decoded(text), (name,)) if text.strip() else None
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError, NotJson) as fault:
+        raise CannotEdit(str(fault)) from fault
+
+
 def _at(value: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         if not isinstance(value, dict) or name not in value:
@@ -232,6 +248,10 @@ def _with_entry(edit: Edit, text: str, entry: JsonEntry) -> str:
         if [one for one in theirs if _has_ours(one, edit.hook)] == [entry.value]:
             return text
         text = _without_element(edit, text, entry)
+    elif existing is not None and entry.replaces:
+        if existing == value:
+            return text
+        text = removal(text, entry.path)
     elif existing is not None:
         words = server_words(existing)
         if existing == value or (words and words == server_words(value)):

@@ -51,35 +51,44 @@ _STATES: dict[str, Planning] = {
     "in_progress": "active", "active": "active", "completed": "done", "done": "done", "cancelled": "dropped",
 }  # fmt: skip
 _EXITS = ("exit_code", "exitCode", "returncode", "exit_status", "status_code")
+_OPEN_MAX = 64
 _OUTPUTS = ("output", "stdout", "stderr", "content", "result", "error", "text")
 
 
 class MessageReader:
-    """Reads the whole list at once, and never raises on its content."""
+    """Reads a list of messages, as a whole or in parts, and never raises on its content."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Any = None) -> None:
         self.skipped = self.malformed = 0
         self._open: list[str] = []  # ids of calls without a result
         self._calls = 0
         self._model = ""
+        if isinstance(kept, list) and len(kept) == 3:
+            self._open, self._calls, self._model = list(kept[0]), kept[1], kept[2]
 
     def keep(self) -> Any:
-        return None
+        return [self._open[-_OPEN_MAX:], self._calls, self._model]
 
     def read(self, record: bytes) -> Iterator[Step]:
-        messages = listed_messages(record)
-        at, last = 0.0, ""
+        last: Step | None = None
+        for last in self.steps(0.0, listed_messages(record)):
+            yield last
+        if self.is_turn_over(last):
+            yield End(last.at if last is not None else 0.0)
+
+    def steps(self, at: float, messages: list[Any]) -> Iterator[Step]:
+        """The steps of messages that follow those read before; ``at`` is when, if they do not say it."""
         for message in messages:
             if not is_message(message):
                 self.malformed += 1
                 continue
             stamp = next((message[key] for key in ("timestamp", "created_at", "ts") if key in message), 0)
             at = max(at, seconds(stamp))
-            steps = list(self._message(at, message))
-            last = type(steps[-1]).__name__ if steps else last
-            yield from steps
-        if last == "Say" and not self._open:
-            yield End(at)
+            yield from self._message(at, message)
+
+    def is_turn_over(self, last: Step | None) -> bool:
+        """Whether the agent waits for the user after this step: it said something, and no call is open."""
+        return isinstance(last, Say) and not self._open
 
     def _message(self, at: float, message: dict[str, Any]) -> Iterator[Step]:
         kind = message.get("type")
@@ -221,12 +230,28 @@ def _thought(at: float, text: str) -> Iterator[Step]:
 
 
 def _usage(at: float, usage: Any) -> Usage | None:
-    """What a response used, if the caller kept it."""
+    """What a response used, if the caller kept it: in Anthropic's words, where what was cached is counted
+    beside the input, or in OpenAI's, where it is part of the prompt."""
     if not isinstance(usage, dict):
         return None
-    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "prompt_tokens")
-    context = sum(usage[name] for name in names if type(usage.get(name)) is int)
-    output = next(
-        (usage[one] for one in ("output_tokens", "completion_tokens") if type(usage.get(one)) is int), 0
-    )
-    return Usage(at, "", max(0, context) + max(0, output), max(0, output)) if context > 0 else None
+    read, written = _number(usage, "cache_read_input_tokens"), _number(usage, "cache_creation_input_tokens")
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    inside = _number(details, "cached_tokens") if isinstance(details, dict) else 0
+    sent, prompt = _number(usage, "input_tokens"), _number(usage, "prompt_tokens")
+    output = _number(usage, "output_tokens") or _number(usage, "completion_tokens")
+    if prompt:
+        inside = min(prompt, max(inside, read))
+        written = min(written, prompt - inside)
+        fresh, read = prompt - inside - written, inside
+    else:
+        inside = min(sent, inside)
+        fresh, read = sent - inside, read + inside
+    context = fresh + read + written
+    if context <= 0:
+        return None
+    return Usage(at, "", context + output, output, input=fresh, cache_read=read, cache_write=written)
+
+
+def _number(table: dict[str, Any], name: str) -> int:
+    value = table.get(name)
+    return max(0, value) if type(value) is int else 0

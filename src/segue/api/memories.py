@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._checked_calls import checked
 from ..core.memories.model import Memory
 from ..services.memories.service import WorkspaceMemories
+
+if TYPE_CHECKING:
+    from ..services.memories.curation import Compared
 
 
 @checked
@@ -38,6 +41,12 @@ class Memories(WorkspaceMemories):
             "superseded_by": superseded_by,
         }
         return self.get(self.delta([operation], **asks)[0], **asks)
+
+    def compared(self, id: str, **asks: str) -> Compared:
+        """The memories that say nearly the same as this one, or may contradict it. Nothing is changed."""
+        from ..services.memories.curation import compared
+
+        return compared(self, id, **asks)
 
     def forget(self, id: str, *, reason: str = "", **asks: str) -> Memory:
         """Erase the content of a memory everywhere except in backups; a tombstone stays."""

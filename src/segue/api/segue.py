@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..core.resume.changes import Delta
     from ..core.resume.restoration import Restoration
     from ..core.runs.window_pressure import Pressure
+    from ..core.usage.report import UsageReport
     from ..effects.vectors.embedder import Embedder
     from ..services.handoff.offers import HandoffOffer, Handoffs
     from ..services.memories.service import Recalled, Remembered
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..services.resume.prepare import Prepared
     from ..services.runs.run import Run
     from ..services.runs.sync import Synced
+    from ..services.search.search import SearchResult
     from ..services.upkeep.archive_sessions import Cleanup
     from ..services.upkeep.recover.result import Recovery
     from ..services.upkeep.scrub import Scrubbed
@@ -214,15 +216,22 @@ class Segue:
 
     def sync(
         self, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
-        progress: Progress | None = None, workers: int = 1,
+        progress: Progress | None = None, workers: int = 1, everywhere: bool = False,
     ) -> Synced:  # fmt: skip
-        """Read what is new in the runs of this project: digests, sessions, copies of transcripts.
+        """Read what is new in the runs of this project: digests, sessions, copies of transcripts, texts for
+        the search.
 
         ``paths`` names transcripts, or folders of them, instead. With several ``workers``, forked processes
-        share the work."""
-        from ..services.runs.sync import sync
+        share the work. ``everywhere`` also indexes the transcripts of all other projects on this machine, so
+        that they are found by a search."""
+        from msgspec.structs import replace
 
-        return sync(
+        from ..services.memories.service import embed_in_passing
+        from ..services.runs.sync import sync
+        from ..services.search.by_meaning import embed_texts_in_passing
+        from ..services.search.catch_up import catch_up, searchable_elsewhere
+
+        synced = sync(
             self.workspace,
             agent=agent,
             paths=paths,
@@ -231,6 +240,42 @@ class Segue:
             workers=workers,
             shares=True,
         )
+        catch_up(self.workspace, everywhere=everywhere, progress=progress)
+        embed_in_passing(self.workspace)
+        embed_texts_in_passing(self.workspace)
+        return replace(synced, searchable=searchable_elsewhere(self.workspace)) if everywhere else synced
+
+    def search(
+        self, question: str, *, agent: str = "", project: str = "", since: str = "",
+        within: Sequence[str] = (), failed: bool = False, by_meaning: bool = False, limit: int = 10,
+        seconds: float = 1.0, progress: Progress | None = None,
+    ) -> SearchResult:  # fmt: skip
+        """What was said, done or decided in any run of any agent, in sessions, memories and handovers, the
+        best first.
+
+        ``project`` is a name or a key, and ``.`` the one here; ``within`` names groups of texts (prompts,
+        answers, commands, output, files, notes). ``by_meaning`` also finds what says it in other words. What
+        is not indexed yet is indexed first, for so many ``seconds`` at most."""
+        from ..services.search.search import SearchFilter, search
+
+        where = SearchFilter(agent, project, since, within, failed, by_meaning)
+        return search(self.workspace, question, where, limit=limit, seconds=seconds, progress=progress)
+
+    def usage(
+        self, *, by: str = "day", since: str = "30d", until: str = "", agent: str = "",
+        everywhere: bool = False, progress: Progress | None = None,
+    ) -> UsageReport:  # fmt: skip
+        """What agents used: tokens, cost and how full their windows were.
+
+        ``by`` is day, run, model, project, agent or session. Days are those of UTC: ``7d`` are the last
+        seven, today included, ``all`` has no beginning, and a date is a day. Runs that changed are read
+        first. A response that several transcripts have counts once."""
+        from ..services.usage.report import usage_report
+
+        return usage_report(
+            self.workspace, by=by, since=since, until=until, agent=agent, everywhere=everywhere,
+            progress=progress,
+        )  # fmt: skip
 
     # -- leaving and coming back ---------------------------------------------------------------
 
@@ -355,9 +400,14 @@ class Segue:
     # -- keeping -------------------------------------------------------------------------------
 
     def export(self, id: str, format: str = "json") -> bytes:
-        """A session as a file's content: ``json`` loses nothing, ``yaml`` has what it can express."""
-        from ..services.handoff.export import export_session
+        """A session as a file's content: ``json`` loses nothing, ``yaml`` has what it can express;
+        ``markdown`` and ``html`` are for people to read, of a session or of a run."""
+        from ..services.handoff.export import READABLE_FORMATS, export_session
 
+        if format in READABLE_FORMATS:
+            from ..services.handoff.readable import export_readable
+
+            return export_readable(self.workspace, id, format)
         return export_session(self.workspace, id, format)
 
     def import_(self, data: bytes, *, format: str | None = None, as_id: str = "") -> Session:

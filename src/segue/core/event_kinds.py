@@ -6,6 +6,7 @@ Bodies are defined with their capability (``<capability>/events.py``). Importing
 from __future__ import annotations
 
 from .features.events import *  # noqa: F403
+from .graphs.events import *  # noqa: F403
 from .handover.events import *  # noqa: F403
 from .journal.event import *  # noqa: F403
 from .journal.event import Body

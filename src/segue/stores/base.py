@@ -18,6 +18,7 @@ from ..core.journal.event import Draft, Event
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
     from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
     from ..core.memories.ranking import Neighbours, Pairs, Texts
+    from ..core.search.index import SearchIndex
     from ..core.server.access import AuditLine, KeptResponse, KeyRecord
     from .memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 
@@ -237,3 +238,7 @@ class Store(Journal, Protocol):
     @property
     def memories(self) -> Memories:
         """What was learnt."""
+
+    @property
+    def search_index(self) -> SearchIndex | None:
+        """Its own index for searching; None if it has none, so that a file beside the archive is it."""

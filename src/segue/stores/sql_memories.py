@@ -24,7 +24,7 @@ from .matching import SqlWords, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
 from .sql import Row, SqlDatabase, Statements
 from .sql_memory_writes import memory_of
-from .vectors import PLAIN_SCANS_MAX, NumpyIndex, VectorIndex, index
+from .vectors import PLAIN_SCANS_MAX, ScanIndex, VectorIndex
 
 _PAGE = 200
 _READERS_CACHED = 64
@@ -200,12 +200,12 @@ class SqlMemories(ABC):
 
     def _index_of(self, model: str) -> VectorIndex:
         """The bits of all vectors of a model, kept here: what is new is fetched, and everything when
-        something changed, or when another kind of index pays by now."""
+        something changed, or when one in this process pays by now."""
         stamp = self._rows(self.STAMP)
         now = int(stamp[0][0]) if stamp else 0
         before, last, made = self._indexes.get(model, (0, 0, None))
         self._scans += 1
-        better = self._scans == PLAIN_SCANS_MAX and not isinstance(made, NumpyIndex)
+        better = self._scans == PLAIN_SCANS_MAX and made is not None and not made.needs_rows
         if made is None or before != now or better:
             last, made = 0, self._index_in_database(model)
         if made is None or made.needs_rows:
@@ -214,7 +214,7 @@ class SqlMemories(ABC):
                 " WHERE namespace = :namespace AND model = :model AND no > :last ORDER BY no"
             )
             rows = self._rows(sql, model=model, last=last)
-            made = made or index(len(rows), self._scans)
+            made = made or ScanIndex()
             made.add([(no, audience, bits) for no, audience, bits in rows])
             last = rows[-1][0] if rows else last
         self._indexes[model] = (now, last, made)

@@ -265,6 +265,18 @@ def ago(text: str, now: datetime | None = None) -> str:
     return "just now"
 
 
+MODELS_SHOWN = 6
+
+
+def models_words(names: Sequence[str]) -> str:
+    """Models in a sentence, those that no transcript names at the end."""
+    words = [one_line(name) for name in names if name]
+    words += ["models that are not named"] if "" in names else []
+    if len(words) > MODELS_SHOWN:
+        words = [*words[: MODELS_SHOWN - 1], f"{len(words) - MODELS_SHOWN + 1} more"]
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def bar(percent: int, width: int, style: Style) -> str:
     """A progress bar that is full at 100."""
     full = min(width, max(0, percent) * width // 100)
@@ -355,6 +367,11 @@ def as_json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(harmless), indent=2).decode()
 
 
+def json_line(value: Any) -> str:
+    """The same JSON on one line, for what is told bit by bit."""
+    return msgspec.json.encode(_harmless(_encodable(plain(value)))).decode()
+
+
 def _harmless(value: Any) -> Any:
     from ..core.base.text import harmless_text
 
@@ -421,6 +438,18 @@ def verified_object(done: Any) -> dict[str, Any]:
 def delta_object(delta: Any) -> dict[str, Any]:
     """What changed since the work was left, and whether nothing did."""
     return {**plain(delta), "nothing": delta.nothing}
+
+
+def steps_object(steps: Iterable[tuple[int, Any]], chars: int = 0) -> list[dict[str, Any]]:
+    """Steps of a run with their numbers; with ``chars``, so much of each text at most."""
+    found = ({"step": at, "kind": type(step).__name__.lower(), **plain(step)} for at, step in steps)
+    return [{name: _short(value, chars) for name, value in step.items()} for step in found]
+
+
+def _short(value: Any, chars: int) -> Any:
+    if chars and isinstance(value, str) and len(value) > chars:
+        return f"{value[:chars]} … ({len(value) - chars:,} more characters)"
+    return [_short(one, chars) for one in value] if chars and isinstance(value, list) else value
 
 
 def resumed_object(done: Any) -> dict[str, Any]:

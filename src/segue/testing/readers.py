@@ -2,8 +2,8 @@
 
 Subclass ``ReaderSuite``, set your ``agent`` and a ``maker`` that writes its format from steps (see
 ``segue.testing.transcripts``), and let pytest collect it. Declare what the format cannot express by
-``unsaid``, ``acts``, ``typed``, ``ids`` and ``pending``. Stories and damage are seeded, and a failure shows
-its seed; ``scale`` sets how much fuzzing is done.
+``unsaid``, ``acts``, ``typed``, ``ids``, ``pending`` and ``cache_writes``. Stories and damage are seeded, and
+a failure shows its seed; ``scale`` sets how much fuzzing is done.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class ReaderSuite(ABC):
     """Whether calls have ids in the format."""
     pending = True
     """Whether a call is written before it has a result."""
+    cache_writes = True
+    """Whether it tells the tokens that were written to a cache from the others that were sent."""
     seed = 1
     scale = 1.0
 
@@ -435,9 +437,16 @@ def _facts(steps: list[s.Step], suite: ReaderSuite, ids: set[str]) -> dict[type,
         s.Plan: _plan(steps),
         s.Fault: len(_of(steps, s.Fault)),
         s.Interrupt: len(_of(steps, s.Interrupt)),
-        s.Usage: [step.context for step in _of(steps, s.Usage)],
+        s.Usage: [_used(step, suite.cache_writes) for step in _of(steps, s.Usage)],
         s.Title: _texts(steps, s.Title)[-1:],
     }
+
+
+def _used(step: s.Usage, cache_writes: bool) -> tuple[int, ...]:
+    """The tokens of a response; where the format does not tell those apart that were written to a cache, they
+    are among the others that were sent."""
+    sent = (step.input, step.cache_write) if cache_writes else (step.input + step.cache_write,)
+    return step.context, step.cache_read, step.output, *sent
 
 
 def _how(step: s.Prompt | s.Interrupt) -> s.Typed:

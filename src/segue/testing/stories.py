@@ -110,7 +110,13 @@ class _Story:
 
     def usage(self) -> s.Usage:
         self.context += self.random.randrange(1, 4_000)
-        return s.Usage(self.tick(), f"response-{self.context}", self.context, self.random.randrange(1, 900))
+        fresh = self.random.randrange(1, min(200, self.context) + 1)
+        written = self.random.randrange(self.context - fresh + 1)
+        output = self.random.randrange(1, 900)
+        return s.Usage(
+            self.tick(), f"response-{self.context}", self.context, output, input=fresh,
+            cache_read=self.context - fresh - written, cache_write=written,
+        )  # fmt: skip
 
     def _work(self) -> Iterator[s.Step]:
         if self.random.random() < 0.5:

@@ -448,6 +448,17 @@ def recalling(home: str, name: str, go_on: str) -> None:
 
 
 @task
+def searching(home: str, name: str) -> None:
+    """Search runs and a session, and once more when there is more to find."""
+    put_transcripts(home)
+    with open_agents(home) as seg:
+        session = seg.start("find the walrus", id="walrus")
+        seg.search("walrus")
+        session.note("the walrus was found")
+        seg.search("walrus")
+
+
+@task
 def sync_forever(home: str, name: str) -> None:
     """Sync all runs again and again, each time from nothing."""
     import shutil

@@ -339,12 +339,12 @@ def test_a_response_is_a_line_a_block_and_its_usage_is_told_once():
     )
     assert found[1:] == [
         Model(AT, "opus"),
-        Usage(AT, "m1", 9_312, 235),
+        Usage(AT, "m1", 9_312, 235, input=12, cache_read=9_000, cache_write=300),
         Say(AT, "I begin."),
         Call(AT, "t1", "Bash", "run", "make\nBuild it", "make", (), "Build it"),
         Model(AT, "sonnet"),
         Say(AT, "Again."),
-        Usage(AT, "m2", 5, 1),
+        Usage(AT, "m2", 5, 1, input=5),
     ]
 
 

@@ -206,7 +206,7 @@ def test_xml_tools_are_parted_from_what_is_said():
         ("<replace_in_file><path>a</path><diff>x</diff></replace_in_file>", "edit", "", ("a",), ""),
         ("<apply_diff><path>a</path><diff>x</diff></apply_diff>", "edit", "", ("a",), ""),
         ("<search_files><path>s</path><regex>x</regex></search_files>", "search", "", (), ""),
-        ("<list_files><path>.</path></list_files>", "search", "", (), ""),
+        ("<list_files><path>.</path></list_files>", "search", "", (".",), ""),
         ("<new_task><mode>code</mode><message># Do it\nnow</message></new_task>", "agent", "", (), "Do it"),
         (
             "<use_mcp_tool><server_name>s</server_name><tool_name>t</tool_name></use_mcp_tool>",
@@ -482,6 +482,19 @@ def test_a_prompt_that_both_documents_tell_is_told_once_and_one_that_is_missing_
 # what the UI adds
 
 
+def test_the_ui_shows_a_search_with_what_it_found():
+    listed = {"tool": "listFilesTopLevel", "path": "shop", "content": "cart.py\npay.py"}
+    steps = read(
+        ui(
+            {"type": "say", "say": "task", "text": "continue"},
+            {"type": "say", "say": "tool", "text": json.dumps(listed)},
+        )
+    )
+    assert kinds(steps) == ["Start", "Prompt", "Call", "Result"]
+    assert (steps[2].act, steps[2].paths, steps[2].text) == ("search", ("shop",), "")  # type: ignore[union-attr]
+    assert steps[3] == Result(T + 1, steps[2].id, True, None, "cart.py\npay.py")  # type: ignore[union-attr]
+
+
 def test_the_ui_alone_tells_calls_and_what_they_gave():
     request = {
         "request": "[execute_command for 'make'] Result:\nCommand failed with exit code 2.\nOutput:\nbad"
@@ -506,7 +519,7 @@ def test_the_ui_alone_tells_calls_and_what_they_gave():
     assert kinds(steps) == [
         "Start", "Prompt", "Usage", "Say", "Call", "Result", "Call", "Say", "End",
     ]  # fmt: skip
-    assert steps[2] == Usage(T + 1, steps[2].key, 12, 0, 0, 0.5)  # type: ignore[union-attr]
+    assert steps[2] == Usage(T + 1, steps[2].key, 12, 0, 0, 0.5, 5, 7)  # type: ignore[union-attr]
     assert steps[5] == Result(T + 5, steps[4].id, False, 2, "bad")  # type: ignore[union-attr]
     assert steps[6].paths == ("a.py",)  # type: ignore[union-attr]
     assert steps[8] == End(T + 7, "turn", "Built.")

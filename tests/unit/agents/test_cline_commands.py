@@ -68,6 +68,22 @@ def test_the_output_of_a_command_that_has_ended_is_its_result_before_the_next_re
     assert not [step for step in read_of(*shown) if isinstance(step, Result)], "it has not ended"
 
 
+def test_a_command_that_is_shown_last_and_has_printed_nothing_has_no_result():
+    command = "<execute_command>\n<command>make all</command>\n</execute_command>"
+    messages = [
+        {"role": "user", "ts": T * 1000, "content": texts("<task>Build.</task>")},
+        {"role": "assistant", "ts": T * 1000, "content": texts(command)},
+    ]
+    shown: list[dict[str, Any]] = [
+        {"type": "say", "say": "task", "text": "Build."},
+        {"type": "say", "say": "command", "text": "make all", "commandCompleted": True},
+        {"type": "say", "say": "text", "text": "That is built."},
+    ]
+    for last, results in ((2, 0), (3, 1)):
+        steps = read(json.dumps({"api": messages, "ui": json.loads(ui(*shown[:last]))}).encode())
+        assert sum(isinstance(step, Result) for step in steps) == results
+
+
 @pytest.mark.parametrize("shows", [1, 2], ids=["as long as it is not shown", "when it is shown"])
 def test_the_output_of_a_command_is_its_result_after_a_resume_and_of_no_later_command(shows):
     """A resumed task asks the model without the result of the command before it."""

@@ -146,6 +146,35 @@ def test_without_a_list_the_head_says_whose_it_is(agent, tmp_path):
     assert list(agent.find(where(tmp_path / "nobody", "/src/shop"))) == []
 
 
+def logged(process: int, message: str) -> str:
+    return json.dumps(
+        {"level": 30, "pid": process, "channel": "Cline CLI", "msg": message}, separators=(",", ":")
+    )
+
+
+def test_of_a_task_that_died_at_once_the_log_says_where_it_worked(tmp_path):
+    base = tmp_path / ".cline" / "data"
+    for native, text in (("71", "Port the shop"), ("72", "Port the site")):
+        folder = base / "tasks" / native
+        folder.mkdir(parents=True)
+        (folder / "ui_messages.json").write_text(
+            json.dumps([{"ts": 1, "type": "say", "say": "task", "text": text}])
+        )
+    (base / "logs").mkdir()
+    lines = [
+        logged(5, "LOG [WorkspaceManager] Single-root mode: /src/shop"),
+        logged(6, "LOG [WorkspaceManager] Single-root mode: /src/site"),
+        logged(5, "DEBUG [Task 71] Task lock skipped"),
+        logged(6, "DEBUG [Task 72] Task lock skipped"),
+        logged(5, "LOG [WorkspaceManager] Single-root mode: /src/other"),
+    ]
+    (base / "logs" / "cline-cli.1.log").write_text("\n".join(lines))
+    [found] = AGENT.find(where(tmp_path, "/src/shop"))
+    assert (found.native, found.cwd) == ("71", "/src/shop")
+    [named] = AGENT.transcripts_at(base / "tasks" / "72", where(tmp_path))
+    assert named.cwd == "/src/site"
+
+
 def test_no_more_files_are_opened_than_allowed_and_known_ones_not_at_all(tmp_path):
     paths = [placed("roo", STORY, home=tmp_path, native=f"n{count}") for count in range(4)]
     assert len(list(ROO.find(where(tmp_path, "/src/shop", heads_max=2)))) == 2

@@ -85,7 +85,7 @@ STORY: list[Step] = [
     Prompt(T + 7, "not yet", "refusal"),
     Result(T + 7, "c5"),
     Prompt(T + 7, "/review basket.py", "command"),
-    Usage(T + 8, "u1", 1200, 30),
+    Usage(T + 8, "u1", 1200, 30, input=100, cache_read=900, cache_write=200),
     Title(T + 9, "The basket"),
     Compact(T + 10, "What was done.", "manual", 9000),
     Fault(T + 11, "overloaded", 529),

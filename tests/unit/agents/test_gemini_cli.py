@@ -28,7 +28,7 @@ STORY: list[s.Step] = [
     s.Model(NOW + 2, "gemini-2.5-pro"),
     s.Thought(NOW + 1, "Looking around\nThe cart may be there already."),
     s.Say(NOW + 2, "I look first."),
-    s.Usage(NOW + 2, "", 1200, 30),
+    s.Usage(NOW + 2, "", 1200, 30, input=200, cache_read=1000),
     s.Call(NOW + 2, "c1", "run_shell_command", "run", command="pytest -q", note="Run the tests"),
     s.Result(NOW + 3, "c1", False, 1, "1 failed"),
     s.Say(NOW + 4, "Now the file."),

@@ -30,7 +30,7 @@ STORY: list[s.Step] = [
     s.Say(NOW + 2, "I look first."),
     s.Call(NOW + 3, "c1", "bash", "run", command="pytest -q", note="Run the tests"),
     s.Result(NOW + 4, "c1", False, 1, "1 failed"),
-    s.Usage(NOW + 5, "", 1200, 30),
+    s.Usage(NOW + 5, "", 1200, 30, input=100, cache_read=900, cache_write=200),
     s.Call(
         NOW + 6,
         "c2",
@@ -43,9 +43,9 @@ STORY: list[s.Step] = [
     s.Call(NOW + 8, "c3", "todowrite", "plan"),
     s.Plan(NOW + 8, (s.PlanItem("cart", "done"), s.PlanItem("checkout", "active"))),
     s.Result(NOW + 8, "c3", True, None, "ok"),
-    s.Usage(NOW + 9, "", 1500, 40),
+    s.Usage(NOW + 9, "", 1500, 40, input=1500),
     s.Say(NOW + 10, "The cart is there."),
-    s.Usage(NOW + 11, "", 1700, 10),
+    s.Usage(NOW + 11, "", 1700, 10, input=1700),
     s.End(NOW + 11),
     s.Compact(NOW + 12, "## Goal\nA cart", "manual", 1700),
     s.Prompt(NOW + 13, "And checkout"),
@@ -374,7 +374,7 @@ def test_the_context_counts_what_was_cached() -> None:
     told = steps(
         document(said("assistant", {"id": "p", "type": "step-finish", "tokens": tokens, "cost": 0.5}))
     )
-    assert told[-1] == s.Usage(NOW, "p", 117, 7, 0, 0.5)
+    assert told[-1] == s.Usage(NOW, "p", 117, 7, 0, 0.5, 10, 100, 7)
 
 
 # -- damage

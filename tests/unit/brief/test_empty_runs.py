@@ -1,4 +1,4 @@
-"""A run that ended before it did anything is told together with the run before it."""
+"""A run that ended before it changed anything is told together with the run before it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,21 @@ LOOK = Call(2, "s", "Bash", "run", "segue brief", "segue brief")
         [Prompt(1, "go on"), LOOK],
         [Prompt(1, "go on"), Call(2, "m", "mcp__segue__resume", "other")],
         [Prompt(1, "go on"), Plan(2, (PlanItem("Round the totals"),))],
+        [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "ls", "ls")],
+        [Prompt(1, "go on"), Call(2, "c", "Read", "read", paths=("a.py",)), Result(3, "c", text="x = 1")],
     ],
-    ids=["nothing", "a brief", "a prompt", "a word", "a fault", "our command", "our tool", "a plan"],
+    ids=[
+        "nothing",
+        "a brief",
+        "a prompt",
+        "a word",
+        "a fault",
+        "our command",
+        "our tool",
+        "a plan",
+        "a look",
+        "a read",
+    ],
 )
 def test_a_run_that_did_nothing_hides_nothing(steps: list[Step]) -> None:
     empty = fold([Start(0, "start", "r2"), *steps])
@@ -48,11 +61,13 @@ def test_a_run_that_did_nothing_hides_nothing(steps: list[Step]) -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "ls", "ls")],
+        [Prompt(1, "Look at it"), Call(2, "c", "Bash", "run", "ls", "ls")],
+        [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "ls", "ls"), Result(3, "c", text="a"), End(4)],
+        [Prompt(1, "go on"), *(Call(2 + n, f"c{n}", "Bash", "run", "ls", "ls") for n in range(4))],
         [Prompt(1, "What does it do?"), Say(2, "It parses invoices."), End(3)],
         [Prompt(1, "What does it do?"), Say(2, "It parses invoices, row by row. " * 20)],
         [Prompt(1, "go on"), LOOK, Call(3, "e", "Edit", "edit", paths=("a.py",))],
-        [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "cat docs/segue.md", "cat docs/segue.md")],
+        [Prompt(1, "go on"), Call(2, "c", "Bash", "run", "make docs", "make docs")],
     ],
 )
 def test_a_run_that_called_or_answered_something_stands_for_itself(steps: list[Step]) -> None:

@@ -31,7 +31,6 @@ from segue.services.memories import curation as upkeep
 from segue.services.upkeep.recover.ladder import recover
 from segue.settings import resolve
 from segue.stores.memory_changes import MemoryChange
-from segue.stores.vectors import NumpyIndex, PlainIndex, bits_of, cosine, numpy_or_none, packed
 
 
 @pytest.fixture
@@ -450,25 +449,9 @@ def test_search_goes_on_while_vectors_are_missing(seg: Segue):
         assert other.memories.store.unembedded("later", 10) == []
 
 
-@pytest.mark.skipif(numpy_or_none() is None, reason="NOT TESTED: numpy is not installed")
-def test_both_indexes_find_the_same():
-    import random
-
-    chance = random.Random(5)
-    bodies = {no: packed([chance.gauss(0, 1) for _ in range(64)]) for no in range(1, 400)}
-    asked_for = packed([chance.gauss(0, 1) for _ in range(64)])
-    results = []
-    for made in (PlainIndex(), NumpyIndex()):
-        made.add((no, no % 3, bits_of(body)) for no, body in bodies.items())
-        results.append(made.near(asked_for, {0, 1}, None, 10, lambda ns: {no: bodies[no] for no in ns}))
-    plain, quick = ([no for no, _ in rows] for rows in results)
-    assert plain == quick and all(no % 3 != 2 for no in plain)
-    best = max((no for no in bodies if no % 3 != 2), key=lambda no: cosine(asked_for, bodies[no]))
-    assert plain[0] == best
-
-
 def test_settings_choose_the_embedder():
     assert choose("hash").name == "hash-256"
+    assert choose("static").name == choose("auto").name == "static-128-1"
     assert choose("endpoint", url="http://localhost:1/v1", model="x").name == "endpoint:x"
     for wrong in ({"kind": "magic"}, {"kind": "endpoint"}):
         with pytest.raises(BadSettings):

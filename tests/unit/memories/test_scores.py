@@ -97,8 +97,23 @@ TWO_WORDS = ["a", "b"]
 
 def test_one_word_of_two_in_common_is_worth_less_than_a_little_more_meaning() -> None:
     found = texts(Hit(1, 0b01, 10), counts=(1, 1))
-    assert order(TWO_WORDS, found, {1: 0.40, 2: 0.75}) == [2, 1]
-    assert order(TWO_WORDS, found, {1: 0.50, 2: 0.75}) == [1, 2]
+    assert order(TWO_WORDS, found, {1: 0.30, 2: 0.80}) == [2, 1]
+    assert order(TWO_WORDS, found, {1: 0.40, 2: 0.80}) == [1, 2]
+
+
+def test_one_word_of_three_in_common_means_nothing_next_to_meaning_and_two_do() -> None:
+    three = ["a", "b", "c"]
+    one, two = (texts(Hit(1, held, 10), counts=(1, 1, 1)) for held in (0b001, 0b011))
+    assert order(three, one, {1: 0.40, 2: 0.41}) == [2, 1]
+    assert order(three, two, {1: 0.40, 2: 0.80}) == [1, 2]
+
+
+def test_one_word_of_three_in_common_counts_where_there_are_no_vectors() -> None:
+    found = texts(Hit(1, 0b001, 10), Hit(2, 0b010, 10), counts=(30, 1, 1))
+    assert [one.score > 0 for one in rank(["a", "b", "c"], found, {}, semantic=True, embedded=False)] == [
+        True,
+        True,
+    ]
 
 
 def test_all_words_in_common_are_worth_more_than_much_more_meaning() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..install import Edit, Installer, InstallTarget, JsonEntry
+from ..install import CannotEdit, Edit, Installer, InstallTarget, JsonEntry, Scope, value_in
+from ..own_entries import is_own_member
+
+STATUS_LINE = "statusLine"
 
 
 class ClaudeInstaller(Installer):
@@ -23,15 +26,11 @@ class ClaudeInstaller(Installer):
     live_events = {"PostToolBatch": ("glance", 5)}
 
     def edits(self, where: InstallTarget) -> list[Edit]:
-        settings = {
-            "project": where.root / ".claude" / "settings.local.json",
-            "shared": where.root / ".claude" / "settings.json",
-            "user": self.folder(where) / "settings.json",
-        }[where.scope]
+        settings = self._files(where)[where.scope]
         entries = self.hook_entries(where)
-        if where.status_line:
+        if where.status_line or (where.offers_status_line and not self.has_own_line(where)):
             line = {"type": "command", "command": where.command(self.name, "StatusLine", "speak")}
-            entries.append(JsonEntry(("statusLine",), line))
+            entries.append(JsonEntry((STATUS_LINE,), line, replaces=True))
         edits = [Edit(settings, "hooks", tuple(entries)), *self._server(where)]
         exclude = where.exclude_file() if where.scope == "project" else None
         if exclude is not None:  # Claude Code has git ignore the file when it makes it itself
@@ -39,6 +38,23 @@ class ClaudeInstaller(Installer):
                 Edit(exclude, "local settings, ignored by git", block="/.claude/settings.local.json\n")
             )
         return edits
+
+    def _files(self, where: InstallTarget) -> dict[Scope, Path]:
+        """The settings files, by scope."""
+        return {
+            "project": where.root / ".claude" / "settings.local.json",
+            "shared": where.root / ".claude" / "settings.json",
+            "user": self.folder(where) / "settings.json",
+        }
+
+    def has_own_line(self, where: InstallTarget) -> bool:
+        """Whether the user or the project has a status line that is not ours, in whichever file; also if a
+        file cannot be understood."""
+        try:
+            found = [value_in(path, STATUS_LINE) for path in self._files(where).values()]
+        except CannotEdit:
+            return True
+        return any(line is not None and not is_own_member(line, line, where.hook) for line in found)
 
     def _server(self, where: InstallTarget) -> list[Edit]:
         if not where.mcp:

@@ -110,7 +110,8 @@ class Reader:
         self._place: list[str] = list(kept.get("place") or ("", "", "", ""))  # native, cwd, branch, version
         self._seen: tuple[str | None, ...] = ()  # what the last record said of its place
         self._model: str = kept.get("model", "")
-        self._usage: str = kept.get("usage", "")
+        self._usage: str = kept.get("usage", "")  # the last response, and what was told of its output
+        self._output: int = kept.get("output", 0)
         self._side: bool = kept.get("side", False)  # the file is a sub-agent's own
         self._begun: bool = kept.get("begun", False)
         self._trigger: list[Any] = list(kept.get("trigger") or ("", 0))
@@ -128,9 +129,10 @@ class Reader:
 
     def keep(self) -> dict[str, Any]:
         return {
-            "place": self._place, "model": self._model, "usage": self._usage, "side": self._side,
-            "begun": self._begun, "trigger": self._trigger, "queued": self._queued,
-            "given": self._given, "turns": self._turns, "over": self._over, "busy": self._busy,
+            "place": self._place, "model": self._model, "usage": self._usage,
+            "output": self._output, "side": self._side, "begun": self._begun,
+            "trigger": self._trigger, "queued": self._queued, "given": self._given, "turns": self._turns,
+            "over": self._over, "busy": self._busy,
             "polls": self._polls, "reported": self._reported, "outside": self._outside,
             "first": self._first, "newest": self._newest, "copies": self._copies,
         }  # fmt: skip
@@ -154,7 +156,7 @@ class Reader:
             return ()
         if record.is_sidechain and not self._side:
             if self._begun or not record.agent_id:
-                return ()
+                return self._used_aside(record)
             self._side = True
         self._begun = True
         at = seconds(record.timestamp)
@@ -327,16 +329,40 @@ class Reader:
                 steps.append(Say(at, block.text))
             elif block.type == "thinking" and block.thinking.strip():
                 steps.append(Thought(at, block.thinking))
-        used = message.usage
-        if used is not None and message.id and message.id != self._usage:
-            self._usage = message.id
-            context = used.input_tokens + used.cache_creation_input_tokens + used.cache_read_input_tokens
-            if context:
-                steps.append(Usage(at, message.id, context, used.output_tokens))
+        steps += self._used(record, message, at)
         self._over, self._busy = False, True
         if message.stop_reason == "end_turn" and blocks and blocks[-1].type == "text":
             steps += self._turn_over(at)
         return steps
+
+    def _used(self, record: Record, message: Message, at: float) -> list[Usage]:
+        """What a response used, unless a record before said the same of it."""
+        used = message.usage
+        if used is None or not message.id:
+            return []
+        if message.id == self._usage and used.output_tokens == self._output:
+            return []
+        self._usage, self._output = message.id, used.output_tokens
+        written, read = used.cache_creation_input_tokens, used.cache_read_input_tokens
+        context = used.input_tokens + written + read
+        if not context:
+            return []
+        kept_long = used.cache_creation.ephemeral_1h_input_tokens if used.cache_creation is not None else 0
+        return [
+            Usage(
+                at, message.id, context, used.output_tokens, cost=record.cost_usd or 0.0,
+                input=used.input_tokens, cache_read=read, cache_write=written, cache_write_1h=kept_long,
+            )
+        ]  # fmt: skip
+
+    def _used_aside(self, record: Record) -> list[Usage]:
+        """What a sub-agent used that has no transcript of its own: early versions wrote its records among
+        those of its lead, whose window it does not fill."""
+        message = record.message if record.type == "assistant" else None
+        if message is None or record.is_api_error_message:
+            return []
+        used = self._used(record, message, seconds(record.timestamp))
+        return [msgspec.structs.replace(step, context=0, model=message.model) for step in used]
 
     def _call(self, block: Block, at: float) -> list[Step]:
         steps = call_steps(block, at)

@@ -14,13 +14,20 @@ from msgspec import Raw, Struct, field
 from ...core.base.lazy import json_decoder, regex
 
 
+class CacheCreation(Struct, gc=False):
+    """How long what was written to the cache stays there."""
+
+    ephemeral_1h_input_tokens: int = 0
+
+
 class Tokens(Struct, gc=False):
-    """``message.usage``."""
+    """``message.usage``. The output is that up to the record: the last record of a response has all of it."""
 
     input_tokens: int = 0
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
     output_tokens: int = 0
+    cache_creation: CacheCreation | None = None
 
 
 class Block(Struct, gc=False):
@@ -94,6 +101,7 @@ class Record(Struct, gc=False, rename="camel"):
     api_error_status: int | None = None
     forked_from: Any = None
     message: Message | None = None
+    cost_usd: float | None = field(name="costUSD", default=None)  # early versions only
     content: Raw = Raw()  # of system records and of queue operations
     operation: str | None = None
     tool_denial_kind: str | None = None  # why a call was not run; newer versions only

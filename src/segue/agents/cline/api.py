@@ -110,7 +110,10 @@ class Conversation:
         if self._alone and message.metrics and (tokens := message.metrics.tokens):
             key = f"api-{int(message.ts or index)}"
             cost = message.metrics.cost or 0.0
-            yield Usage(at, key, tokens.prompt + tokens.cached, tokens.completion, cost=cost)
+            yield Usage(
+                at, key, tokens.prompt + tokens.cached, tokens.completion, cost=cost, input=tokens.prompt,
+                cache_read=tokens.cached,
+            )  # fmt: skip
 
     def _tool(self, at: float, id: str, name: str, arguments: dict[str, Any]) -> Iterator[Step]:
         for step in tool_steps(at, id, name, arguments):

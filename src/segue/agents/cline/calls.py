@@ -15,6 +15,7 @@ _FILES: frozenset[Act] = frozenset({"read", "edit", "create", "delete"})
 _STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done"}
 _CHANGES = "HAS_CHANGES"  # a mark that Cline puts at the end of a completion
 _ASIDE = frozenset({"task_progress", "requires_approval"})  # arguments that are not for the tool itself
+_LISTS = frozenset({"list_files", "list_code_definition_names"})
 ASKING = frozenset({"ask_followup_question", "plan_mode_respond", "attempt_completion"})
 
 # How the UI names the same tools.
@@ -51,12 +52,13 @@ def tool_steps(at: float, id: str, name: str, arguments: dict[str, Any]) -> Iter
 def _call(at: float, id: str, name: str, arguments: dict[str, Any]) -> Call:
     act = ACTS.get(name, "other")
     paths: tuple[str, ...] = ()
-    if act in _FILES:
+    if act in _FILES or name in _LISTS:
         paths = paths_of(arguments)
     changes = changes_of(name, arguments, paths) if act in EDITS else ()
     if name == "apply_patch":
         act, paths = act_of(changes), tuple(dict.fromkeys(change.path for change in changes))
-    text = plain_text({key: value for key, value in arguments.items() if key not in _ASIDE})
+    shown = {key: value for key, value in arguments.items() if key not in _ASIDE}
+    text = plain_text(shown) if name not in _LISTS else ""
     note = _string(arguments, "question")
     if name == "use_mcp_tool":
         name = note = _mcp(_string(arguments, "server_name"), _string(arguments, "tool_name"))
@@ -93,12 +95,12 @@ def shown_call(at: float, id: str, tool: wire.ToolShown) -> Call:
         name = _mcp(tool.server_name, tool.tool_name or "")
         return Call(at, id, name, "other", plain_text(tool.arguments), note=name)
     name, act = SHOWN.get(tool.tool, (tool.tool, "other"))
-    paths = tuple(filter(None, (tool.path,))) if act in _FILES else ()
+    paths = tuple(filter(None, (tool.path,))) if act in _FILES or name in _LISTS else ()
     if act in _FILES and isinstance(tool.batch_files, list):
         paths += paths_of({"files": tool.batch_files})
     parts = (tool.path, tool.regex, tool.diff, tool.content if act != "read" else None)
     changes = shown_changes(act, tool.path, tool.diff, tool.content) if act in EDITS else ()
-    text = plain_text([part for part in parts if part])
+    text = plain_text([part for part in parts if part]) if name not in _LISTS else ""
     return Call(at, id, name, act, text, paths=paths, changes=changes)
 
 

@@ -1,7 +1,8 @@
 """Finds the tasks of Cline and Roo, and the project of each.
 
 A task is a folder named after its id. Its working folder is in the list of all tasks, with Roo also in the
-task's ``history_item.json``, and in the first message to the model.
+task's ``history_item.json``, and in the first message to the model. Of a task that died before all of that,
+the log of Cline's command line tool names the folder.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..._files import open_file
 from ...core.base.lazy import regex
 from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decode_any, decode_part
 from ..transcript_files import FileAgent, bytes_of, document, json_text, listed, stated
@@ -36,6 +38,8 @@ _ROO = (
 )
 _ID = regex(rb'\A\s*\{"id":\s*("(?:[^"\\]|\\.)*")')
 _CWD = regex(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+_LOG_BYTES = 1 << 20
+_LOGGED = regex(rb'"pid":(\d+),.*(?:Single-root mode: ((?:[^"\\]|\\.)+)"|\[Task (\d+)\])')
 _TRIES = 3  # a document that is being written is read again
 
 
@@ -88,6 +92,7 @@ class Cline(FileAgent):
             key=lambda file: -file[1].st_mtime,
         )
         listed: dict[Path, dict[str, wire.History]] = {}
+        logged: dict[Path, dict[str, str]] = {}
         heads = 0
         for path, stat, base in files:
             native = path.parent.name
@@ -102,6 +107,10 @@ class Cline(FileAgent):
                 if where.heads_max and heads > where.heads_max:
                     continue
                 cwd, parent = _read_from_task(path)
+            if not cwd and path.name == UI:
+                if base not in logged:
+                    logged[base] = _logged_folders(base)
+                cwd = logged[base].get(native, "")
             if where.holds(cwd):
                 yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
 
@@ -114,6 +123,8 @@ class Cline(FileAgent):
             native = folder.name if is_task else json_text(bytes_of(path, HEAD_BYTES), _ID) or path.stem
             item = _history(folder.parents[1]).get(native) if folder.parent.name == "tasks" else None
             cwd, parent = (item.cwd, item.parent_task_id or "") if item else _read_from_task(path)
+            if not cwd and is_task:
+                cwd = _logged_folders(folder.parents[1]).get(native, "")
             yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
 
 
@@ -189,6 +200,29 @@ def _read_from_task(path: Path) -> tuple[str, str]:
         return item.cwd, item.parent_task_id or ""
     match = _CWD.search(bytes_of(path, HEAD_BYTES))
     return str(decode_any(b'"' + match[1] + b'"') or "") if match else "", ""
+
+
+def _logged_folders(base: Path) -> dict[str, str]:
+    """The working folders of tasks, by id, as far as the newest log has them: a process names its folder
+    and then its task."""
+    folders: dict[str, str] = {}
+    roots: dict[bytes, str] = {}
+    for path in sorted((base / "logs").glob("cline-cli*.log"))[-1:]:
+        for process, root, task in _LOGGED.findall(_end_of(path)):
+            if root:
+                roots[process] = str(decode_any(b'"' + root + b'"') or "")
+            elif process in roots:
+                folders.setdefault(task.decode(), roots[process])
+    return folders
+
+
+def _end_of(log: Path) -> bytes:
+    try:
+        with open_file(log) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
+            return file.read(_LOG_BYTES)
+    except OSError:
+        return b""
 
 
 # loading a task as one document

@@ -81,7 +81,8 @@ def _changes(steps: Iterator[Step]) -> Iterator[Step]:
 
 
 def _with_outputs(steps: list[Step], shown: list[wire.Shown]) -> Iterator[Step]:
-    """The steps, with the results of commands without one that the UI says have ended."""
+    """The steps, with the results of commands without one that the UI says have ended. One that is the last
+    thing shown and has printed nothing may have ended with its agent, before its output was shown."""
     answered = {step.id for step in steps if isinstance(step, Result)}
     calls: dict[str, list[Call]] = {}
     for step in steps:
@@ -89,11 +90,12 @@ def _with_outputs(steps: list[Step], shown: list[wire.Shown]) -> Iterator[Step]:
             calls.setdefault(step.command, []).append(step)
     results: list[Step] = []
     if any(call.id not in answered for same in calls.values() for call in same):
-        commands = shown_commands(shown)
+        commands, newest = shown_commands(shown), max((seconds(one.ts) for one in shown), default=0.0)
         for command, same in calls.items():
             shows = commands.get(command, [])
             for call, show in zip(reversed(same), reversed(shows), strict=False):
-                if len(same) <= len(shows) and call.id not in answered and show.is_over:
+                is_known = show.is_over and bool(show.text or show.at < newest)
+                if len(same) <= len(shows) and call.id not in answered and is_known:
                     results.append(Result(max(show.at, call.at), call.id, None, None, show.text))
     return heapq.merge(steps, sorted(results, key=_time), key=_time)
 

@@ -80,10 +80,15 @@ class Screen:
         if about is None:
             return
         yield from self._results(at, about.request)
-        cached = 0 if about.api_protocol == "openai" else about.cache_writes + about.cache_reads
-        if about.tokens_in or about.tokens_out or cached:
-            context = about.tokens_in + cached
-            yield Usage(at, f"ui-{at:.3f}", context, about.tokens_out, self._window, about.cost or 0.0)
+        cached = about.cache_writes + about.cache_reads
+        is_inside = about.api_protocol == "openai"  # what came from the cache is part of what was sent
+        fresh = max(0, about.tokens_in - cached) if is_inside else about.tokens_in
+        context = about.tokens_in if is_inside else about.tokens_in + cached
+        if context or about.tokens_out:
+            yield Usage(
+                at, f"ui-{at:.3f}", context, about.tokens_out, self._window, about.cost or 0.0, fresh,
+                about.cache_reads, about.cache_writes,
+            )  # fmt: skip
         if not self._full(at):
             return  # the API history has it
         if about.cancel_reason == "user_cancelled":
@@ -159,7 +164,12 @@ class Screen:
         tool = _inner(message.text, wire.TOOL, wire.ToolShown)
         if tool is None:
             return
-        yield self._called(shown_call(at, _id(at), tool))
+        call = shown_call(at, _id(at), tool)
+        if call.act == "search" and isinstance(tool.content, str) and tool.content:
+            yield call  # it is shown with what it found
+            yield Result(at, call.id, True, None, tool.content)
+        else:
+            yield self._called(call)
         if items := todos_of(tool.todos):
             yield Plan(at, items)
 

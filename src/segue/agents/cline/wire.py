@@ -35,7 +35,7 @@ class ModelInfo(Struct, gc=False, rename="camel"):
 class Tokens(Struct, gc=False):
     prompt: int = 0
     completion: int = 0
-    cached: int = 0
+    cached: int = 0  # read from the cache or written to it
 
 
 class Metrics(Struct, gc=False):

@@ -84,14 +84,24 @@ class Turns:
         return self._used(at, record.usage, record.thread_token_usage) if record is not None else ()
 
     def _used(self, at: float, last: wire.Tokens | None, total: wire.Tokens | None) -> Iterable[Step]:
-        """Usage is recorded repeatedly; it belongs to a new response if the total or the window changed."""
+        """Usage is recorded repeatedly; it belongs to a new response if the total changed. If only what is in
+        the window changed, as after a compaction, there was no response."""
         if last is None or not last.total_tokens:
             return ()
         key = f"{total.total_tokens if total else 0}/{last.total_tokens}"
         if key == self.kept.usage:
             return ()
+        is_response = total is None or self.kept.usage.partition("/")[0] != key.partition("/")[0]
         self.kept.usage, self.kept.context = key, last.total_tokens
-        return (Usage(at, key, last.total_tokens, last.output_tokens, self.kept.window),)
+        if not is_response:
+            return (Usage(at, key, last.total_tokens, window=self.kept.window),)
+        cached = min(last.cached_input_tokens, last.input_tokens)
+        return (
+            Usage(
+                at, key, last.total_tokens, last.output_tokens, self.kept.window,
+                input=last.input_tokens - cached, cache_read=cached,
+            ),
+        )  # fmt: skip
 
     def named(self, at: float, payload: wire.Body) -> Iterator[Step]:
         if name := text(_event(payload).thread_name):

@@ -155,7 +155,9 @@ class Tokens(msgspec.Struct, gc=False):
     """The usage of a response, or of all together."""
 
     total_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: int = 0  # cached ones too
+    cached_input_tokens: int = 0
+    output_tokens: int = 0  # with reasoning
 
 
 class Count(msgspec.Struct, gc=False):

@@ -38,6 +38,7 @@ from ..base import decode_line, decode_part
 from ..common import checklist, injected_briefs, seconds, typed_how, typed_text
 from . import wire
 from .calls import call_of, plan_of
+from .usage_totals import UsageTotals
 
 _EXIT = regex(r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})[^<>\n]{0,40}>\s*\Z")
 _GOES_ON = regex(
@@ -87,11 +88,13 @@ class Reader:
         self._tokens: int = kept.get("tokens", 0)  # before the compaction in progress
         self._last: bool = kept.get("last", False)  # the newest message requested no calls
         self._ended: bool = kept.get("ended", False)
+        self._totals = UsageTotals(kept.get("totals"))
 
     def keep(self) -> dict[str, Any]:
         return {
             "model": self._model, "called": self._called, "running": self._running, "agents": self._agents,
             "trigger": self._trigger, "tokens": self._tokens, "last": self._last, "ended": self._ended,
+            "totals": self._totals.keep(),
         }  # fmt: skip
 
     def read(self, record: bytes) -> Iterable[Step]:
@@ -171,7 +174,8 @@ class Reader:
             if body.content.strip():
                 yield Say(at, body.content.strip())
             if body.output_tokens:
-                yield Usage(at, body.api_call_id or body.message_id or event.id, output=body.output_tokens)
+                key = body.api_call_id or body.message_id or event.id
+                yield self._totals.told(Usage(at, key, output=body.output_tokens), self._model)
             self._last = not body.tool_requests
             self._ended = False
         for request in body.tool_requests or ():
@@ -321,8 +325,14 @@ class Reader:
     def _used(self, event: wire.Event, at: float, body: wire.Usage) -> Iterator[Step]:
         context = body.current_tokens or body.input_tokens or 0
         if (context or body.output_tokens) and not (event.agent_id or body.parent_tool_call_id):
-            key = body.api_call_id or event.id
-            yield Usage(at, key, context, body.output_tokens or 0, body.token_limit or 0)
+            read, written = body.cache_read_tokens or 0, body.cache_write_tokens or 0
+            fresh = max(0, (body.input_tokens or 0) - read - written)
+            other = body.model if body.model and body.model != self._model else ""
+            used = Usage(
+                at, body.api_call_id or event.id, context, body.output_tokens or 0, body.token_limit or 0,
+                input=fresh, cache_read=read, cache_write=written, model=other,
+            )  # fmt: skip
+            yield self._totals.told(used, other or self._model)
 
     # ends and failures
 
@@ -345,6 +355,7 @@ class Reader:
     def _shutdown(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
         if body.current_tokens:
             yield Usage(at, event.id, body.current_tokens)
+        yield from self._totals.at_shutdown(at, event.id, body)
         self._ended = True
         failed = body.shutdown_type == "error"
         yield End(at, "error" if failed else "exit", body.error_reason or "")

@@ -141,8 +141,11 @@ class Usage(Struct, gc=False, rename="camel"):
 
     api_call_id: str | None = None
     parent_tool_call_id: str | None = None
+    model: str | None = None
     input_tokens: int | None = None  # cached ones too
     output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
     current_tokens: int | None = None
     token_limit: int | None = None
 
@@ -155,10 +158,26 @@ class PlanChange(Struct, gc=False, rename="camel"):
     plan_content: str | None = None  # of ``exit_plan_mode.requested``
 
 
+class ModelTokens(Struct, gc=False, rename="camel"):
+    """The tokens of a model, sub-agents' too."""
+
+    input_tokens: int = 0  # cached ones too
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class ModelMetrics(Struct, gc=False):
+    usage: ModelTokens | None = None
+
+
 class Ending(Struct, gc=False, rename="camel"):
     """``session.shutdown``, ``session.idle`` and ``session.task_complete``."""
 
     shutdown_type: str | None = None
+    session_start_time: int | float | None = None
+    model_metrics: dict[str, ModelMetrics] | None = None
+    """What was used since that time; no other event on disk says what was sent to the model."""
     error_reason: str | None = None
     current_tokens: int | None = None
     aborted: bool | None = None

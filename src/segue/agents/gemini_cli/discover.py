@@ -7,13 +7,13 @@ working folder. Sub-agents have a folder named after the conversation that start
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...core.base.canonical import sha256
 from ...core.base.lazy import regex
 from ..base import Form, Found, SearchScope, Traits
 from ..transcript_files import FileAgent, bytes_of, json_object, listed, stated
@@ -114,7 +114,7 @@ def _owners(folder: Path, where: SearchScope) -> dict[str, str]:
         for path, slug in (projects.items() if isinstance(projects, dict) else ())
         if isinstance(slug, str)
     }
-    return owners | {hashlib.sha256(str(root).encode()).hexdigest(): str(root) for root in where.roots}
+    return owners | {sha256(str(root).encode()).hexdigest(): str(root) for root in where.roots}
 
 
 def _cwd(folder: Path, owners: dict[str, str]) -> str:

@@ -289,7 +289,11 @@ class Reader:
             yield Say(at, text)
         used = record.tokens
         if used is not None and used.input:
-            yield Usage(at, record.id or "", used.input, used.output + (used.thoughts or 0))
+            cached = min(used.cached or 0, used.input)
+            yield Usage(
+                at, record.id or "", used.input, used.output + (used.thoughts or 0),
+                input=used.input - cached + (used.tool or 0), cache_read=cached,
+            )  # fmt: skip
         calls = [_part(row, CALL, ToolCall) for row in self._list(record.tool_calls)]
         self.malformed += calls.count(None)
         call_ids = {call.id for call in calls if call is not None}

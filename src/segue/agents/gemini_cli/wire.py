@@ -20,7 +20,9 @@ from ...core.base.lazy import json_decoder
 class Tokens(Struct, gc=False):
     input: int = 0  # the whole prompt, cached tokens too
     output: int = 0
+    cached: int | None = None  # of the input
     thoughts: int | None = None
+    tool: int | None = None  # of what its tools put into the prompt; not part of the input
 
 
 class Thinking(Struct, gc=False):

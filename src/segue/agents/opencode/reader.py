@@ -87,6 +87,7 @@ class Reader:
         self._plan: tuple[PlanItem, ...] = ()
         self._prompted = ""  # the text of the last prompt
         self._repeated = False  # by the harness, after the compaction that is under way
+        self._began = 0.0
         self._worked_until = 0.0  # when the last response ended
         self._background: dict[str, tuple[str, str]] = {}  # task -> the call that began it, the agent's name
 
@@ -110,7 +111,7 @@ class Reader:
     def _steps(self, document: Document) -> Iterator[Step]:
         session = _part(document.info, SESSION, Session) or Session()
         self._cwd = session.directory
-        at = _time(session.time, "created")
+        at = self._began = _time(session.time, "created")
         if session.id or session.directory:
             yield Start(
                 at, "start", session.id, session.directory, "", "", session.version, session.parent or ""
@@ -252,21 +253,28 @@ class Reader:
         yield from self._usage(info, parts, at)
 
     def _usage(self, info: Info, parts: list[Part], at: float) -> Iterator[Step]:
+        is_copied = 0 < _time(info.time, "created") < self._began  # a fork has a copy of what was before it
         at = _time(info.time, "completed") or at
         finished = [part for part in parts if part.type == "step-finish" and part.tokens]
-        for part in finished:
-            yield from self._used(part.tokens, part.id or info.id, part.cost, at)
-        if not finished:
-            yield from self._used(info.tokens, info.id, info.cost, at)
+        used = [(part.tokens, part.id or info.id, part.cost) for part in finished]
+        for tokens, key, cost in used or [(info.tokens, info.id, info.cost)]:
+            yield from self._used(tokens, key, cost, at, is_copied)
 
-    def _used(self, tokens: Tokens | None, key: str, cost: float | None, at: float) -> Iterator[Step]:
+    def _used(
+        self, tokens: Tokens | None, key: str, cost: float | None, at: float, is_copied: bool
+    ) -> Iterator[Step]:
         if tokens is None:
             return
-        cache = tokens.cache
-        context = tokens.input + (cache.read + cache.write if cache else 0)
-        if context:
-            self._context = context
-            yield Usage(at, key, context, tokens.output + tokens.reasoning, 0, cost or 0.0)
+        read, written = (tokens.cache.read, tokens.cache.write) if tokens.cache else (0, 0)
+        context = tokens.input + read + written
+        if not context:
+            return
+        self._context = context
+        if is_copied:
+            yield Usage(at, key, context)
+            return
+        output = tokens.output + tokens.reasoning
+        yield Usage(at, key, context, output, 0, cost or 0.0, tokens.input, read, written)
 
     def _tool(self, part: Part, at: float) -> Iterator[Step]:
         state = _part(part.state, STATE, State)

@@ -10,6 +10,15 @@ from functools import lru_cache
 
 from .lazy import regex
 
+STOP_WORDS = frozenset(
+    "a about after all also am an and any are as at be because been before being but by can could did "
+    "do does doing down each for from had has have having he her here hers him his how i if in into is "
+    "it its just me more most my no nor not now of off on once only or other our out over own same she "
+    "should so some such than that the their them then there these they this those through to too under "
+    "until up very was we were what when where which while who whom why will with would you your s t d "
+    "ll m o re ve y".split()
+)
+"""English words that say nothing about what a text is about."""
 _VOWELS = "aeiou"
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able",

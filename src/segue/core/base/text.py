@@ -32,8 +32,15 @@ _NEVER_SEEN = (
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
 _JOINERS, _VARIANTS = "\u200c-\u200f", "\ufe00-\ufe0f"
-_BLANK_LETTERS = regex(
-    f"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0{_VARIANTS}\U000e0100-\U000e01ef]"
+_BLANK_LETTERS = frozenset(
+    [
+        *"\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0",
+        *(
+            chr(code)
+            for codes in ((0x180B, 0x1810), (0xFE00, 0xFE10), (0xE0100, 0xE01F0))
+            for code in range(*codes)
+        ),
+    ]
 )
 """Characters that count as printable and are not seen."""
 _UNSEEN = regex(f"{_SEQUENCES}|[{_NEVER_SEEN}]")
@@ -46,7 +53,9 @@ letters that are not ASCII stays: some scripts and emoji need it."""
 _WITHOUT_BREAKS = {ord("\n"): None, ord("\t"): None}
 _LINE_ENDS = regex("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_WINDOWS = regex(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_WINDOWS = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
+)
 NAME_LIMIT = 128
 
 Mask = Callable[[str], str]
@@ -59,7 +68,7 @@ def clean_text(
 
     Raises TextTooLong, which calls the text ``what``, if it has more than ``limit`` bytes.
     """
-    if not text.isascii():
+    if not text.isascii() and not _is_encodable(text):
         text = _SURROGATES.sub("\ufffd", text)
     if not _is_visible(text):
         text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
@@ -72,9 +81,17 @@ def clean_text(
     return mask(text) if mask and text else text
 
 
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _is_visible(text: str) -> bool:
     lines = text.translate(_WITHOUT_BREAKS) if "\n" in text or "\t" in text else text
-    return lines.isprintable() and (text.isascii() or not _BLANK_LETTERS.search(text))
+    return lines.isprintable() and (text.isascii() or _BLANK_LETTERS.isdisjoint(text))
 
 
 def visible_text(text: str) -> str:
@@ -88,6 +105,7 @@ def visible_text(text: str) -> str:
     return text
 
 
+_OPENINGS = frozenset("[［【〔⟦⁅❲")
 _MARKS = regex(r"[\[［【〔⟦⁅❲]\s*([/／⁄∕]?)\s*segue\s*[\]］】〕⟧⁆❳]", re.I)
 
 
@@ -96,7 +114,7 @@ def harmless_text(text: str) -> str:
     of our marks in parentheses, so that no text from elsewhere can open or close a brief. It never gets
     longer."""
     text = visible_text(text)
-    if "segue" in lowered(text):
+    if not _OPENINGS.isdisjoint(text) and "segue" in lowered(text):
         text = _MARKS.sub(lambda mark: "(/segue)" if mark[1] else "(segue)", text)
     return text
 
@@ -114,7 +132,7 @@ def clean_name(name: str, *, what: str = "id") -> str:
             hint=f"use letters, digits, dots, dashes and underscores, starting with a letter or a digit, "
             f"at most {NAME_LIMIT} characters",
         )
-    if _WINDOWS.fullmatch(name):
+    if name.partition(".")[0].lower() in _WINDOWS:
         raise BadName(
             f"{name!r} cannot be used as the {what}: Windows reserves it", hint="add another word to it"
         )

@@ -1,7 +1,8 @@
-"""Runs that ended before they did anything, told together with the run before them.
+"""Runs that ended before they changed anything, told together with the run before them.
 
 An agent that is killed at its start, or whose model cannot be reached, leaves a transcript with a prompt at
-most. Where the work stands is then still what the run before says, and the prompt is the user's last message.
+most, or, told to go on, with a look or two. Where the work stands is then still what the run before says, and
+the prompt is the user's last message.
 """
 
 from __future__ import annotations
@@ -14,21 +15,31 @@ from ..base.lazy import regex
 from ..runs.carried_over import Inherited
 from ..runs.digest import PROMPTS_MAX, last_message, trail
 from ..runs.model import RunDigest, SaidText, TrailStep, UserMessage
+from ..runs.sentences import is_assent
+from .trail_words import is_look
 
 _OURS = regex(r"(?:^|[\s;&|(/])segue\s|^(?:mcp__)?segue(?:_|__|$)|^mcp_+segue_", 0)
 """Matches the commands and the tools of Segue itself, with which a run only looks at what was done before."""
 WORDS_CHARS = 300  # an agent that said more than this has answered
+LOOKS_MAX = 3
 _WORDS = ("prompt", "say", "notice")
 
 
 def did_nothing(digest: RunDigest) -> bool:
-    """Whether a run called nothing but its plan's tool and Segue itself, and gave no answer either."""
+    """Whether a run called nothing but its plan's tool and Segue itself, and gave no answer either. Of one
+    that was only told to go on and was cut off, a few looks do not count."""
     calls = [step for step in digest.trail if step.id]
-    if digest.calls > len(calls) or any(not _is_preparation(step) for step in calls):
+    own = [step for step in calls if not _is_preparation(step)]
+    if digest.calls > len(calls) or (own and not _is_cut_off_looking(digest, own)):
         return False
     if digest.ended is not None:
         return not digest.says
     return sum(len(said.text) for said in digest.says) <= WORDS_CHARS  # some formats never say that it ended
+
+
+def _is_cut_off_looking(digest: RunDigest, calls: Sequence[TrailStep]) -> bool:
+    told_to_go_on = all(is_assent(message.text) for message in digest.prompts)
+    return digest.ended is None and told_to_go_on and len(calls) <= LOOKS_MAX and all(map(is_look, calls))
 
 
 def _is_preparation(step: TrailStep) -> bool:

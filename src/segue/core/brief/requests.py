@@ -35,6 +35,9 @@ _TROUBLE = regex(
     r"|\bwarn(?:ing)?\b|\bcannot\b|\bunable\b|\binvalid\b|\brefused\b|\bmissing\b|\bunknown\b",
     re.I,
 )
+ENOUGH_WORDS = 6
+"""So many words that say something are a request: agreeing takes two of them at most."""
+PASTED_LINES = 3
 _BULLET = regex(r"^\s*(?:[-*•]|\d+[.)])\s+|^\s*#+\s*|^\s*>\s*")
 _HEADING = regex(r"^#{1,4} [A-Z0-9].{2,80}$", re.M)
 
@@ -56,6 +59,8 @@ def is_weak(text: str) -> bool:
     """Whether a message says little without what it answers."""
     if is_assent(text):
         return True
+    if len(content_words(text)) >= ENOUGH_WORDS:
+        return False
     rest = ASSENT.sub("", text, count=1)
     wide = sum(ord(char) > 0x2E7F for char in text[:200])
     enough = 3 if rest != text or text.rstrip().endswith("?") else 4
@@ -100,10 +105,10 @@ def refers(message: UserMessage) -> bool:
         return False
     words = len(content_words(text))
     return (
-        any(item_of(message.reply_to, mark) for mark in picked(text))
+        bool(message.reply_to and any(item_of(message.reply_to, mark) for mark in picked(text)))
         or is_weak(text)
-        or bool(ASSENT.match(text) and words < 6)
-        or bool(POINTS.search(text[:70]) and words < 12)
+        or bool(words < 6 and ASSENT.match(text))
+        or bool(words < 12 and POINTS.search(text[:70]))
     )
 
 
@@ -171,6 +176,8 @@ def unpasted(text: str) -> str:
     """A message on one line, with pasted logs and code folded into a note of what they say and which files
     they name."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if len(lines) < PASTED_LINES:
+        return flat(" ".join(lines))
     spoken = [_is_prose(line) and not _NOT_PROSE.match(line) for line in lines]
     for at in range(1, len(lines) - 1):  # a line between two of a log belongs to the log
         spoken[at] = spoken[at] and (spoken[at - 1] or spoken[at + 1])
@@ -180,7 +187,7 @@ def unpasted(text: str) -> str:
         if not prose and start is None:
             start = at
         elif prose and start is not None:
-            blocks += [(start, at)] if at - start >= 3 else []
+            blocks += [(start, at)] if at - start >= PASTED_LINES else []
             start = None
     if not blocks:
         return flat(" ".join(lines))

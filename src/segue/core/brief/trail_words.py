@@ -131,7 +131,9 @@ def is_plan_shown(step: TrailStep) -> bool:
 
 def is_commit(step: TrailStep) -> bool:
     return step.kind == "run" and any(
-        re.match(r"git\s+(?:-C\s+\S+\s+)?commit\b", part.bare) for part in command_lines.parts(step.command)
+        re.match(r"git\s+(?:-C\s+\S+\s+)?commit\b", part.bare)
+        for part in command_lines.parts(step.command)
+        if "commit" in part.text
     )
 
 

@@ -12,15 +12,15 @@ place of such values, and elements for which that is not possible are compared b
 
 from __future__ import annotations
 
-import hashlib
 import operator
-import zlib
+from binascii import crc32
 from itertools import accumulate, compress, takewhile
 from typing import Any
 
 import msgspec
 
 from ...errors import UsageError
+from ..base.canonical import sha256
 from .shadow_copies import shadow
 
 SECTION_ELEMENTS = 16
@@ -42,7 +42,7 @@ Splices = tuple[tuple[int, int, list[str]], ...]
 
 def address(piece: bytes) -> str:
     """The name of a piece: half a SHA-256, in hex."""
-    return hashlib.sha256(piece).hexdigest()[:32]
+    return sha256(piece).hexdigest()[:32]
 
 
 class _Piece:
@@ -411,7 +411,7 @@ class _Walk:
             body += own
             count += 1
             delicate = delicate or coarse
-            if len(own) >= _ALONE_BYTES or len(body) >= _GROUP_BYTES_MAX or not zlib.crc32(own) & 7:
+            if len(own) >= _ALONE_BYTES or len(body) >= _GROUP_BYTES_MAX or not crc32(own) & 7:
                 pieces.append(_Piece(body, count, delicate, True))
                 self.size += len(body)
                 self.delicate += delicate

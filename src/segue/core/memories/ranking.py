@@ -21,9 +21,12 @@ from .model import Memory
 from .words import EXACT
 
 K1, B = 1.2, 0.75
-TEXT_WEIGHT, TEXT_POWER = 0.2, 1.5
+TEXT_WEIGHT, TEXT_POWER = 0.3, 1.5
 """The weight of full text next to semantic vectors, and the power to which the matched share of the query is
-raised: one word in common with a question means little, most of its words mean much."""
+raised: few words in common with a question mean little, most of its words mean much."""
+CHANCE_WORDS = 1
+"""So many words in common with a question of more than two mean nothing next to semantic vectors: a text that
+says the same in other words has often no more in common with it than any other text."""
 TEXT_WEIGHT_ALONE = 0.06
 TEXT_WEIGHT_NAMES = 0.15
 HASH_WEIGHT = 0.25
@@ -123,9 +126,12 @@ def rank(
     for no in texts.keys() | near.keys():
         text, share = texts.get(no, (0.0, 0.0))
         similarity = near.get(no)
-        weight = (
-            TEXT_WEIGHT_NAMES if names else TEXT_WEIGHT * share**TEXT_POWER if semantic else TEXT_WEIGHT_ALONE
-        )
+        if names or not semantic:
+            weight = TEXT_WEIGHT_NAMES if names else TEXT_WEIGHT_ALONE
+        elif embedded and len(asked) > 2 and held.get(no, 0).bit_count() <= CHANCE_WORDS:
+            weight = 0.0
+        else:
+            weight = TEXT_WEIGHT * share**TEXT_POWER
         if similarity is None and not embedded:
             meaning = 0.0
         elif similarity is None:

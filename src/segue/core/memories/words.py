@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from ..base.lazy import regex
-from ..base.stem import stem
+from ..base.stem import STOP_WORDS, stem
 
 WORD_CHARS_MAX = 64
 EXACT = "="
@@ -27,14 +27,6 @@ _NAME = regex(
 )
 """Matches what occurs in names but not in words of prose."""
 _CJK = regex("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_STOPS = frozenset(
-    "a about after all also am an and any are as at be because been before being but by can could did "
-    "do does doing down each for from had has have having he her here hers him his how i if in into is "
-    "it its just me more most my no nor not now of off on once only or other our out over own same she "
-    "should so some such than that the their them then there these they this those through to too under "
-    "until up very was we were what when where which while who whom why will with would you your s t d "
-    "ll m o re ve y".split()
-)
 
 
 def words(text: str) -> list[str]:
@@ -96,4 +88,4 @@ def _composed(text: str) -> str:
 @cache
 def _stop_words() -> frozenset[str]:
     """The stop words and their stems."""
-    return _STOPS | {stem(word) for word in _STOPS}
+    return STOP_WORDS | {stem(word) for word in STOP_WORDS}

@@ -23,10 +23,10 @@ _HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(.*?)(?:\n[ \t]*\2[ \t]*(?=\n
 _ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s+)+(?=\S)")
 _ONLY_ASSIGNED = regex(r"^(?:[A-Za-z_][A-Za-z0-9_]*=(?:\"[^\"]*\"|'[^']*'|\$\([^)]*\)|\S*)\s*)+$")
 _REDIRECTED = regex(r"\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1|<\s*/dev/null)")
+_WRAPPERS = ("sudo", "time", "nohup", "nice", "command", "exec", "env", "rtk")
 _WRAPPED = regex(r"^(?:sudo|time|nohup|nice|command|exec|env|rtk|timeout\s+\S+)\s+")
-_SILENT = regex(
-    r"^(?:cd|echo|printf|sleep|true|false|:|set|export|unset|source|\.|pushd|popd|wait|clear|date"
-    r"|trap)(?:\s|$)"
+_SILENT = frozenset(
+    "cd echo printf sleep true false : set export unset source . pushd popd wait clear date trap".split()
 )
 """Commands that change nothing and whose output says nothing."""
 _TRIMMING = regex(
@@ -132,7 +132,8 @@ def bare(command: str) -> str:
     before = ""
     while before != text:
         before = text
-        text = _WRAPPED.sub("", _ASSIGNED.sub("", text))
+        text = _ASSIGNED.sub("", text) if "=" in text else text
+        text = _WRAPPED.sub("", text) if text.startswith(_WRAPPERS) else text
     return text
 
 
@@ -140,9 +141,9 @@ def bare(command: str) -> str:
 def is_silent(command: str) -> bool:
     """Whether a command neither changes anything nor says anything about the work."""
     text = bare(command)
-    if _ONLY_ASSIGNED.match(command.strip()) or not text:
+    if not text or ("=" in command and _ONLY_ASSIGNED.match(command.strip())):
         return True
-    return _SILENT.match(text) is not None and not writes_file(text)
+    return text.split(None, 1)[0] in _SILENT and not writes_file(text)
 
 
 def is_trimming(part: Part) -> bool:
@@ -155,6 +156,8 @@ _TARGET = regex(r"(?<![0-9&>=-])>{1,2}\s*(?!/dev/|&)(\"[^\"]+\"|'[^']+'|[^\s;|&<
 
 def writes_file(command: str) -> str:
     """The file into which a command redirects its output; empty if there is none."""
+    if ">" not in command:
+        return ""
     target = _TARGET.search(re.sub(r"\"[^\"]*\"|'[^']*'", lambda quoted: "_" * len(quoted[0]), command))
     return command[target.start(1) : target.end(1)].strip("'\"") if target else ""
 
@@ -184,7 +187,7 @@ def shown(line: str) -> str:
 
 def _variables(command: str) -> str:
     """The variables that are set for a command, which may be what it depends on."""
-    given = _ASSIGNED.match(command)
+    given = _ASSIGNED.match(command) if "=" in command else None
     return given[0] if given is not None and len(given[0]) <= _VARIABLES_CHARS else ""
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from ..base.definitions import definition
 from ..base.lazy import msgpack_decoder
+from ..usage.counted_responses import Response, count_response
 from . import sentences
 from .command_lines import shown
 from .inherited import MANIFEST, inherited_facts, split_brief
@@ -61,7 +62,7 @@ from .tree import (
 )
 from .written_plans import take_document, take_plan, take_ticks
 
-FORMAT = 14  # raise it when the same steps give another digest: stored ones are then made anew
+FORMAT = 16  # raise it when the same steps give another digest: stored ones are then made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -444,14 +445,20 @@ def _usage(digest: RunDigest, step: Usage) -> None:
         digest.context = step.context
         digest.context_max = max(digest.context_max, step.context)
     digest.window = step.window or digest.window
-    if step.key != digest.usage_key or not step.key:
-        digest.output += step.output
-        digest.cost += step.cost
-    digest.usage_key = step.key
+    tokens = (step.input, step.cache_read, step.cache_write, step.cache_write_1h, step.output)
+    counted, before = count_response(
+        digest.usage,
+        Response(
+            step.key, digest.last, step.model or digest.model, tokens, step.cost, step.context, digest.window
+        ),
+    )
+    digest.output += counted.output - before.output
+    digest.cost += counted.cost - before.cost
 
 
 def _compact(digest: RunDigest, step: Compact) -> None:
     digest.compactions += 1
+    digest.usage.head_due = True
     digest.chars += len(step.summary)
     if step.summary:
         digest.summary = SaidText(clip(step.summary, SUMMARY_CHARS), digest.steps)

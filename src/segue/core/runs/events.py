@@ -1,6 +1,9 @@
-"""The bodies of events about runs, about shared transcripts, and about requests that a server has served."""
+"""The bodies of events about runs, about conversations that programs keep in the store, about shared
+transcripts, and about requests that a server has served."""
 
 from __future__ import annotations
+
+import msgspec
 
 from ..journal.event import Body
 from .carried_over import Inherited
@@ -51,6 +54,18 @@ class StopRefused(Body):
     turn: str
     reason: str
     session: str = ""
+
+
+class ConversationChanged(Body):
+    KIND = "conversation.changed"
+    items: list[msgspec.Raw] = []
+    """What was added to the end, as the program wrote it."""
+    keep: int = -1
+    """How many of the items before stay; -1 for all of them."""
+    name: str = ""
+    """How the program calls the conversation; only in the first event."""
+    cwd: str = ""
+    """The folder that the program worked in; only in the first event."""
 
 
 class Served(Body):

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ..usage.counted_responses import RunUsage
 from .carried_over import Inherited
 from .steps import Change
 from .tree import TreeState
@@ -163,5 +164,5 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     window: int = 0
     output: int = 0
     cost: float = 0.0
-    usage_key: str = ""
+    usage: RunUsage = msgspec.field(default_factory=RunUsage)
     ended: SaidText | None = None  # how the last turn ended, and when

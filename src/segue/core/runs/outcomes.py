@@ -57,8 +57,9 @@ _GOOD_MARKS = (
 )
 """Every line that ``_BAD`` or ``_GOOD`` matches contains one of these, the latter in some case. The
 expressions try each of their alternatives at each position, which is slow for the long outputs of builds."""
-_TESTS = regex(r"\b(?:py\.?test|jest|vitest|mocha|tests?|cargo test|go test|rspec|phpunit|tox|playwright)\b")
-_CHECKS = regex(rf"{_TESTS.pattern}|\b(?:ruff|eslint|mypy|pyright|tsc|flake8|pylint|clippy|cargo check)\b")
+_TEST = r"\b(?:py\.?test|jest|vitest|mocha|tests?|cargo test|go test|rspec|phpunit|tox|playwright)\b"
+_TESTS = regex(_TEST)
+_CHECKS = regex(rf"{_TEST}|\b(?:ruff|eslint|mypy|pyright|tsc|flake8|pylint|clippy|cargo check)\b")
 _COUNTED = regex(r"\b(?!0\b)\d+ (passed|passing|failed|failing)\b|\btest result: (?:ok|FAILED)")
 _VERDICT = regex(
     r"(?:ok|FAIL(?:ED)?(?! +\S+[:/.])|PASS|BUILD|Tests?:|Found \d+|No fixes|Success|All checks|Checked \d+)\b"

@@ -137,14 +137,23 @@ class Plan(Value, gc=False, tag="plan"):
 
 
 class Usage(Value, gc=False, tag="usage"):
-    """The token usage of one model response. A step with the same key is about the same response."""
+    """The token usage of one model response. A step with the same key is about the same response; where it
+    says more than the one before, the higher numbers count.
+
+    Every token that is paid for is in one of ``input``, ``cache_read``, ``cache_write`` and ``output``, as
+    far as the agent says it."""
 
     at: float
     key: str
     context: int = 0  # all tokens in the context window at that time, including cached ones
-    output: int = 0
+    output: int = 0  # with what the model thought
     window: int = 0  # the size of the window; 0 if unknown
     cost: float = 0.0  # in US dollars, if the agent says so
+    input: int = 0  # tokens that were sent and neither read from a cache nor written to one
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_1h: int = 0  # those of ``cache_write`` that the cache keeps for an hour
+    model: str = ""  # the model that answered, if it is not the one of the last ``Model``
 
 
 class Compact(Value, gc=False, tag="compact"):

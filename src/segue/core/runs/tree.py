@@ -223,7 +223,7 @@ def written_files(line: str) -> list[str]:
             found.append(target)
         elif words[:1] == ["tee"]:
             found += [word for word in words[1:] if not word.startswith("-")]
-        elif _EDITS_IN_PLACE.match(text) and len(words) > 2:
+        elif text.startswith(("sed", "perl")) and _EDITS_IN_PLACE.match(text) and len(words) > 2:
             found += [word for word in words[-1:] if re.fullmatch(r"[\w@~./+-]+\.[\w]+", word)]
     found += [target for document in here_documents(line) if (target := writes_file(document.rest))]
     return [path for path in dict.fromkeys(found) if "$" not in path and "*" not in path]

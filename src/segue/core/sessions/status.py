@@ -52,6 +52,10 @@ class Hints(Value):
     next_actions: list[str]
 
 
+LIVING = ("alive", "recent")
+"""How a run stands that may be at work."""
+
+
 class SessionRun(Value):
     """A run in the entry of its session."""
 

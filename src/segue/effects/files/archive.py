@@ -12,10 +12,6 @@ however many transcripts it holds, and it is atomic. Everything was masked befor
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -25,18 +21,16 @@ import apsw
 import msgspec
 
 from ..._failpoints import trip
+from ...core.base.canonical import sha256
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value
-from ...errors import AccessError, DamagedError, SegueError, StoreBusy, StoreError, StoreFull
-from .atomic import private_folder
+from ...errors import DamagedError, SegueError
 from .compression import compress, decompress
+from .database_file import DatabaseFile
 
 CHUNK_BYTES = 1 << 20
 FLUSH_BYTES = 8 << 20
 ADDRESS_BYTES = 16
-BUSY_TIMEOUT_MS = 30_000
-_orphans: list[object] = []
-"""Connections that were opened before a fork; they belong to the parent process, so they are never closed."""
 _TABLES = """
     CREATE TABLE IF NOT EXISTS chunks (
         no INTEGER PRIMARY KEY, address BLOB NOT NULL UNIQUE, body BLOB NOT NULL
@@ -86,12 +80,12 @@ class Copy(Value):
     """The hash of the uncompressed tail."""
 
 
-class Archive:
-    """The archive of a data folder. Each thread and each forked process has a connection of its own."""
+class Archive(DatabaseFile):
+    """The archive of a data folder."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._local = threading.local()
+    what = "the archive"
+    tables = _TABLES
+    version = _VERSION
 
     def add(self, chunks: Mapping[bytes, bytes]) -> None:
         """Store chunks before the copy that needs them, so that a long transcript need not be in memory."""
@@ -159,24 +153,29 @@ class Archive:
         made = writer.finish(copy.about.offset, torn)
         self.put([msgspec.structs.replace(made, session=copy.session)], writer.waiting)
 
+    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        version = self.stored_version()
+        session = _SESSION if version >= _VERSION else "session"
+        return self._fetch(sql.replace("{session}", session), values) if version else []
+
     def compact(self) -> None:
         """Rewrite the file, so that nothing that was removed stays readable."""
-        with _translated_errors(self.path):
+        with self.translated_errors():
             self._connection().execute("VACUUM")
 
     def copies(self) -> list[Copy]:
         """All copies, the oldest first, without their chunks and tails."""
-        rows = self._fetch("SELECT about, {session}, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
+        rows = self._rows("SELECT about, {session}, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
         return [_copy(self.path, row) for row in rows]
 
     def sessions(self) -> dict[str, str]:
         """The session of each copy, by the copy's key."""
-        return dict(self._fetch("SELECT key, {session} FROM copies", ()))
+        return dict(self._rows("SELECT key, {session} FROM copies", ()))
 
     def find(self, key: str) -> Copy | None:
         """A copy with the addresses of its chunks and its tail; None if there is none of this key."""
         sql = "SELECT about, {session}, last, chunks, tail, proof FROM copies WHERE key = ?"
-        rows = self._fetch(sql, (key,))
+        rows = self._rows(sql, (key,))
         return _copy(self.path, rows[0]) if rows else None
 
     def read(self, key: str) -> Iterator[bytes]:
@@ -185,7 +184,7 @@ class Archive:
         if copy is None:
             return
         for address in copy.chunks:
-            rows = self._fetch("SELECT body FROM chunks WHERE address = ?", (address,))
+            rows = self._rows("SELECT body FROM chunks WHERE address = ?", (address,))
             if not rows:
                 raise self._damaged(copy, "a chunk is missing")
             yield self._verified(rows[0][0], address, copy)
@@ -214,78 +213,23 @@ class Archive:
 
     def weights(self) -> dict[str, int]:
         """The stored size of each copy by its key, as if it shared no chunks."""
-        sizes = dict(self._fetch("SELECT address, length(body) FROM chunks", ()))
-        rows = self._fetch("SELECT key, chunks, length(tail) FROM copies", ())
+        sizes = dict(self._rows("SELECT address, length(body) FROM chunks", ()))
+        rows = self._rows("SELECT key, chunks, length(tail) FROM copies", ())
         return {key: tail + sum(sizes.get(one, 0) for one in _cut(chunks)) for key, chunks, tail in rows}
 
     def broken(self) -> list[str]:
         """The ids of the conversations whose copies lack a chunk."""
-        have = {address for (address,) in self._fetch("SELECT address FROM chunks", ())}
-        rows = self._fetch("SELECT about, chunks FROM copies", ())
+        have = {address for (address,) in self._rows("SELECT address FROM chunks", ())}
+        rows = self._rows("SELECT about, chunks FROM copies", ())
         return [_about.decode(about).native for about, chunks in rows if not have.issuperset(_cut(chunks))]
 
     def unreadable(self) -> str:
         """What SQLite finds wrong with the file; empty if nothing is wrong or there is no file."""
         try:
-            rows = self._fetch("PRAGMA quick_check(1)", ())
+            rows = self._rows("PRAGMA quick_check(1)", ())
         except SegueError as fault:
             return fault.message
         return "" if not rows or rows[0][0] == "ok" else str(rows[0][0])
-
-    def _connection(self, *, make: bool = True) -> apsw.Connection | Any:
-        open_db = getattr(self._local, "db", None)
-        if open_db is not None and self._local.pid == os.getpid() and self.path.exists():
-            return open_db
-        if open_db is not None and self._local.pid != os.getpid():
-            _orphans.append(open_db)
-        if not make and not self.path.exists():
-            return None
-        with _translated_errors(self.path):
-            private_folder(self.path.parent)
-            if not self.path.exists():
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            db = apsw.Connection(str(self.path))
-            db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            db.pragma("synchronous", "FULL")
-            db.pragma("secure_delete", 1)
-            if sys.platform == "darwin":
-                db.pragma("fullfsync", 1)
-        self._local.db, self._local.pid = db, os.getpid()
-        return db
-
-    def _writing(self, work: Callable[[apsw.Connection], object]) -> None:
-        with _translated_errors(self.path):
-            db = self._connection()
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                if db.pragma("user_version") < _VERSION:
-                    for statement in _TABLES.split(";"):
-                        db.execute(statement)
-                    db.pragma("user_version", _VERSION)
-                work(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if not db.get_autocommit():
-                    db.execute("ROLLBACK")
-                raise
-
-    def _fetch(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
-        db = self._connection(make=False)
-        if db is None:
-            return []
-        with _translated_errors(self.path):
-            version = db.pragma("user_version")
-            if not version:
-                return []
-            session = _SESSION if version >= _VERSION else "session"
-            return list(db.execute(sql.replace("{session}", session), values))
-
-    def close(self) -> None:
-        """Close this thread's connection; a later call opens it again."""
-        db = getattr(self._local, "db", None)
-        if db is not None and self._local.pid == os.getpid():
-            db.close()
-        self._local = threading.local()
 
 
 class CopyWriter:
@@ -342,7 +286,7 @@ class CopyWriter:
 
 def address_of(chunk: bytes) -> bytes:
     """The hash that a chunk is stored under."""
-    return hashlib.sha256(chunk).digest()[:ADDRESS_BYTES]
+    return sha256(chunk).digest()[:ADDRESS_BYTES]
 
 
 def to_drop(
@@ -389,21 +333,3 @@ def _sweep(db: apsw.Connection) -> None:
     named = {address for (chunks,) in db.execute("SELECT chunks FROM copies") for address in _cut(chunks)}
     have = [address for (address,) in db.execute("SELECT address FROM chunks")]
     db.executemany("DELETE FROM chunks WHERE address = ?", [(a,) for a in have if a not in named])
-
-
-@contextlib.contextmanager
-def _translated_errors(path: Path) -> Iterator[None]:
-    """Raises an error of ours in place of one of SQLite or the file system."""
-    try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as fault:
-        raise StoreBusy(f"{path} is busy", hint="try again") from fault
-    except apsw.FullError as fault:
-        raise StoreFull(f"no space left for {path}", hint="free some space, then try again") from fault
-    except (apsw.CorruptError, apsw.NotADBError) as fault:
-        raise DamagedError("the archive", str(path), str(fault)) from fault
-    except (apsw.ReadOnlyError, apsw.CantOpenError, PermissionError) as fault:
-        hint = "check the permissions of the folder"
-        raise AccessError(f"cannot write {path}: {fault}", hint=hint) from fault
-    except (apsw.Error, OSError) as fault:
-        raise StoreError(f"the archive failed: {fault}", hint="see `segue doctor`") from fault

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -24,7 +23,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ..._failpoints import trip
-from ..._files import open_file
+from ..._files import copy_file, open_file
 from ...core.base.values import Value
 from ..redaction.redact import secrets_in
 from .command import Allowed, open_git
@@ -157,7 +156,7 @@ class Publisher(Value):
         head = self._git("rev-parse", "--verify", "-q", "HEAD").stdout.strip()
         try:
             if original.exists():
-                shutil.copyfile(original, index)
+                copy_file(original, index)
             paths = self._known(index)
             allow = self._filters(index, paths)
             files = self._changed(index, paths, head, allow) if paths else ()

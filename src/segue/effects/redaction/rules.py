@@ -14,7 +14,7 @@ trufflehog showed which ones matter; every rule here was written from scratch.
 
 from __future__ import annotations
 
-from base64 import b64encode
+from binascii import b2a_base64
 
 W = r"(?:[ \t\r\n]|\\+[nrt])"
 """White space, plain or escaped."""
@@ -282,7 +282,7 @@ _ENCODED_STARTS = (
 
 def _base64_of(start: str) -> str:
     """How the base64 of a text begins that begins like this."""
-    return b64encode(start.encode()).decode()[: len(start) * 4 // 3]
+    return b2a_base64(start.encode(), newline=False).decode()[: len(start) * 4 // 3]
 
 
 _ENCODED = [_base64_of(start) for start in _ENCODED_STARTS]

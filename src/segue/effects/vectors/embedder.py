@@ -1,9 +1,9 @@
-"""Embedders make vectors of texts. One is always available; none of them downloads anything.
+"""Embedders make vectors of texts. Two are always available; none of them downloads anything.
 
-``hash`` counts pieces of words and needs nothing: it tolerates typing errors and inflection but knows no
-meanings. ``minilm`` knows meanings and needs the extra ``semantic``. An endpoint with OpenAI's API can be
-set; only then does a text leave the machine. A vector is stored with the name of its embedder, and compared
-only with vectors of the same name.
+``static`` knows what words mean and comes with Segue. ``hash`` counts pieces of words: it tolerates typing
+errors and inflection but knows no meanings. ``minilm`` knows what sentences mean and needs the extra
+``semantic``. An endpoint with OpenAI's API can be set; only then does a text leave the machine. A vector is
+stored with the name of its embedder, and compared only with vectors of the same name.
 """
 
 from __future__ import annotations
@@ -118,10 +118,13 @@ def choose(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embed
         return EmbeddingServer(url, model or "text-embedding-3-small", key)
     if kind == "hash":
         return HashEmbedder()
-    if kind not in ("auto", "minilm"):
-        raise BadSettings(f"unknown embedder: {kind}", hint="auto, hash, minilm or endpoint")
-    from . import minilm
+    if kind not in ("auto", "static", "minilm"):
+        raise BadSettings(f"unknown embedder: {kind}", hint="auto, static, hash, minilm or endpoint")
+    if kind != "static":
+        from . import minilm
 
-    if kind == "minilm" or minilm.installed():
-        return minilm.MiniLM()
-    return HashEmbedder()
+        if kind == "minilm" or minilm.installed():
+            return minilm.MiniLM()
+    from .static import StaticEmbedder
+
+    return StaticEmbedder()

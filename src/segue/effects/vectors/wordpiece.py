@@ -1,90 +1,67 @@
 """The WordPiece tokenizer of BERT: lower case, no accents, the longest known pieces of words.
 
-The vocabulary is that of uncased BERT (Google, Apache License 2.0), compressed but otherwise unchanged; its
-hash is checked when it is read.
+The vocabulary is that of uncased BERT (Google, Apache License 2.0); it stands in the file of weights.
 """
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 
-from ..._files import read_bytes
-from ...errors import DamagedError
-from ..files.compression import decompress
+from ...core.base.lazy import regex
+from .weights_file import shipped
 
-VOCABULARY = Path(__file__).parent / "wordpiece.zst"
-VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 UNKNOWN, BEGIN, END = 100, 101, 102
 WORD_CHARS_MAX = 100
+PIECE_CHARS_MAX = 18
+"""No piece is longer."""
+_CHARS_OF_A_PIECE = 20
+"""Texts are cut where they have surely more pieces than are asked for."""
+_MARKS = r"!-/:-@\[-`{-\x7f"
+_WORD = regex(rf"[^\s{_MARKS}]+|[{_MARKS}]")
 _CJK = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0xF900, 0xFAFF), (0x20000, 0x2CEAF), (0x2F800, 0x2FA1F),
 )  # fmt: skip
 
 
-@cache
-def vocabulary() -> dict[str, int]:
-    """The number of each piece; DamagedError if the file is not the original."""
-    body = decompress(read_bytes(VOCABULARY))
-    if hashlib.sha256(body).hexdigest() != VOCABULARY_SHA256:
-        reason = "it is not the one that the model was trained with"
-        raise DamagedError("the vocabulary", str(VOCABULARY), reason)
-    return {piece: number for number, piece in enumerate(body.decode().split("\n")) if piece}
+def pieces_of(text: str, most: int) -> list[int]:
+    """The numbers of the first pieces of a text, at most so many. Raises DamagedError."""
+    numbers: list[int] = []
+    for word in _words(text[: most * _CHARS_OF_A_PIECE]):
+        numbers += _pieces(word)
+        if len(numbers) >= most:
+            break
+    return numbers[:most]
 
 
 def encode(text: str, most: int = 256) -> list[int]:
     """The token numbers of a text, with those for beginning and end; at most ``most`` of them."""
-    numbers = [BEGIN]
-    for word in _words(text[: most * 20]):
-        numbers += _pieces(word)
-        if len(numbers) >= most:
-            break
-    return [*numbers[: most - 1], END]
+    return [BEGIN, *pieces_of(text, most - 2), END]
 
 
 def _words(text: str) -> list[str]:
-    apart = text.lower() if text.isascii() else _plain(text)
-    out: list[str] = []
-    for word in apart.split():
-        if word.isalnum() and word.isascii():
-            out.append(word)
-        else:
-            out += _split(word)
-    return out
+    """Words and marks: each mark is a word of its own, and so is each Chinese character."""
+    low = text.lower()
+    return _WORD.findall(low if low.isascii() else unicodedata.normalize("NFD", low).translate(_folded))
 
 
-def _plain(text: str) -> str:
-    text = "".join(f" {c} " if _is_cjk(ord(c)) else c for c in text)
-    apart = unicodedata.normalize("NFD", text.lower())
-    kept = (c for c in apart if unicodedata.category(c) != "Mn")
-    return "".join(
-        " " if c.isspace() else c for c in kept if c.isspace() or unicodedata.category(c)[0] != "C"
-    )
+class _Folded(dict[int, str]):
+    """What stands for a character: nothing for an accent, and a mark stands apart."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        category = unicodedata.category(char)
+        if char.isspace():
+            char = " "
+        elif category == "Mn" or category[0] == "C":
+            char = ""
+        elif category[0] == "P" or any(first <= code <= last for first, last in _CJK):
+            char = f" {char} "
+        self[code] = char
+        return char
 
 
-def _split(word: str) -> list[str]:
-    """A word split at punctuation, each mark being a piece of its own."""
-    out, run = [], ""
-    for c in word:
-        if _is_mark(c):
-            out += [run, c] if run else [c]
-            run = ""
-        else:
-            run += c
-    return [*out, run] if run else out
-
-
-def _is_mark(c: str) -> bool:
-    code = ord(c)
-    if code < 128:
-        return not c.isalnum() and code > 32
-    return unicodedata.category(c)[0] == "P"
-
-
-def _is_cjk(code: int) -> bool:
-    return any(first <= code <= last for first, last in _CJK)
+_folded = _Folded()
 
 
 @lru_cache(maxsize=32_768)
@@ -92,10 +69,11 @@ def _pieces(word: str) -> tuple[int, ...]:
     """The longest known pieces from left to right; the whole word is unknown if any part of it is."""
     if len(word) > WORD_CHARS_MAX:
         return (UNKNOWN,)
-    known, found, at = vocabulary(), [], 0
+    number_of = shipped().number
+    found, at = [], 0
     while at < len(word):
-        for end in range(len(word), at, -1):
-            number = known.get(word[at:end] if at == 0 else "##" + word[at:end])
+        for end in range(min(len(word), at + PIECE_CHARS_MAX), at, -1):
+            number = number_of(word[at:end] if at == 0 else "##" + word[at:end])
             if number is not None:
                 found.append(number)
                 at = end

@@ -40,7 +40,7 @@ def brief_of_transcript(
         runs = summary_of_transcript(path, agent)
         return render_brief(facts_of_runs(runs), budget=budget, form=form, more=more)
     from ...core.runs.quotable import RunTexts
-    from ..runs.quoting import masked_blocks
+    from .quoting import masked_blocks
 
     author, texts = recognised(path, agent, own_formats=True), RunTexts()
     digest = masked(final(read(path, author, also=texts.take), author))

@@ -7,11 +7,11 @@ The stream of a run also holds what recording hooks saw (``services/hooks/spool_
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core import event_kinds as ev
+from ...core.base.canonical import sha256
 from ...core.base.text import clean_text
 from ...core.base.values import Value
 from ...core.runs.brief_labels import Label
@@ -116,7 +116,7 @@ def brief_body(
 
 def text_hash(text: str) -> str:
     """A hash by which an identical text is recognised."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def append(journal: Journal, stream: str, bodies: Sequence[ev.Body], *, actor: str, at: str = "") -> None:

@@ -93,7 +93,7 @@ def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> Run
 
 def _ended_at_once(found: Found) -> str:
     at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(found.changed))
-    return f"a later run ({found.agent}, {at}) ended before it did anything"
+    return f"a later run ({found.agent}, {at}) ended before it changed anything"
 
 
 def _run_before(
@@ -352,12 +352,14 @@ def _has_memories(workspace: Workspace) -> bool:
 def gather(
     workspace: Workspace, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
     memories: Sequence[str] | None = None, covers: bool = True, handover: bool = True,
+    by_meaning: bool = False,
 ) -> BriefFacts:  # fmt: skip
     """The facts about a piece of work.
 
     ``memories`` are those to mention, if the caller has recalled them already. ``covers`` reads the files
     that the session's features cover, so that stale proofs are recognised. ``handover`` is whether to mention
-    one that was interrupted here."""
+    one that was interrupted here. ``by_meaning`` recalls memories with the embedder, which a hook has no time
+    for."""
     covered = None
     if covers and state is not None and state.features:
         from ..features.features import Features
@@ -366,7 +368,7 @@ def gather(
     if memories is None and _has_memories(workspace):
         from .relevant_memories import memory_lines
 
-        memories = memory_lines(workspace, state, runs.digests)
+        memories = memory_lines(workspace, state, runs.digests, with_model=by_meaning)
     memories = memories or ()
     observed = state is not None and has_observed_goal(workspace, state)
     known = facts_of_runs(runs, state, world, memories, covered=covered, observed=observed)

@@ -13,6 +13,7 @@ import msgspec
 
 from ..._failpoints import trip
 from ..._files import read_bytes
+from ...core.base.canonical import sha256
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Claim
 from ...effects.files.atomic import write_whole
@@ -39,9 +40,8 @@ class StoredClaims(Value):
 
 def path_of(home: DataFolder, run: str) -> Path:
     """The file of the claims about a run."""
-    import hashlib
 
-    return home.manifests / FOLDER / (hashlib.sha256(run.encode(errors="replace")).hexdigest()[:24] + ".json")
+    return home.manifests / FOLDER / (sha256(run.encode(errors="replace")).hexdigest()[:24] + ".json")
 
 
 def claims_of(home: DataFolder, run: str, known: BriefFacts) -> list[Claim]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...agents.base import Found
 from ...core.brief.compose import BYTES_DEFAULT
+from ...core.brief.facts import BriefFacts
 from ...core.sessions.state import OPEN, SessionState
 from ...effects.git import repository as git
 from ...errors import BadName, StoreUnavailable, UnknownRun, UnknownSession
@@ -95,12 +96,12 @@ def brief_here(
             state = None  # of another run
     known = gather(
         workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,
-        covers=not as_of,
+        covers=not as_of, by_meaning=True,
     )  # fmt: skip
     blocks: Sequence[RunText] = ()
     shown = runs.found or found
     if shown is not None and has_room_for_quotes(budget, form):
-        from ..runs.quoting import blocks_of
+        from .quoting import blocks_of
 
         blocks = [*blocks_of(finder, shown), *_uncommitted(workspace)]
     return render_brief(
@@ -116,7 +117,7 @@ def _uncommitted(workspace: Workspace) -> list[RunText]:
         return []
     from ...core.runs.quotable import RunText
     from ...effects.git.hunks import HunkQuery
-    from ..runs.quoting import masked_blocks
+    from .quoting import masked_blocks
 
     files = HunkQuery(root, own=own_files(workspace.home, root)).changes().files
     texts = [RunText("diff", file.path, file.text, _AFTER_ALL, file.path) for file in files]
@@ -130,19 +131,31 @@ def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> tu
     return Path(found.path), found.agent
 
 
+class SessionFacts(NamedTuple):
+    """What the brief of a session is made of."""
+
+    known: BriefFacts
+    runs: RunsSummary
+    more: str
+    """The command that shows what does not fit."""
+
+
+def facts_of_session(workspace: Workspace, session: str) -> SessionFacts:
+    """What is known of a session: its state, its newest runs, and memories. Raises UnknownSession."""
+    state = find_session(workspace, session).state
+    runs = summary_of_session(workspace, state)
+    known = gather(workspace, state, runs, world=world_now(workspace, runs), by_meaning=True)
+    shown = runs if workspace.sees_tree else RunsSummary()  # a server has no transcripts to show
+    return SessionFacts(known, runs, command_for_more(shown, state))
+
+
 def brief_of_session(
     workspace: Workspace, session: str, *, budget: int = BYTES_DEFAULT, form: Format = "text"
 ) -> str:
-    """The brief of a session: its state, its newest runs, and memories. Raises UnknownSession."""
+    """The brief of a session. Raises UnknownSession."""
     check_budget(budget)
-    state = find_session(workspace, session).state
-    runs = summary_of_session(workspace, state)
-    known = gather(workspace, state, runs, world=world_now(workspace, runs))
-    shown = runs if workspace.sees_tree else RunsSummary()  # a server has no transcripts to show
-    return render_brief(
-        known, runs, budget=budget, form=form, more=command_for_more(shown, state),
-        place=_place(workspace, runs, form),
-    )  # fmt: skip
+    known, runs, more = facts_of_session(workspace, session)
+    return render_brief(known, runs, budget=budget, form=form, more=more, place=_place(workspace, runs, form))
 
 
 def _place(workspace: Workspace, runs: RunsSummary, form: Format) -> Workplace | None:

@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 
 SHOWN_MAX = 4
 SCORE_MIN = 0.12
+MEANING_MIN = 0.35
+"""The least score where vectors know meanings: texts that have nothing to do with the work come close."""
 CHARS_MAX = 240
 FEW, SHARED_MIN = 12, 2
 """Of fewer memories than ``FEW``, one that shares so many words with the work is relevant, too."""
 
 
 def memory_lines(
-    workspace: Workspace, session: SessionState | None, digests: Sequence[RunDigest]
-) -> list[str]:
+    workspace: Workspace, session: SessionState | None, digests: Sequence[RunDigest], *,
+    with_model: bool = False,
+) -> list[str]:  # fmt: skip
     """The few most relevant memories, one line each; empty if the store fails."""
     try:
-        recalled = relevant_memories(workspace, session, digests, limit=SHOWN_MAX)
+        recalled = relevant_memories(workspace, session, digests, limit=SHOWN_MAX, with_model=with_model)
     except (SegueError, OSError):
         return []
     return [as_line(result.content) for result in recalled]
@@ -53,21 +56,26 @@ def relevant_memories(
         return []  # without loading any ranking code
     service = memory_service(workspace, with_model=with_model)
     recalled = [one for one in service.search(query, top_k=limit * 2, session=name) if not one.quoted]
+    least = MEANING_MIN if service.embedder.semantic else SCORE_MIN
     if len(some) < FEW:  # among few texts no word is rare, and every score is low
         asked = words(query)
         return [
-            one for one in recalled if one.score >= SCORE_MIN or len(asked & words(one.content)) >= SHARED_MIN
+            one for one in recalled if one.score >= least or len(asked & words(one.content)) >= SHARED_MIN
         ][:limit]
-    return [one for one in recalled if one.score >= SCORE_MIN][:limit]
+    return [one for one in recalled if one.score >= least][:limit]
 
 
 def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:
-    """Memories with full-text search alone, or with the embedder in the settings."""
+    """Memories with full-text search alone, or with the embedder in the settings if that is quick or was
+    asked for by its name."""
     from ...effects.vectors.embedder import TextOnly
     from ..memories.service import WorkspaceMemories, memories_of
 
-    chosen = workspace.embedder is not None or workspace.settings.text("embedder") in ("minilm", "endpoint")
-    return memories_of(workspace) if with_model and chosen else WorkspaceMemories(workspace, TextOnly())
+    if with_model:
+        chosen, service = workspace.settings.text("embedder"), memories_of(workspace)
+        if workspace.embedder is not None or chosen in ("minilm", "endpoint") or service.embedder.ready:
+            return service
+    return WorkspaceMemories(workspace, TextOnly())
 
 
 def query_of(session: SessionState | None, digests: Sequence[RunDigest]) -> str:

@@ -8,7 +8,7 @@ Whoever declares something is the actor or, if the actor is the user, the agent 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,6 @@ from ..sessions.repository import Saved, stream_of
 from ..workspace.session_handle import SessionHandle
 from ..workspace.working_tree import tree_stream
 from .trust import trusted_checks
-
-
-def declarer(actor: str, environment: Mapping[str, str]) -> str:
-    """Who declares something: the actor, or if that is the user the agent whose variables are set."""
-    if actor != PERSON:
-        return actor
-    from ...agents import agent_variables
-
-    return next((name for variable, name in agent_variables().items() if environment.get(variable)), PERSON)
 
 
 class FeatureList(Value):
@@ -83,8 +74,8 @@ class Features:
 
     @cached_property
     def who(self) -> str:
-        """Who declares something here; see ``declarer``."""
-        return declarer(self.workspace.repository.actor, self.workspace.environment)
+        """Who declares something here."""
+        return self.workspace.declarer
 
     @cached_property
     def outputs(self) -> Outputs:

@@ -35,6 +35,10 @@ from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 
 FORMATS = ("json", "yaml")
+"""The formats that can be imported again."""
+READABLE_FORMATS = ("markdown", "html")
+"""The formats for people to read; see ``readable.py``."""
+EXPORT_FORMATS = (*FORMATS, *READABLE_FORMATS)
 FORMAT_VERSION = 1
 
 
@@ -87,7 +91,7 @@ class Parcel(Value):
 def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes:
     """A session as bytes: ``json`` loses nothing, ``yaml`` contains what the session YAML can express."""
     if format not in FORMATS:
-        raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
+        raise UsageError(f"unknown format: {format}", hint=f"one of {', '.join(EXPORT_FORMATS)}")
     events = workspace.store.read(stream_of(id))
     if not events:
         raise UnknownSession(f"there is no session {id!r}", hint="`segue list --all` names those that exist")

@@ -68,6 +68,8 @@ RUNS_BEFORE = 4
 SMALL_BYTES = 262_144
 LOOKS_MAX = 256
 """For how many runs it is remembered when they were last looked at."""
+STATUS_LINE = "StatusLine"
+"""What asks for a status line; it reports nothing that would have to be kept."""
 SUPERVISED, ON_SCREEN = "SEGUE_SUPERVISED", "screen"
 """A variable that ``segue run`` sets for the agents that it launches, and its value for those with their own
 screen, which do not end when they stop."""
@@ -78,6 +80,8 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
     folder = Path(home)
     try:
         event = wire.read(agent, name, payload)
+        if event is None and name == STATUS_LINE:
+            return b""
         if event is None:
             _spool(folder, agent, name, payload)
             log(folder, f"hook {agent} {name}: {len(payload)} bytes that are not an event")
@@ -94,7 +98,8 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
     except Exception as fault:
         log(folder, f"hook {agent} {name}: {type(fault).__name__}: {fault}")
         with suppress(Exception):
-            _spool(folder, agent, name, payload)
+            if name != STATUS_LINE:
+                _spool(folder, agent, name, payload)
         return b""
 
 
@@ -195,7 +200,8 @@ class Handler:
     def _answer(self, workspace: Workspace) -> HookReply:
         if workspace.pause_file.in_force():
             self.writes = False
-        self._try(lambda: drain(workspace, commands=False))
+        if self.event.kind != "status":
+            self._try(lambda: drain(workspace, commands=False))
         if any_session_off(workspace.home):
             session = self._session(workspace)
             if session is not None and is_off(workspace.home, workspace.folder, session.id):
@@ -204,7 +210,7 @@ class Handler:
             return self._stop(workspace, self._session(workspace))
         answers = {
             "start": self._start, "prompt": self._prompt, "compact": self._compact, "end": self._end,
-            "failure": self._end, "tool": self._look, "status": self._look,
+            "failure": self._end, "tool": self._look, "status": self._status,
         }  # fmt: skip
         answer = answers.get(self.event.kind)
         return answer(workspace) if answer is not None else HookReply()
@@ -212,7 +218,7 @@ class Handler:
     def _without_store(self, fault: SegueError) -> HookReply:
         """Spool the event; a run that starts still gets a brief from transcripts alone."""
         log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault.message}")
-        if not isinstance(fault, Paused):
+        if not isinstance(fault, Paused) and self.event.kind != "status":
             _spool(self.home, self.event.agent, self.name, self.payload)
         if self.event.kind not in ("start", "compact"):
             return HookReply()
@@ -320,11 +326,32 @@ class Handler:
             used=event.context, window=event.window,
         )  # fmt: skip
         reasons = self._prepare(workspace, found, digest, pressure)
-        if event.kind == "status":
-            return HookReply(context=_line(pressure))
         if WINDOW_FULL in reasons and event.kind in ("prompt", "tool"):
             return HookReply(context=_notice(pressure))
         return HookReply()
+
+    def _status(self, workspace: Workspace) -> HookReply:
+        """The parts of a status line. The transcript is looked at only when it has the size for it."""
+        from .status_line import status_parts
+
+        event = self.event
+        if event.window and event.model and self.writes:
+            remember_window(workspace.home, event.model, event.window)
+        parts = status_parts(workspace, self._session(workspace), event.native, keeps=self.writes)
+        if self._is_due():
+            self._look(workspace)
+        return HookReply(context="\n".join(parts))
+
+    def _is_due(self) -> bool:
+        """Whether the transcript has reached the size at which the run is to be looked at; True if none is
+        noted."""
+        try:
+            size = int(read_bytes(self._look_file()).partition(b"\n")[0])
+        except (OSError, ValueError):
+            return True
+        with suppress(OSError):
+            return os.stat(self.event.transcript).st_size >= size
+        return False
 
     def _take_in(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
         from ..runs.sync import sync
@@ -490,12 +517,6 @@ def _forget_looks(folder: Path) -> None:
         for name in sorted(names, key=lambda name: -os.stat(folder / name).st_mtime)[LOOKS_MAX:]:
             with suppress(OSError):
                 os.unlink(folder / name)
-
-
-def _line(pressure: Pressure) -> str:
-    return (
-        f"segue {pressure.usage_percentage:.0f} % of {pressure.window // 1000:,}k {pressure.pressure_level}"
-    )
 
 
 def _notice(pressure: Pressure) -> str:

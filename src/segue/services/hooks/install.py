@@ -30,6 +30,7 @@ from ..._failpoints import trip
 from ..._files import read_bytes
 from ...agents import agent_name, install as texts
 from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
+from ...agents.own_entries import is_own_member
 from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
 from ...effects.files.project_links import leads_out, way_out
@@ -121,15 +122,27 @@ def has_server(entries: Iterable[InstalledFile]) -> bool:
     return False
 
 
+def has_status_line(entries: Iterable[InstalledFile]) -> bool:
+    """Whether an agent shows our status line, by one of these files."""
+    for entry in entries:
+        with suppress(CannotEdit):
+            line = texts.value_in(Path(entry.path), "statusLine") if entry.path.endswith(".json") else None
+            if line is not None and is_own_member(line, line):
+                return True
+    return False
+
+
 def where_of(
     home: DataFolder, root: Path, environment: Mapping[str, str], scope: Scope, *, mcp: bool,
-    live: bool = False, status_line: bool = False,
+    live: bool = False, status_line: bool = False, offers_status_line: bool = False,
 ) -> InstallTarget:  # fmt: skip
     """The target of an installation on this machine."""
     python, hook = sys.executable, hook_file.file_of(home)
     server = (python, "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
-    return InstallTarget(scope, user, root, environment, python, hook, server, live, status_line)
+    return InstallTarget(
+        scope, user, root, environment, python, hook, server, live, status_line, offers_status_line
+    )
 
 
 def planned(installers: Iterable[Installer], where: InstallTarget) -> list[PlannedWrite]:

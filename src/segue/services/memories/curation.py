@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -22,16 +23,18 @@ from ...core.memories.curation import Junk, Pair
 from ...core.memories.dates import moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance
 from ...effects.clock import days_between, moment, now
-from ...errors import BadImport, StaleVersion, UnknownSession, UsageError
+from ...errors import BadImport, SegueError, StaleVersion, UnknownSession, UsageError
 from ...stores.memory_changes import MemoryChange, StoredMemory
-
-if TYPE_CHECKING:
-    from .service import MemoryService
+from .service import MemoryService, Remembered, searched_text
 
 FORMAT = "segue-memories"
 KEEP_RECENT = 50
 NEVER_RECALLED_DAYS = 30
 DECAY_THRESHOLD = 0.1
+COMPARED_MAX = 8
+"""How many of the nearest memories one is compared with."""
+MEANING_AUDIT_MAX, AUDIT_NEAREST = 200, 5
+"""How many memories an audit compares by meaning, the newest first, and with how many of the nearest."""
 SUMMARY_BYTES_MAX = 16_000
 """Of the memories in one summary, so that a search finds each word of it."""
 _RETRIES = 8
@@ -41,6 +44,13 @@ _FIELDS = (
 )  # fmt: skip
 _PROVENANCE = ("actor", "run", "file", "commit", "source")
 _ID = regex(r"m[0-9a-f]{1,32}")
+
+
+class Compared(Value):
+    """The memories that another one may repeat or contradict; each pair begins with that one."""
+
+    duplicates: list[Pair]
+    contradictions: list[Pair]
 
 
 class Pruned(Value):
@@ -310,7 +320,8 @@ def decay(
 
 
 def audit(service: MemoryService, **identity: str) -> Junk:
-    """Which memories could go or need attention. Nothing is changed."""
+    """Which memories could go or need attention. The newest are compared with all by meaning, too. Nothing is
+    changed."""
     at, reader = now(), service.reader(**identity)
     live = service.store.listing(reader, MemoryFilter(), at)
     old = moment(-86_400 * NEVER_RECALLED_DAYS)
@@ -319,7 +330,7 @@ def audit(service: MemoryService, **identity: str) -> Junk:
         for memory in service.store.listing(reader, MemoryFilter(dead=True), at)
         if memory.live and not mem.is_valid(memory, at)
     ]
-    same, against = curation.pairs(live)
+    same, against = curation.pairs(live, _near_pairs(service, reader, live[:MEANING_AUDIT_MAX]))
     return Junk(
         total=len(live), duplicates=same, contradictions=against,
         never_recalled=[m.id for m in live if not m.recalled and m.created < old and m.trust != "user"],
@@ -328,9 +339,49 @@ def audit(service: MemoryService, **identity: str) -> Junk:
     )  # fmt: skip
 
 
+def compared(service: MemoryService, id: str, **identity: str) -> Compared:
+    """Which memories say nearly the same as this one, or may contradict it, for the same audience: among the
+    nearest by meaning if the embedder is ready and knows meanings, else among those with its words."""
+    memory, reader = service.get(id, **identity), service.reader(**identity)
+    text = searched_text(memory)
+    near = service.nearest([text], reader, COMPARED_MAX)[0]
+    others = near or [(other, 0.0) for other in service.with_words(text, top_k=COMPARED_MAX)]
+    found = Compared([], [])
+    for other, cosine in others:
+        if other.id == memory.id or mem.audience_of(other) != mem.audience_of(memory):
+            continue
+        verdict = curation.compare(memory.content, other.content, cosine)
+        if verdict is not None:
+            pair = Pair(memory.id, other.id, verdict.why, verdict.likeness)
+            (found.contradictions if verdict.contradicts else found.duplicates).append(pair)
+    return found
+
+
+def compared_in_passing(service: MemoryService, kept: Remembered, **identity: str) -> Compared:
+    """What was just remembered, compared with the rest. It is kept already: a fault here is no error."""
+    if not kept.known:
+        with suppress(SegueError, OSError):
+            return compared(service, kept.id, **identity)
+    return Compared([], [])
+
+
+def _near_pairs(
+    service: MemoryService, reader: MemoryReader, memories: Sequence[Memory]
+) -> dict[tuple[str, str], float]:
+    """The cosines of these memories and the few that are nearest to each, by the ids of both."""
+    nearest = service.nearest([searched_text(memory) for memory in memories], reader, AUDIT_NEAREST)
+    return {
+        (memory.id, other.id): cosine
+        for memory, others in zip(memories, nearest, strict=True)
+        for other, cosine in others
+        if other.id != memory.id and cosine >= curation.SAME_SUBJECT
+    }
+
+
 def consolidate(service: MemoryService, *, dry_run: bool = True, **identity: str) -> list[Pair]:
     """The pairs of near duplicates. Unless it is a dry run, the older of each pair is deprecated in favour of
-    the newer. Memories that may contradict each other are never among them."""
+    the newer. Memories that may contradict each other are never among them, nor those that only seem to mean
+    the same: vectors are too little to merge by."""
     if not dry_run:
         service.pause_file.check()
     reader = service.reader(**identity)

@@ -9,6 +9,7 @@ exist, down to the error.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -24,11 +25,19 @@ from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryRead
 from ...core.memories.words import exact_words, query_words, words
 from ...effects.clock import days_between, moment, now
 from ...effects.pause_file import PauseFile
-from ...errors import AccessError, RefusedError, StaleVersion, StoreError, UnknownMemory, UsageError
+from ...errors import (
+    AccessError,
+    DamagedError,
+    RefusedError,
+    SegueError,
+    StaleVersion,
+    StoreError,
+    UnknownMemory,
+    UsageError,
+)
 from ...stores.base import Memories
 from ...stores.memory_changes import MemoryChange, StoredMemory
 from ...stores.vectors import packed
-from ..features.features import declarer
 from ..workspace.workspace import Workspace
 from .reader import current_session, reader_of
 
@@ -39,6 +48,9 @@ CANDIDATES = 400
 CATCH_UP_MEMORIES = 8
 """How many memories without a vector get one when a recall has loaded the model anyway."""
 CATCH_UP_NEWEST = 256
+SYNC_SECONDS = 2.0
+"""How long a sync gives vectors to memories that have none."""
+SYNC_BATCH = 64
 WORDS_CHARS_MAX = 20_000
 EMBED_CHARS_MAX = 4_000
 RECALLS_WAITING_MAX = 256
@@ -98,6 +110,8 @@ class MemoryService:
         self._who = who
         self.after_write: Callable[[int], None] = lambda count: None
         """Is told how many memories were made."""
+        self.damage = ""
+        """Why memories are found by their words alone; empty unless the embedder turned out to be damaged."""
         self._recalls: dict[str, tuple[int, str]] = {}
         self._added = 0
 
@@ -106,6 +120,23 @@ class MemoryService:
         """The embedder in use, loaded when it is first needed."""
         if self._made is None:
             self._made = self._embedder()
+        return self._made
+
+    def _vectors(self, texts: Sequence[str]) -> list[bytes]:
+        """Vectors of texts as they are stored; empty ones if the embedder is damaged, which is then no longer
+        used."""
+        try:
+            made = self.embedder.embed([text[:EMBED_CHARS_MAX] for text in texts])
+        except DamagedError as fault:
+            made = self.without_embedder(fault).embed(texts)
+        return [packed(vector) for vector in made]
+
+    def without_embedder(self, fault: DamagedError) -> Embedder:
+        """Go on by words alone, because the embedder is damaged."""
+        from ...effects.vectors.embedder import TextOnly
+
+        self.damage = f"{fault}; what is asked for is found by its words alone until Segue is installed anew"
+        self._made = TextOnly()
         return self._made
 
     def reader(
@@ -227,8 +258,8 @@ class MemoryService:
         live = [memory for memory in memories if memory.live]
         vectors: dict[str, bytes] = {}
         if wanted and live:
-            made = self.embedder.embed([searched_text(memory)[:EMBED_CHARS_MAX] for memory in live])
-            vectors = {memory.id: packed(vector) for memory, vector in zip(live, made, strict=True)}
+            made = self._vectors([searched_text(memory) for memory in live])
+            vectors = {memory.id: vector for memory, vector in zip(live, made, strict=True) if vector}
         name = self.embedder.name if vectors else ""
         return [
             StoredMemory(memory, search_words(memory), name, vectors.get(memory.id, b""))
@@ -334,9 +365,9 @@ class MemoryService:
         wanted = [*days_asked(text, now()), *query_words(text)]
         matches = self.store.match(reader, wanted, where, limit)
         near: dict[int, float] = {}
+        vector = self._vectors([text])[0] if matches.total and self.embedder.name else b""
         embedder = self.embedder
-        if matches.total and embedder.name:
-            vector = packed(embedder.embed([text[:EMBED_CHARS_MAX]])[0])
+        if any(vector):
             self._catch_up()
             near = dict(self.store.near(reader, embedder.name, vector, where, limit))
         ranked = ranking.rank(wanted, matches, near, semantic=embedder.semantic, embedded=bool(near))
@@ -346,6 +377,26 @@ class MemoryService:
         least = min(near.values()) if embedder.semantic and len(near) >= limit else 0.0
         places = self.store.places(best, reader, len(ranking.LENT))
         return ranking.with_neighbours(ranked, places, least), matches
+
+    def with_words(self, query: str, *, top_k: int) -> list[Memory]:
+        """The memories that have words of a query, the best first, found by their words alone."""
+        reader, wanted = self.reader(), query_words(clean_text(query[:WORDS_CHARS_MAX], what="query"))
+        matches = self.store.match(reader, wanted, MemoryFilter(), CANDIDATES)
+        ranked = ranking.rank(wanted, matches, {}, semantic=False, embedded=False)[:top_k]
+        found = self.store.take([scored.no for scored in ranked], reader)
+        return [found[scored.no] for scored in ranked if scored.no in found]
+
+    def nearest(
+        self, texts: Sequence[str], reader: MemoryReader, limit: int
+    ) -> list[list[tuple[Memory, float]]]:
+        """For each text the memories nearest to it in meaning, with their cosines; none if the embedder is
+        not ready or knows no meanings."""
+        if not (texts and self.embedder.ready and self.embedder.semantic):
+            return [[] for _ in texts]
+        vectors, model, where = self._vectors(texts), self.embedder.name, MemoryFilter()
+        near = [self.store.near(reader, model, one, where, limit) if any(one) else [] for one in vectors]
+        memories = self.store.take(list({no for row in near for no, _ in row}), reader)
+        return [[(memories[no], cosine) for no, cosine in row if no in memories] for row in near]
 
     def _catch_up(self) -> None:
         """Give vectors to a few memories that have none, now that the model is loaded. Never raises."""
@@ -357,10 +408,20 @@ class MemoryService:
     def embed_some(self, limit: int, within: int = 0) -> list[Memory]:
         """Give vectors of this embedder to at most ``limit`` memories that have none, the newest first, and
         return those memories. ``within`` looks at so many of the newest only."""
+        if not self.embedder.name:
+            return []
         missing = [memory for _, memory in self.store.unembedded(self.embedder.name, limit, within)]
-        if missing:
-            self.store.write(MemoryChange(vectors=self.stored(missing, embed=True)))
-        return missing
+        made = [one for one in self.stored(missing, embed=True) if one.vector]
+        if made:
+            self.store.write(MemoryChange(vectors=made))
+        return [one.memory for one in made]
+
+    def embed_for(self, seconds: float) -> None:
+        """Give vectors to memories that have none, for so long; not with an embedder that is slow to start
+        or asks a server."""
+        due = time.monotonic() + seconds
+        while self.embedder.ready and time.monotonic() < due and self.embed_some(SYNC_BATCH):
+            pass
 
     def sessions_about(self, query: str, *, top_k: int = 10, **identity: str) -> list[tuple[str, float]]:
         """Sessions whose memories match a query, with their scores, the best first."""
@@ -459,7 +520,7 @@ class WorkspaceMemories(MemoryService):
             workspace.store.memories, reader=lambda: reader_of(workspace), embedder=choose,
             mask=workspace.repository.mask, pause_file=workspace.pause_file, run=workspace.repository.run,
             session=lambda: current_session(workspace),
-            who=lambda: declarer(workspace.repository.actor, workspace.environment),
+            who=lambda: workspace.declarer,
         )  # fmt: skip
         self.after_write = workspace.backups.written
         workspace.at_close.append(self.flush)
@@ -477,6 +538,14 @@ class WorkspaceMemories(MemoryService):
 def memories_of(workspace: Workspace) -> WorkspaceMemories:
     """The memories of a workspace, opened once."""
     return workspace.part(WorkspaceMemories)
+
+
+def embed_in_passing(workspace: Workspace) -> None:
+    """Give vectors to memories that have none, as a sync does in passing: for a short time, and whatever
+    stands in the way stays for the next one."""
+    with suppress(SegueError, OSError):
+        if not workspace.pause_file.in_force():
+            memories_of(workspace).embed_for(SYNC_SECONDS)
 
 
 def keep_what_is_learnt(workspace: Workspace) -> None:

@@ -93,7 +93,7 @@ class RestorationSources:
                 return
             self.runs = summary_of_run(self.workspace, finder, found)
             if quotes:
-                from ..runs.quoting import blocks_of
+                from ..brief.quoting import blocks_of
 
                 self._start_git()
                 self.blocks = blocks_of(finder, found)
@@ -238,7 +238,10 @@ def _candidates(
     yield from decided
     if has_tree:
         known = {one.note for one in decided if one.note}
-        yield from note_candidates(sources.library, sources.state, sources.query, notes, known)
+        by_meaning = workspace.settings.text("embedder") != "hash"
+        yield from note_candidates(
+            sources.library, sources.state, sources.query, notes, known, by_meaning=by_meaning
+        )
     for id, text, trust in recalled:
         yield candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
     yield from _strategies(workspace, sources, {id for id, _, _ in recalled})

@@ -1,5 +1,6 @@
 """The notes of a project as parts of a restoration: its indexes, those that were asked for or are worked on,
-those that match the work, those that all of these link to, and those that were loaded before.
+those that match the work by their titles or by what they mean, those that all of these link to, and those
+that were loaded before.
 
 A note that is named and cannot be had becomes a line of the log that says why.
 """
@@ -30,9 +31,11 @@ def candidate(
 
 
 def note_candidates(
-    library: Library, state: SessionState | None, query: str, wanted: Sequence[str], known: Collection[str]
-) -> Iterator[Candidate]:
-    """The notes that may be restored for a session, each once, without those that are ``known`` already."""
+    library: Library, state: SessionState | None, query: str, wanted: Sequence[str], known: Collection[str],
+    *, by_meaning: bool = True,
+) -> Iterator[Candidate]:  # fmt: skip
+    """The notes that may be restored for a session, each once, without those that are ``known`` already.
+    ``by_meaning`` finds notes that are about the work in other words, too."""
     chosen = _Chosen(library, known)
     for note in library.index_notes():
         yield from chosen.note(note, "index notes", "essential", 0.95)
@@ -40,14 +43,29 @@ def note_candidates(
         yield from chosen.named(id, "requested notes", "recommended", 1.0)
     for id, value in _recommended(library, state):
         yield from chosen.named(id, "recommended notes", "recommended", value)
-    longest = sorted(words(query), key=lambda word: (-len(word), word))[:WORDS_MAX]
-    for index, note in enumerate(library.matching(longest, NOTES_MAX) if longest else []):
-        kind = "playbooks" if "playbook" in note.path.lower() else "related notes"
-        yield from chosen.note(note, kind, "recommended", 0.8 / (1 + index / 10))
+    yield from _matching(chosen, query, by_meaning)
     yield from chosen.linked()
     before = state.notes if state else {}
     for id in sorted(before, key=lambda id: (-before[id].count, id)):
         yield from chosen.named(id, "notes loaded before", "expanded", 1.0)
+
+
+def _matching(chosen: _Chosen, query: str, by_meaning: bool) -> Iterator[Candidate]:
+    """The notes that match the work: by words of their titles, then by what they mean."""
+    library = chosen.library
+    longest = sorted(words(query), key=lambda word: (-len(word), word))[:WORDS_MAX]
+    found = library.matching(longest, NOTES_MAX) if longest else []
+    meaning = None
+    if by_meaning and query and library.all():
+        from .meaning_of_notes import QueryMeaning
+
+        meaning = QueryMeaning(query)
+        seen = {*chosen.seen, *(note.id for note in found)}
+        found = [*found, *meaning.notes(library, seen, NOTES_MAX - len(found))]
+    for index, note in enumerate(found):
+        kind = "playbooks" if "playbook" in note.path.lower() else "related notes"
+        for one in chosen.note(note, kind, "recommended", 0.8 / (1 + index / 10)):
+            yield meaning.begun_where_it_matters(one) if meaning is not None else one
 
 
 def _recommended(library: Library, state: SessionState | None) -> list[tuple[str, float]]:
@@ -73,36 +91,36 @@ class _Chosen:
     """The notes that were chosen so far."""
 
     def __init__(self, library: Library, known: Collection[str]) -> None:
-        self._library = library
-        self._seen = set(known)
+        self.library = library
+        self.seen = set(known)
         self._notes: list[ProjectNote] = []
 
     def note(self, note: ProjectNote, kind: str, priority: str, value: float) -> Iterator[Candidate]:
         """A note, unless it was chosen before."""
-        if note.id in self._seen:
+        if note.id in self.seen:
             return
-        self._seen.add(note.id)
+        self.seen.add(note.id)
         self._notes.append(note)
-        yield note_candidate(self._library, note, kind, priority, value)
+        yield note_candidate(self.library, note, kind, priority, value)
 
     def named(self, id: str, kind: str, priority: str, value: float) -> Iterator[Candidate]:
         """The note that somebody named; if there is none, a candidate that says so in the log."""
-        if id in self._seen:
+        if id in self.seen:
             return
-        note = self._library.find(id)
+        note = self.library.find(id)
         if note is not None:
             yield from self.note(note, kind, priority, value)
         else:
             yield Candidate(f"note/{id}", kind, priority, note=id, missing="missing: no such note")
-        self._seen.add(id)
+        self.seen.add(id)
 
     def linked(self) -> Iterator[Candidate]:
         """The notes that the chosen ones link to, then those that these link to."""
         found = 0
         here = list(self._notes)
         for step in range(1, LINK_STEPS + 1):
-            targets = dict.fromkeys(other for note in here for other in self._library.linked(note))
-            here = [note for note in targets if note.id not in self._seen][: LINKS_MAX - found]
+            targets = dict.fromkeys(other for note in here for other in self.library.linked(note))
+            here = [note for note in targets if note.id not in self.seen][: LINKS_MAX - found]
             for index, note in enumerate(here):
                 value = 1.0 / step / (1 + index / 20)
                 yield from self.note(note, "linked notes", "expanded", value)

@@ -68,9 +68,11 @@ def since(
     Raises UnknownSession if there is nothing to compare with."""
     state = scenes.state_of(workspace, session or None)
     finder = runs_of(workspace).finder()
-    then = _scene_at(workspace, state, start) if start else _scene_when_left(workspace, state, finder)
+    then, left = (
+        (_scene_at(workspace, state, start), None) if start else _scene_when_left(workspace, state, finder)
+    )
     way = HistoryQuery(then, workspace.working_tree.root, seconds=seconds)
-    runs = list(_runs(finder, then))
+    runs = list(_runs(finder, then, left))
     events = _events(workspace, state, then)
     memories = _memories(workspace, then)
     now = scenes.look(workspace, seconds, begun)
@@ -96,19 +98,22 @@ def since(
     return core.delta(then, now, commits, beside, kinds)
 
 
-def _scene_when_left(workspace: Workspace, state: SessionState | None, finder: RunFinder) -> Scene:
-    """The scene when the work was left: as it was stored, or derived from the last run or the journal."""
+def _scene_when_left(
+    workspace: Workspace, state: SessionState | None, finder: RunFinder
+) -> tuple[Scene, Found | None]:
+    """The scene when the work was left, as it was stored, or derived from the last run or the journal; and
+    that run, which is no other one than the work that was left."""
     stored = scenes.stored_scene(workspace, state.id if state else "")
     last = newest_run(finder, session=state.id if state else "", but=finder.is_caller)
     if stored is not None and (last is None or last.changed <= stored.at + SLACK_SECONDS):
-        return stored
+        return stored, None
     if last is not None:
-        return _scene_of_run(workspace, state, finder, last, stored)
+        return _scene_of_run(workspace, state, finder, last, stored), last
     if state is not None:
         moment = datetime.fromisoformat(state.paused or state.updated or state.created).timestamp()
         touched = scenes.touched(workspace.working_tree.root, state, ())
         source = "the session's journal and git's reflog"
-        return _derived_scene(workspace, state, moment, source, touched=touched)
+        return _derived_scene(workspace, state, moment, source, touched=touched), None
     raise UnknownSession(
         "there is no session, run or scene in this project to compare with",
         hint="`segue prepare` stores a scene to compare with later",
@@ -218,12 +223,13 @@ def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[
             yield path, "created" if path not in then else "deleted" if path not in now else "modified"
 
 
-def _runs(finder: RunFinder, then: Scene) -> Iterable[core.Mention]:
+def _runs(finder: RunFinder, then: Scene, left: Found | None) -> Iterable[core.Mention]:
     seen: set[str] = set()
+    own = (left.agent, left.native) if left is not None else None
     for found in runs_meant(finder, but=finder.is_caller):
         if found.changed <= then.at + SLACK_SECONDS or len(seen) >= RUNS_MAX:
             break
-        if found.native in seen:
+        if found.native in seen or (found.agent, found.native) == own:
             continue
         seen.add(found.native)
         row = finder.row(found)

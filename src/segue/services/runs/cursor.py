@@ -8,7 +8,6 @@ can be found and erased.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ import msgspec
 
 from ..._files import open_file
 from ...agents.base import Agent, Found
+from ...core.base.canonical import sha256
 from ...core.base.lazy import msgpack_decoder
 from ...core.runs.digest import decode, encode
 from .read_transcript import Reading
@@ -95,7 +95,7 @@ def check_of(path: str, offset: int, seen: Mapping[int, bytes] | None = None) ->
                     return b""
     except OSError:
         return b""
-    return hashlib.sha256(body).digest()[:16] if len(body) == offset - start else b""
+    return sha256(body).digest()[:16] if len(body) == offset - start else b""
 
 
 def packed(reading: Reading, stamp: FileStamp, agent: Agent) -> bytes:

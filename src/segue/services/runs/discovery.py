@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..._files import is_file
-from ...agents import agent as agent_of, agents, traits_of
+from ...agents import agent as agent_of, agents, conversation_formats, traits_of
 from ...agents.base import HEADS_MAX, Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.base.record_lines import PassedLines, record_lines
@@ -50,7 +50,7 @@ class RunFinder:
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
         archive: Archive | None = None, copies: SharedCopies | None = None, everywhere: bool = False,
-        every_file: bool = False,
+        every_file: bool = False, data: Path | None = None,
     ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self.environment = environment
@@ -59,6 +59,8 @@ class RunFinder:
         self.copies = copies
         """Copies of transcripts in a shared store."""
         self.everywhere = everywhere
+        self.data = data
+        """The data folder, in which the conversations of programs are told."""
         self.unwritten: UnwrittenRuns | None = None
         """Runs that only hooks know of."""
         self.every_file = every_file
@@ -74,6 +76,17 @@ class RunFinder:
         self.faults: list[SegueError] = []
         """Errors of agents whose transcripts could not be looked for or read."""
 
+    def elsewhere(self) -> RunFinder | None:
+        """The same for the runs of every project on this machine; None if these are looked for already."""
+        if self.everywhere:
+            return None
+        finder = RunFinder(
+            self.folder, self.environment, runs=self.runs, archive=self.archive, copies=self.copies,
+            everywhere=True, every_file=True,
+        )  # fmt: skip
+        finder.unwritten = self.unwritten
+        return finder
+
     # -- discovery -----------------------------------------------------------------------------
 
     @cached_property
@@ -87,13 +100,13 @@ class RunFinder:
         return SearchScope(
             env=self.environment, home=home, roots=roots, remote=remote, is_alive=is_alive,
             known=self.runs.known() if self.runs is not None else {},
-            heads_max=0 if self.every_file else HEADS_MAX,
+            heads_max=0 if self.every_file else HEADS_MAX, data=self.data,
         )  # fmt: skip
 
     def found(self, agent: str = "") -> Iterator[Found]:
         """The transcripts of the project, of one agent or of all: lazily, the newest first."""
         if agent or self._cached is None:
-            chosen = [agent_of(agent)] if agent else list(agents())
+            chosen = [agent_of(agent)] if agent else [*agents(), *conversation_formats(self.data)]
             unwritten = self._unwritten({one.name for one in chosen})
             sources = (*map(self._of, chosen), unwritten, self._deleted(chosen))
             return heapq.merge(*sources, key=lambda found: -found.changed)
@@ -318,6 +331,9 @@ class SentRunFinder(RunFinder):
 
     def found(self, agent: str = "") -> Iterator[Found]:
         return iter(())
+
+    def elsewhere(self) -> RunFinder | None:
+        return None
 
     def is_caller(self, found: Found) -> bool:
         return False

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ...effects.files.archive import Archive
 from ...errors import StoreUnavailable
@@ -14,6 +15,9 @@ from ..workspace.workspace import Workspace
 from .discovery import RunFinder, SentRunFinder
 from .shared_copies import SharedCopies
 from .unwritten_runs import UnwrittenRuns
+
+if TYPE_CHECKING:
+    from ...effects.files.search_index import SearchFile
 
 
 class ObservedRuns:
@@ -40,6 +44,15 @@ class ObservedRuns:
         self._workspace.at_close.append(archive.close)
         return archive
 
+    @cached_property
+    def search_index(self) -> SearchFile:
+        """The index for searching on this machine."""
+        from ...effects.files.search_index import SearchFile  # briefs are given without it
+
+        index = SearchFile(self._workspace.home.search)
+        self._workspace.at_close.append(index.close)
+        return index
+
     def finder(self, *, everywhere: bool = False, every_file: bool = False) -> RunFinder:
         """A finder for the runs on this machine, of this project or of all. While a shared store cannot be
         reached, the agents' own files have to be enough. With ``every_file`` no file is left out to save
@@ -49,7 +62,7 @@ class ObservedRuns:
         workspace = self._workspace
         finder = RunFinder(
             workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere,
-            every_file=every_file,
+            every_file=every_file, data=workspace.home.path,
         )  # fmt: skip
         if not workspace.home.shared_store:
             finder.runs, finder.unwritten = self.runs, self.unwritten
@@ -75,6 +88,14 @@ class ObservedRuns:
 
 class SentRuns(ObservedRuns):
     """The runs that were sent to a server."""
+
+    @cached_property
+    def search_index(self) -> SearchFile:
+        """The index of a project of the server, shared by all requests; not that of the machine that it runs
+        on."""
+        from ...effects.files.search_index import search_file
+
+        return search_file(self._workspace.home.path / "server" / "search.db")
 
     def finder(self, *, everywhere: bool = False, every_file: bool = False) -> RunFinder:
         workspace = self._workspace

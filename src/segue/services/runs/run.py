@@ -8,17 +8,17 @@ of its own with the same id, and the id then means the newest.
 
 from __future__ import annotations
 
-import hashlib
-
 import msgspec
 
 from ...agents.base import UNKNOWN_LEAD, Found, Sign
+from ...core.base.canonical import sha256
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.digest import FORMAT
 from ...core.runs.inherited import users_part
 from ...core.runs.model import RunDigest
 from ...core.runs.sentences import is_assent
+from ...core.usage.counted_responses import RunUsage
 from ...effects.processes.identity import host_name, start_of
 from ...stores.base import RunRow
 from .cursor import FileStamp
@@ -88,6 +88,8 @@ class Run(Value):
     """Whether the transcript is still where the agent keeps it."""
     written: bool = True
     """Whether its agent wrote a transcript; of a run without one only prompts are known, from hooks."""
+    empty: bool = False
+    """Whether nothing was asked, said or done in it, as in other files that lie beside transcripts."""
 
     @property
     def used(self) -> str:
@@ -115,7 +117,7 @@ def key_of(agent: str, native: str, path: str) -> str:
     """The key of a run in store and archive. The host is not part of it: a container gets a new host name at
     every start, but finds the same transcripts."""
     name = "\0".join((agent, native, path))
-    return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:20]
+    return sha256(name.encode(errors="surrogateescape")).hexdigest()[:20]
 
 
 def lead_of(run: Run) -> str:
@@ -141,12 +143,13 @@ def run_of(
         cwd=found.cwd or digest.cwd,
         began=iso(digest.began or last),
         last=iso(last),
-        ended=ending(left, sign, now - max(found.changed, digest.last), side=bool(found.parent)),
+        ended=ending(left, sign, now - _active(left, found, digest.last), side=bool(found.parent)),
         left=left,
         goal=goal_of(digest),
         parent=parent,
         side=bool(found.parent),
         malformed=reading.malformed,
+        empty=is_empty(digest),
         pid=pid,
         pid_start=pid_start,
         **{field: getattr(digest, field) for field in DIGEST_FIELDS},
@@ -170,6 +173,12 @@ def goal_of(digest: RunDigest) -> str:
     if len(text) <= GOAL_CHARS:
         return text
     return text[:GOAL_CHARS].rpartition(" ")[0] or text[:GOAL_CHARS]
+
+
+def is_empty(digest: RunDigest) -> bool:
+    """Whether nothing was asked, said or done in a run."""
+    asked_or_said = digest.first_prompt or digest.prompts or digest.says or digest.reports or digest.thought
+    return not (asked_or_said or digest.calls or digest.context or digest.compactions or digest.faults)
 
 
 def left_of(digest: RunDigest) -> str:
@@ -196,11 +205,17 @@ def ending(left: str, sign: Sign, age_seconds: float, *, side: bool = False) -> 
     return left
 
 
+def _active(left: str, found: Found, last: float) -> float:
+    """When a run was last active. Of one whose turn is over its last record tells that: the file may have
+    been copied since. One in the middle of a turn is at work as long as its file is written to."""
+    return last if left == "turn" and last else max(found.changed, last)
+
+
 def refreshed(run: Run, found: Found, *, now: float, present: bool = True) -> Run:
     """A stored run with its status as of now. Its transcript has not changed, so that it is over if its
     process is gone or if it was over before."""
     sign, pid, pid_start = _process(found, run, host_name())
-    status = _ended_now(run, sign, pid, now - max(found.changed, seconds_of(run.last)))
+    status = _ended_now(run, sign, pid, now - _active(run.left, found, seconds_of(run.last)))
     return msgspec.structs.replace(run, ended=status, present=present, pid=pid, pid_start=pid_start)
 
 
@@ -259,6 +274,8 @@ class RunFacts(msgspec.Struct):
     stamp: FileStamp = FileStamp()
     format: int = FORMAT
     """The format of the digest."""
+    usage: bytes = b""
+    """What the run used, see ``stored_usage``; empty if a version wrote it that did not count that."""
 
 
 class _Ending(msgspec.Struct, gc=False):
@@ -267,11 +284,27 @@ class _Ending(msgspec.Struct, gc=False):
 
 _facts = msgpack_decoder(RunFacts)
 _ending = msgpack_decoder(_Ending)
+_usage = msgpack_decoder(RunUsage)
 
 
-def row_of(run: Run, stamp: FileStamp, reading: bytes | None) -> RunRow:
-    """The row under which a run is stored."""
-    facts = msgspec.msgpack.encode(RunFacts(run, stamp))
+def stored_usage(usage: RunUsage) -> bytes:
+    """What a run used as rows have it, so that it is known without the digest: all but single responses."""
+    return msgspec.msgpack.encode(msgspec.structs.replace(usage, recent=[], recent_keys=[], responses=[]))
+
+
+def usage_in(stored: bytes) -> RunUsage | None:
+    """What a run used, from its row; None if that is not known."""
+    if not stored:
+        return None
+    try:
+        return _usage.decode(stored)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def row_of(run: Run, stamp: FileStamp, reading: bytes | None, usage: bytes = b"") -> RunRow:
+    """The row under which a run is stored; ``usage`` is what it used, see ``stored_usage``."""
+    facts = msgspec.msgpack.encode(RunFacts(run, stamp, usage=usage))
     last = seconds_of(run.last)
     return RunRow(
         run.key, run.agent, run.id, run.project, run.session, run.path, run.cwd, last, facts, reading

@@ -27,6 +27,8 @@ LOOKED_AT = 64
 ELSEWHERE_SECONDS = 7 * 86_400.0
 """A run of another worktree is meant if it is newer by this than the newest of this one."""
 
+EVERY_RUN = "segue runs --all --limit 0"
+
 Excluded = Callable[[Found], bool]
 
 
@@ -137,11 +139,18 @@ def earlier_runs(finder: RunFinder, newest: Found, *, session: str = "") -> Iter
         same = (found.agent, found.native, found.path) == (newest.agent, newest.native, newest.path)
         return same or found.changed > newest.changed or finder.is_caller(found)
 
-    for found in runs_meant(finder, but=is_later):
-        row = finder.row(found) if session else None
-        same = row is not None and row.session == session if session else is_same_tree(finder, found, newest)
-        if same:
-            yield found
+    if not session:
+        runs = runs_meant(finder, but=is_later)
+        yield from (found for found in runs if is_same_tree(finder, found, newest))
+        return
+    rows = finder.runs.rows(session=session) if finder.runs is not None else []
+    keys = {row.key for row in rows} - {finder.key(newest)}  # others need not be looked for, however many
+    runs = runs_meant(finder) if keys else iter(())
+    while keys and (found := next(runs, None)) is not None:
+        if (key := finder.key(found)) in keys:
+            keys.remove(key)
+            if not is_later(found):
+                yield found
 
 
 def is_same_tree(finder: RunFinder, one: Found, other: Found) -> bool:
@@ -151,8 +160,23 @@ def is_same_tree(finder: RunFinder, one: Found, other: Found) -> bool:
 
 
 def find_run(finder: RunFinder, id: str) -> Found:
-    """The run with this id: whole, abbreviated, as ``agent/id``, or the path of its transcript. Raises
-    UnknownRun if there is none, and UsageError if there are several."""
+    """The run with this id: whole, abbreviated, as ``agent/id``, or the path of its transcript. One of this
+    project or of the store is meant first, and else one of any project on this machine. Raises UnknownRun if
+    there is none, and UsageError if there are several."""
+    matches = _with_id(finder, id)
+    elsewhere = finder.elsewhere() if id and not matches else None
+    if elsewhere is not None:
+        matches = _with_id(elsewhere, id)
+    if len(matches) == 1 and id:
+        return matches[0]
+    if not matches:
+        raise UnknownRun(f"there is no run {id!r}", hint=f"`{EVERY_RUN}` lists the runs of every project")
+    names = ", ".join(f"{found.agent}/{found.native}" for found in matches[:_NAMED_MAX])
+    raise UsageError(f"{len(matches)} runs begin with {id!r}", hint=f"give more of the id: {names}")
+
+
+def _with_id(finder: RunFinder, id: str) -> list[Found]:
+    """The runs with this id or else those that it abbreviates."""
     agent, slash, rest = id.partition("/")
     wanted = rest if slash and rest and "/" not in rest else id
     agent = agent if wanted is rest and slash else ""
@@ -164,11 +188,4 @@ def find_run(finder: RunFinder, id: str) -> Found:
         if agent in ("", found.agent) and (found.native.startswith(wanted) or found.path == id):
             meant = same or found
             hits.setdefault((meant.agent, meant.native), meant)
-    exact = [found for found in hits.values() if found.native == wanted]
-    matches = exact or list(hits.values())
-    if len(matches) == 1 and id:
-        return matches[0]
-    if not matches:
-        raise UnknownRun(f"there is no run {id!r}", hint="`segue runs` lists the runs of this project")
-    names = ", ".join(f"{found.agent}/{found.native}" for found in matches[:_NAMED_MAX])
-    raise UsageError(f"{len(matches)} runs begin with {id!r}", hint=f"give more of the id: {names}")
+    return [found for found in hits.values() if found.native == wanted] or list(hits.values())

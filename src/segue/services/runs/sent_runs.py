@@ -19,7 +19,7 @@ from ...stores.base import RunRow
 from ..workspace.workspace import Workspace
 from . import cursor
 from .read_transcript import Reading, final, masked
-from .run import Run, key_of, row_of
+from .run import Run, facts_of, key_of, row_of, stored_usage
 
 RUNS_MAX = 3
 DIGEST_BYTES_MAX = 4_000_000
@@ -62,10 +62,13 @@ def keep_run(workspace: Workspace, run: Run, digest: Mapping[str, Any] | None) -
         if getattr(run, name) and not seconds_of(getattr(run, name)):
             raise UsageError(f"{name} is not a time", hint="give UTC, as in 2026-11-15T10:00:00.000000Z")
     reading = None
+    before = workspace.store.runs.get(key)
+    facts = facts_of(before) if before is not None else None
+    usage = facts.usage if facts is not None else b""
     if digest is not None:
         found = Reading(run.agent, "", run.id, digest=_checked(digest))
-        reading = cursor.packed(found, cursor.FileStamp(), agent)
-    workspace.store.runs.put([row_of(run, cursor.FileStamp(), reading)])
+        reading, usage = cursor.packed(found, cursor.FileStamp(), agent), stored_usage(found.digest.usage)
+    workspace.store.runs.put([row_of(run, cursor.FileStamp(), reading, usage)])
     kept = workspace.store.runs.get(run.key)
     return kept is not None and digest_in(kept) is not None
 

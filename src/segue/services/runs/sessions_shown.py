@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ...agents import agent as agent_of
 from ...core.base.values import Value, iso, seconds_of
 from ...core.sessions.state import SessionState
-from ...core.sessions.status import Card, SessionRun, SessionStatus, last_active_of, status_of
+from ...core.sessions.status import LIVING, Card, SessionRun, SessionStatus, last_active_of, status_of
 from ...effects.clock import moment
 from ...effects.processes.identity import host_name
 from ...errors import StoreUnavailable, UnknownAgent
@@ -25,7 +25,6 @@ from ..features.features import session_status
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
 
-LIVING = ("alive", "recent")
 BY_HAND_SECONDS = 120.0
 """What is written into a session so long after its last run was not written by that run's hooks."""
 

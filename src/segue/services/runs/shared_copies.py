@@ -8,14 +8,15 @@ piece in common and a piece can be dropped with its run.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...core import event_kinds as ev
+from ...core.base.canonical import sha256
 from ...core.base.values import Value
 from ...core.journal.pieces import address as address_of
 from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
@@ -27,6 +28,9 @@ from ...errors import DamagedError, StaleVersion
 from ...stores.base import Append, Journal
 from ..workspace.on_off import is_off
 from ..workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 SHARED_BYTES_MAX = 64 << 20
 """The size, compressed, up to which a transcript is shared."""
@@ -129,7 +133,7 @@ def share(journal: Journal, copy: Copy, text: bytes, *, actor: str) -> bool:
         return False
     old = {address for address, _ in known.pieces}
     kept, at = (len(known.pieces), known.size) if begins else (0, 0)
-    total = hashlib.sha256(memoryview(text)[:at])
+    total = _running_sum(memoryview(text)[:at])
     added: list[tuple[str, int]] = []
     waiting: dict[str, bytes] = {}
     before = [length for _, length in known.pieces[kept:]]
@@ -180,8 +184,14 @@ def unpacked(key: str, piece: bytes) -> bytes:
         raise DamagedError("the copy", stream_of(key), str(fault)) from fault
 
 
+def _running_sum(text: bytes | memoryview = b"") -> _Hash:
+    import hashlib  # loads OpenSSL, which hooks do not need
+
+    return hashlib.sha256(text)
+
+
 def _sum(text: bytes, size: int) -> str:
-    return hashlib.sha256(memoryview(text)[:size]).hexdigest()
+    return sha256(memoryview(text)[:size]).hexdigest()
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -215,7 +225,7 @@ class SharedCopies:
     def read(self, key: str) -> Iterator[bytes]:
         """The copy in blocks of complete lines. Raises DamagedError if it does not match its hash."""
         known = folded(self._journal.read(stream_of(key)))
-        total, erased = hashlib.sha256(), False
+        total, erased = _running_sum(), False
         rest: list[bytes] = []
         for address, piece in _pieces(self._journal, known):
             if not piece:

@@ -33,10 +33,11 @@ from ..workspace.workspace import Workspace
 from . import cursor
 from .assign_session import SessionAssigner, close_empty_session
 from .cursor import FileStamp
+from .discovery import found_of
 from .duplicates import RunsSeen
 from .observed import runs_of
 from .read_transcript import recognised
-from .run import Run, RunFacts, facts_of, goal_of, lead_of, refreshed, row_of, run_of
+from .run import Run, RunFacts, facts_of, goal_of, lead_of, refreshed, row_of, run_of, stored_usage
 from .shared_copies import Unreadable, forget, share_runs
 from .sync_workers import NO_JOB, ImportedTranscript, Job, JobQueue, TranscriptImporter, Worker
 
@@ -75,6 +76,8 @@ class Synced(Value):
     """Copies that should have been shared, and why they were not."""
     first: list[str] = []
     """Agents of which no run was stored before."""
+    searchable: int = 0
+    """How many runs of other projects can be searched, where these were looked for."""
 
 
 def retention_notice(agent: str, days: int, *, kept: bool) -> str:
@@ -120,6 +123,18 @@ def take_in_newest(workspace: Workspace) -> None:
             sync(workspace, found=new, wait_seconds=0.1)
 
 
+def take_in(workspace: Workspace, row: RunRow) -> None:
+    """Read what is new in one run of this project that was synced before; as ``take_in_newest``, whatever
+    stands in the way."""
+    agent, facts, found = agent_of(row.agent), facts_of(row), found_of(row)
+    stamp = cursor.stamp_of(found, agent)
+    if facts is None or not stamp.inode or cursor.is_unchanged(facts.stamp, stamp, agent):
+        return
+    with suppress(SegueError, OSError):
+        if row.project in workspace.working_tree.project_keys(workspace.settings):
+            sync(workspace, found=[found], wait_seconds=0.1)
+
+
 class _Sync:
     """One sync, from discovery to the limits of the archive."""
 
@@ -132,7 +147,8 @@ class _Sync:
         self.archive = runs_of(workspace).archive if keeps else None
         self.finder = runs_of(workspace).finder(every_file=True)
         redacts = bool(workspace.settings["redact"])
-        self.importer = TranscriptImporter(self.finder.host, self.archive, self._about, redacts)
+        index = runs_of(workspace).search_index if keeps else None
+        self.importer = TranscriptImporter(self.finder.host, self.archive, index, self._about, redacts)
         self.rows = {row.key: row for row in runs_of(workspace).runs.rows()}
         self.project = workspace.working_tree.project_key(workspace.settings)[0]
         self.new = 0
@@ -281,7 +297,8 @@ class _Sync:
         reading, agent = self.finder.reading(found), agent_of(found.agent)
         run = run_of(found, reading, reading.digest, host=self.finder.host, now=time.time())
         run = msgspec.structs.replace(run, present=False, written=False)
-        return ImportedTranscript(NO_JOB, run, reading=cursor.packed(reading, FileStamp(), agent))
+        packed, usage = cursor.packed(reading, FileStamp(), agent), stored_usage(reading.digest.usage)
+        return ImportedTranscript(NO_JOB, run, reading=packed, usage=usage)
 
     # -- storing -------------------------------------------------------------------------------
 
@@ -319,7 +336,7 @@ class _Sync:
     def _row(self, imported: ImportedTranscript, session: str, parent: str) -> RunRow:
         assert imported.run is not None
         run = msgspec.structs.replace(imported.run, project=self.project, session=session, parent=parent)
-        return row_of(run, imported.stamp, imported.reading)
+        return row_of(run, imported.stamp, imported.reading, imported.usage)
 
     def _store(self, imported: list[ImportedTranscript], same: list[tuple[Found, RunFacts]]) -> list[str]:
         """Assign sessions to runs, then store the rows of those that were read or whose status has changed.
@@ -368,7 +385,7 @@ class _Sync:
             }
             present = msgspec.structs.replace(unchanged[key], **named)
             if present != facts.run:
-                rows.append(row_of(present, facts.stamp, None))
+                rows.append(row_of(present, facts.stamp, None, facts.usage))
         if rows:
             runs_of(self.workspace).runs.put(rows)
         self._drop(twins)
@@ -388,6 +405,7 @@ class _Sync:
         runs_of(self.workspace).runs.drop(twins)
         if self.archive:
             self.archive.drop(twins)
+            runs_of(self.workspace).search_index.drop(twins)
         for key in twins:
             forget(self.workspace.store, key)
 
@@ -414,6 +432,7 @@ class _Sync:
         if gone:
             self.archive.drop(gone)
             self.archive.compact()
+            runs_of(self.workspace).search_index.drop(gone)
         return len(gone)
 
     def _is_open(self, session: str) -> bool:
@@ -459,6 +478,7 @@ class _Imports:
                 self._add(worker.ready())
             if time.monotonic() > self._due:
                 self.save()
+        self._sync.importer.finish()
 
     def save(self) -> None:
         """Store what was read since the last time."""

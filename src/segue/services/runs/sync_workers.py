@@ -11,19 +11,23 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 import msgspec
 
 from ...agents import agent as agent_of
 from ...agents.base import Agent, Found
+from ...core.search.index import NewTexts
+from ...core.search.texts import StepTexts
 from ...effects.files.archive import FLUSH_BYTES, Archive, Copy, CopyOwner, CopyWriter
+from ...effects.files.search_index import SearchFile, new_texts
 from ...effects.redaction.redact import redact_bytes
 from ...errors import AgentError, SegueError
 from . import cursor
 from .cursor import FileStamp
 from .read_transcript import Reading, final, read_on
-from .run import Run, key_of, run_of
+from .run import Run, key_of, run_of, stored_usage
 
 QUEUED_MAX = 4096
 """More numbers would not fit into the smallest pipe."""
@@ -31,6 +35,8 @@ NO_JOB = -1
 """For a run that was not read from a transcript."""
 SEND_SECONDS = 1.0
 """How often another process hands over what it has done."""
+INDEX_CHARS = 24 << 20
+"""How much text goes into the index at once: in small parts it would be merged many times."""
 
 
 class Job(msgspec.Struct):
@@ -49,6 +55,8 @@ class ImportedTranscript(msgspec.Struct):
     run: Run | None = None
     stamp: FileStamp = FileStamp()
     reading: bytes = b""
+    usage: bytes = b""
+    """What the run used, as its row has it."""
     size: int = 0
     """How many bytes were read."""
     fault: str = ""
@@ -58,14 +66,17 @@ class TranscriptImporter:
     """Reads transcripts and writes their copies."""
 
     def __init__(
-        self, host: str, archive: Archive | None, about: Callable[[CopyOwner, Run], CopyOwner], masks: bool
-    ) -> None:
+        self, host: str, archive: Archive | None, index: SearchFile | None,
+        about: Callable[[CopyOwner, Run], CopyOwner], masks: bool,
+    ) -> None:  # fmt: skip
         self._host = host
         self._archive = archive
+        self._index = index
         self._about = about
         self._masks = masks
         self._copies: list[Copy] = []
         self._chunks: dict[bytes, bytes] = {}
+        self._texts: list[NewTexts] = []
 
     def read(self, index: int, job: Job) -> ImportedTranscript:
         """The run that a transcript describes. The content of a transcript never makes this raise."""
@@ -95,13 +106,21 @@ class TranscriptImporter:
                 writer.add(masked, whole=lines)
             return masked
 
-        read_on(reading, agent, clean)
+        texts = StepTexts(reading.digest.steps if lines else 0)
+        read_on(reading, agent, clean, texts.add if self._index is not None else None)
         digest = final(reading, agent)
         run = run_of(found, reading, digest, host=self._host, now=time.time(), before=job.before)
         if writer is not None:
-            self._finish(writer, reading, run)
+            copied = self._finished(writer, reading, run)
+            if self._index is not None:
+                self._texts += new_texts(
+                    self._index, copied, texts, found.changed, is_whole=not (lines and start)
+                )
+            if sum(map(len, self._chunks.values())) > FLUSH_BYTES:
+                self.flush()
         packed = cursor.packed(reading, job.stamp, agent)
-        return ImportedTranscript(index, run, job.stamp, packed, max(0, reading.offset - start))
+        usage = stored_usage(digest.usage)
+        return ImportedTranscript(index, run, job.stamp, packed, usage, max(0, reading.offset - start))
 
     def _starting_point(self, job: Job, key: str, agent: Agent) -> tuple[Reading, Copy | None]:
         """Where to continue reading: at the cursor if cursor, file and copy agree, else at the start."""
@@ -117,18 +136,32 @@ class TranscriptImporter:
             return fresh, None
         return reading, before
 
-    def _finish(self, writer: CopyWriter, reading: Reading, run: Run) -> None:
+    def _finished(self, writer: CopyWriter, reading: Reading, run: Run) -> CopyOwner:
         copy = writer.finish(reading.offset, reading.torn)
-        self._copies.append(msgspec.structs.replace(copy, about=self._about(copy.about, run)))
+        about = self._about(copy.about, run)
+        self._copies.append(msgspec.structs.replace(copy, about=about))
         self._chunks.update(writer.waiting)
-        if sum(map(len, self._chunks.values())) > FLUSH_BYTES:
-            self.flush()
+        return about
 
     def flush(self) -> None:
-        """Write the copies that were collected so far to the archive."""
+        """Write the copies that were collected so far to the archive, and their texts to the index if they
+        are many: what the index lacks after a crash is made up for later."""
         if self._archive is not None and self._copies:
             self._archive.put(self._copies, self._chunks)
         self._copies, self._chunks = [], {}
+        if sum(len(one.text) for new in self._texts for one in new.texts) > INDEX_CHARS:
+            self._put_texts()
+
+    def finish(self) -> None:
+        """Write all that was collected."""
+        self.flush()
+        self._put_texts()
+
+    def _put_texts(self) -> None:
+        if self._index is not None and self._texts:
+            with suppress(SegueError):
+                self._index.put(self._texts)
+        self._texts = []
 
 
 class JobQueue:
@@ -183,6 +216,7 @@ class Worker:
                 self._send(importer, results, pipe)
                 results, due = [], time.monotonic() + SEND_SECONDS
         self._send(importer, results, pipe)
+        importer.finish()
 
     def _send(self, importer: TranscriptImporter, results: list[ImportedTranscript], pipe: BinaryIO) -> None:
         importer.flush()

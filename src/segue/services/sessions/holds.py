@@ -9,7 +9,6 @@ dead, whatever its lease says.
 from __future__ import annotations
 
 import os
-import threading
 
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
@@ -112,6 +111,8 @@ class Hold:
         self.fence = fence
         self._lease = lease
         self.until = until
+        import threading  # a hook holds nothing
+
         self._done = threading.Event()
         self._pid = os.getpid()
 
@@ -159,6 +160,8 @@ class Hold:
                 continue
 
     def __enter__(self) -> Hold:
+        import threading
+
         threading.Thread(target=self._keep_renewing, name="segue-hold", daemon=True).start()
         return self
 

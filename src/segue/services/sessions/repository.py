@@ -4,13 +4,15 @@ Optimistic: a command is decided in the state that is known, and appended with t
 If somebody else was faster the new events are folded in and the command is decided again,
 provided that it merges with them; otherwise the caller gets StaleVersion. So no writer waits
 for another, and nobody's write is lost.
+
+What decides commands is imported at the first write, because most hooks only read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
@@ -21,8 +23,7 @@ from ...core.base.text import clean_name
 from ...core.base.values import Value
 from ...core.journal.event import Body, Erased, Event, draft
 from ...core.sessions import snapshot
-from ...core.sessions.cleaning import clean_command
-from ...core.sessions.commands import Command, Learn, Refusal, decide_all, merges
+from ...core.sessions.command import Command, Refusal
 from ...core.sessions.fold import fold
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import Card, card_of
@@ -123,11 +124,13 @@ class SessionRepository:
         self.run = run
         self.pause_file = pause_file or PauseFile([])
         self.mask = mask
-        self._clean = partial(clean_command, mask=mask)
         self._after_write = after_write
         self.learnt: Learnt | None = None
         """Set where the store keeps memories: what is learnt is also one, in the same commit."""
         self.sessions_max = _CACHED_SESSIONS
+        self.cards_seen: dict[str, tuple[int, Card]] = {}
+        """The cards of the last list by stream, with the versions that they are of. Whoever lists often hands
+        them on to the next repository."""
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
 
@@ -213,6 +216,7 @@ class SessionRepository:
             self._known.pop(session, None)
         else:
             self._known.clear()
+        self.cards_seen.clear()
 
     def _snap(self, session: str, state: SessionState) -> None:
         """Store a snapshot. It is only a cache, so failing to store it is not an error."""
@@ -226,20 +230,27 @@ class SessionRepository:
     def cards(self) -> list[Card]:
         """Every session, the most recently active first."""
         heads = [head for head in self.journal.streams("session/") if _can_be(head[0])]
-        kept = self.journal.snapshots((name for name, _ in heads), cards=True)
-        cards = []
-        for name, version in heads:
-            found = kept.get(name)
-            card = _card_in(found) if found is not None and found.version == version else None
-            if card is not None:
-                cards.append(card)
-            else:
-                session = name.removeprefix("session/")
-                state = self.state(session) if found is not None else self._state_of_events(session)
-                cards.append(card_of(state))
-                if state.status not in ("active", "created"):
-                    self._snap(session, state)
+        seen = {name: card for name, version in heads if (card := self._card_seen(name, version)) is not None}
+        kept = self.journal.snapshots((name for name, _ in heads if name not in seen), cards=True)
+        cards = [seen.get(name) or self._card(name, version, kept.get(name)) for name, version in heads]
+        self.cards_seen.clear()
+        self.cards_seen |= {name: (version, card) for (name, version), card in zip(heads, cards, strict=True)}
         return sorted(cards, key=lambda card: (card.last_active, card.id), reverse=True)
+
+    def _card_seen(self, name: str, version: int) -> Card | None:
+        """The card of a session that has not changed since it was made."""
+        seen = self.cards_seen.get(name)
+        return seen[1] if seen is not None and seen[0] == version else None
+
+    def _card(self, name: str, version: int, found: Snapshot | None) -> Card:
+        card = _card_in(found) if found is not None and found.version == version else None
+        if card is not None:
+            return card
+        session = name.removeprefix("session/")
+        state = self.state(session) if found is not None else self._state_of_events(session)
+        if state.status not in ("active", "created"):
+            self._snap(session, state)
+        return card_of(state)
 
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
@@ -250,8 +261,10 @@ class SessionRepository:
         ``since`` is the version that the commands were made for, if any; with ``exact`` they are valid at
         that version only. ``actor`` declares them instead of the usual one. Changes of ``memories`` are part
         of the commit."""
+        from ...core.sessions.commands import Learn
+
         self.pause_file.check()
-        commands = [self._clean(command) for command in commands]
+        commands = self._cleaned(commands)
         texts: list[str] = []
         newest = False  # whether an old state would not do
         for command in commands:
@@ -285,13 +298,15 @@ class SessionRepository:
         """Decide and append, again and again until nobody else writes in between: commands that ``make``
         returns for each state, or the given ones as long as they merge with what others wrote. The ``cached``
         state is tried first; commands that change nothing in it are decided once more in the newest one."""
+        from ...core.sessions.commands import decide_all
+
         stream = stream_of(session)
         more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
         state, newest = (self._refresh(session), True) if cached is None else (cached, False)
         for _ in range(_RETRIES):
             if make is not None:
                 made, pieces = make(_begun(session, state))
-                commands = tuple(map(self._clean, made))
+                commands = self._cleaned(made)
             elif since is not None and state.version != since:
                 behind = exact or state.version < since
                 if behind or not self._all_merge(commands, stream, since):
@@ -322,8 +337,15 @@ class SessionRepository:
             return Saved(session, state.version, count, new=new, replaced_goal=goal), state
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
 
+    def _cleaned(self, commands: Sequence[Command]) -> Sequence[Command]:
+        from ...core.sessions.cleaning import clean_command
+
+        return [clean_command(command, mask=self.mask) for command in commands]
+
     def _all_merge(self, commands: Sequence[Command], stream: str, after: int) -> bool:
         """Whether commands may be decided again after what others wrote since a version."""
+        from ...core.sessions.commands import merges
+
         theirs = self.journal.read(stream, after=after)
         return all(merges(command, event) for command in commands for event in theirs)
 

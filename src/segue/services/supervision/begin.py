@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
@@ -75,13 +76,27 @@ def _session_named(workspace: Workspace, id: str) -> SessionHandle:
         run = find_run(runs_of(workspace).finder(), id)
     except UnknownRun:
         return find_session(workspace, id)  # raises what is wrong with it as a session's id
-    _take_in(workspace, [run])
+    is_here = not run.cwd or runs_of(workspace).finder().scope.holds(run.cwd)
+    if is_here:
+        _take_in(workspace, [run])
     found = _session_of(workspace, run)
+    if not found and not is_here:
+        raise _is_elsewhere(run)
     if not found:
         raise UnknownSession(
             f"nothing in the run {id} says what it was to do", hint='give a goal: segue run "…"'
         )
     return find_session(workspace, found)
+
+
+def _is_elsewhere(run: Found) -> UsageError:
+    """Why a run of another project is not continued here: what it began goes on where it worked."""
+    is_gone = not os.path.isdir(run.cwd)
+    there = f"segue --folder {shlex.quote(run.cwd)} continue {run.native}"
+    return UsageError(
+        f"the run {run.native} worked in {run.cwd}" + (", which is gone" if is_gone else ""),
+        hint=f"`segue brief {run.native}` says what it did" if is_gone else f"there: {there}",
+    )
 
 
 def _take_in(workspace: Workspace, runs: Sequence[Found]) -> None:

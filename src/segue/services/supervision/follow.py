@@ -50,6 +50,8 @@ class Look(Value):
     last_said: str = ""
     doing: str = ""
     """The call that is under way, in words; empty if none is."""
+    asks: str = ""
+    """What it asks the user, in a call that waits for the answer; empty if it does not."""
     ticked: tuple[str, ...] = ()
     """What is done in the agent's own list."""
     unticked: tuple[str, ...] = ()
@@ -148,6 +150,10 @@ class Following:
             return ""
         return redact(step_line([call], self._folder, LINE_BYTES).removesuffix(f" → {NO_RESULT}"))
 
+    def _question(self, digest: RunDigest) -> str:
+        asked = (call for call in digest.pending.values() if call.act == "ask")
+        return next((redact(call.what or call.line or call.tool) for call in asked), "")
+
     def _find(self) -> bool:
         if time.monotonic() < self._searched:
             return False
@@ -205,6 +211,7 @@ class Following:
             ended=digest.ended is not None and digest.ended.text in ("turn", "exit", "complete"),
             last_said=digest.says[-1].text if digest.says else "",
             doing=self._under_way(digest),
+            asks=self._question(digest),
             ticked=tuple(str(row[0]) for row in digest.plan if row[1] == "done"),
             unticked=tuple(str(row[0]) for row in digest.plan if row[1] in ("active", "pending")),
             trouble=self._trouble,

@@ -64,8 +64,8 @@ class Notice(Value):
     """Something that happened, for whoever is watching."""
 
     kind: str
-    """launched, working, step (something the agent did), ticked (an item it did), trouble (with its model),
-    spent, ended, left behind, proving, waiting, stopped."""
+    """launched, working, step (something the agent did), ticked (an item it did), asks (it waits for the
+    user), trouble (with its model), spent, ended, left behind, proving, waiting, stopped."""
     run: int
     agent: str
     text: str
@@ -85,6 +85,8 @@ class Progress(Value):
     """The kind of trouble with its model; empty if there is none."""
     reached: tuple[int, ...] = (0, 0, 0, 0)
     """The milestones of spending."""
+    asks: str = ""
+    """What it waits for the user with; empty if it does not wait."""
 
 
 class RunFinished(Value):
@@ -433,7 +435,15 @@ class Supervisor:
         if any(now > then for now, then in zip(reached, before.reached, strict=True)):
             self._say("spent", launch, self.spending(look.share), look=look)
         highest = tuple(map(max, reached, before.reached))
-        self._progress = Progress(listed, trouble, highest)
+        asks = self._asks(look)
+        if asks and asks != before.asks:
+            self._say("asks", launch, asks, look=look)
+        self._progress = Progress(listed, trouble, highest, asks)
+
+    def _asks(self, look: Look) -> str:
+        """What the agent waits for the user with: a question or, on its own screen, the end of its turn."""
+        is_over = self.kept.options.screen and look.ended and not look.in_call
+        return look.asks or (f"its turn is over: {look.last_said}" if is_over else "")
 
     def _mark_ticked(self, launch: Launched, look: Look) -> None:
         """What the agent ticked off in its own list is done in the session, whatever becomes of the run."""

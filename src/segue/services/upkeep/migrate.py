@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ..._failpoints import trip
 from ...core import event_kinds as ev
 from ...core.base.values import Progress, Value, counted
+from ...core.graphs.events import PREFIX as GRAPHS
 from ...core.journal.event import Draft, Event
 from ...core.runs.shared_copies import PREFIX
 from ...effects.pause_file import PauseFile
@@ -28,6 +29,7 @@ from ...errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ...settings import Settings
 from ...stores.base import Append, Runs, Store
 from ...stores.memory_changes import MemoryChange
+from ..graphs.series import checkpoint_pieces
 from ..handoff.export import named_pieces
 from ..memories.service import search_words
 from ..runs.shared_copies import piece_addresses
@@ -138,6 +140,8 @@ class _Move:
                 self._copy_pieces(named_pieces(batch))
             elif stream.startswith(PREFIX):
                 self._copy_pieces(piece_addresses(batch))
+            elif stream.startswith(GRAPHS):
+                self._copy_pieces(checkpoint_pieces(batch))
             if not self.dry_run:
                 try:
                     _upkeep_of(self.target).copy_in(self.target, stream, after, batch)

@@ -14,8 +14,8 @@ from ...stores.base import Journal, RunRow
 from ..runs import cursor
 from ..runs.discovery import found_of, read_blocks
 from ..runs.observed import runs_of
-from ..runs.read_transcript import Reading, read
-from ..runs.run import facts_of, row_of
+from ..runs.read_transcript import Reading, final, read
+from ..runs.run import facts_of, row_of, stored_usage
 from ..sessions.repository import fold_all, snapshot_of, stream_of
 from ..workspace.workspace import Workspace
 
@@ -78,7 +78,8 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
         facts = facts_of(row)
         if not check and facts is not None:
             body = cursor.packed(anew, kept.stamp if kept else cursor.FileStamp(), agent_of(row.agent))
-            runs_of(workspace).runs.put([row_of(facts.run, facts.stamp, body)])
+            usage = stored_usage(final(anew, agent_of(row.agent)).usage)
+            runs_of(workspace).runs.put([row_of(facts.run, facts.stamp, body, usage)])
     return read, different
 
 

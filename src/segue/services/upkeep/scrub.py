@@ -37,6 +37,7 @@ from ..memories.service import memories_of
 from ..resume import emergency
 from ..runs import cursor
 from ..runs.observed import runs_of
+from ..runs.remembered_runs import forget_runs
 from ..runs.run import facts_of, row_of
 from ..runs.shared_copies import scrub_pieces
 from ..sessions.repository import stream_of
@@ -90,6 +91,9 @@ def scrub(
             hit.append(str(path))
     hit += Outputs(workspace.home.evidence).rewrite(partial(mask_all, text=text), dry_run=dry_run)
     runs |= set(runs_of(workspace).archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
+    if not dry_run:
+        runs_of(workspace).search_index.delete()  # it is made anew of what is left
+        forget_runs(workspace)
     originals = [path for path in runs_of(workspace).runs.known() if _holds(path, text)]
     stays = _stays(workspace.store, text)
     server = "the server's write-ahead log, replicas and backups, until they are recycled"
@@ -219,7 +223,7 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
         goal = facts.run.goal.replace(text, "*" * len(text)) if facts is not None else ""
         if facts is not None and goal != facts.run.goal:
             facts.run = replace(facts.run, goal=goal)
-            changed.append(row_of(facts.run, facts.stamp, reading))
+            changed.append(row_of(facts.run, facts.stamp, reading, facts.usage))
         elif reading != row.reading:
             changed.append(replace(row, reading=reading))
     if changed and not dry_run:
@@ -286,7 +290,7 @@ def _files(workspace: Workspace) -> list[Path]:
         home.scenes,
         raw,
     ]
-    folders += [home.handover, home.handoff]
+    folders += [home.handover, home.handoff, home.conversations]
     for folder in folders:
         found += sorted(path for path in folder.rglob("*") if path.is_file())
     return [*found, *home.path.glob("segue.db.recover*"), home.path / "segue.log"]

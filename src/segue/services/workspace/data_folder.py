@@ -19,9 +19,10 @@ def is_remote(where: str) -> bool:
 
 
 def _hashed(text: str) -> str:
-    import hashlib  # loads OpenSSL, which most commands do not need
 
-    return hashlib.sha256(text.encode()).hexdigest()
+    from ...core.base.canonical import sha256
+
+    return sha256(text.encode()).hexdigest()
 
 
 REPLACED = "the file was replaced"
@@ -44,6 +45,9 @@ class DataFolder:
         self.transcripts = path / "archive" / "transcripts.db"
         """The database that copies of transcripts are archived in."""
         protect_database(self.transcripts)
+        self.search = path / "archive" / "search.db"
+        """The index for searching."""
+        protect_database(self.search)
         self.backups = path / "backups"
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
@@ -57,6 +61,8 @@ class DataFolder:
         """Checkpoints of handovers, one file for each working tree."""
         self.handoff = path / "handoff"
         """Restorations for the agents that sessions were offered to."""
+        self.conversations = path / "conversations"
+        """Transcripts of the conversations that programs keep in the store."""
         self.damaged = path / "damaged"
         """Where recoveries keep the damaged originals."""
 
@@ -86,15 +92,21 @@ class DataFolder:
         """Why there is no intact store here although there was one; empty if all is well."""
         if os.path.lexists(self.swap_note):
             return self._mark()
+        lacks = self._lacks()
+        known = self._known_before(lacks) if lacks else ""
+        return known if known and self._lacks() else ""  # else somebody has just begun it
+
+    def _lacks(self) -> str:
+        """What is wrong with the file of the store, by its size alone; empty if it may have a content."""
         try:
             found = os.stat(self.database)
         except FileNotFoundError:
-            return self._known_before("gone")
+            return "gone"
         except OSError:
             return ""  # opening it says what is in the way
         if found.st_size >= STORE_BYTES_MIN or not stat.S_ISREG(found.st_mode):
             return ""
-        return self._known_before("empty" if not found.st_size else f"cut off after {found.st_size} bytes")
+        return "empty" if not found.st_size else f"cut off after {found.st_size} bytes"
 
     def _mark(self) -> str:
         """What the mark beside the store says of it."""

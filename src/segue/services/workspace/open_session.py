@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ...core.base.text import clean_name, clean_text, one_line
-from ...core.sessions import commands as do
 from ...core.sessions.state import OPEN, TYPES
 from ...effects.clock import now
 from ...errors import ConflictError, SessionOver, StaleVersion, StoreUnavailable, UnknownSession, UsageError
@@ -17,6 +17,9 @@ from ...stores.base import Append
 from ..sessions.repository import stream_of
 from .session_handle import SessionHandle
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from ...core.sessions.commands import Create
 
 _ATTEMPTS_MAX = 100_000
 
@@ -29,6 +32,8 @@ def start_session(
     this project, that one becomes current instead. While the server cannot be reached, the session is begun
     as pending. Raises ConflictError for a session of another project, and SessionOver for one that is over
     and had another goal."""
+    from ...core.sessions.commands import Create  # hooks only find sessions
+
     workspace.pause_file.check()
     if id and _exists(workspace, id):
         check_is_ours(workspace, id, project)
@@ -47,7 +52,7 @@ def start_session(
         raise UsageError(missing, hint='for example: segue start "Refactor auth to JWT"')
     plan = tuple(t for t in (clean_text(i, what="item", mask=mask).strip() for i in items) if t)
     key, root_commit = (project, "") if project else tree.project_key(workspace.settings)
-    create = do.Create(
+    create = Create(
         id=clean_name(id) if id else "", goal=text,
         organization=organization or workspace.settings.text("organization"), project=key, type=kind,
         project_name=tree.project_name(key), items=plan,
@@ -92,7 +97,7 @@ def _exists(workspace: Workspace, id: str) -> bool:
         return False
 
 
-def _create(workspace: Workspace, create: do.Create, base: str, root_commit: str) -> SessionHandle:
+def _create(workspace: Workspace, create: Create, base: str, root_commit: str) -> SessionHandle:
     number = 0 if create.id else _last_number(workspace, base)
     for _ in range(_ATTEMPTS_MAX):
         number += 1
@@ -162,4 +167,4 @@ def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
 def _where_else(workspace: Workspace, id: str) -> str:
     if workspace.home.archived(id).is_file():
         return f"it is archived: `segue cleanup --restore {id}` brings it back"
-    return "`segue list --all` shows all sessions"
+    return "`segue list --all` shows all sessions, `segue runs --all` all runs"

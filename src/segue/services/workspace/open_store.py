@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..._files import read_text
+from ...core.base.canonical import sha256
 from ...effects.files.atomic import private_folder
 from ...effects.processes.identity import host_name
 from ...errors import BadSettings
@@ -125,4 +125,4 @@ def this_machine() -> str:
         user = getpass.getuser()
     except (OSError, KeyError):  # a user without a name, as in some containers
         user = ""
-    return hashlib.sha256(f"{host_name()}\0{user}".encode()).hexdigest()[:16]
+    return sha256(f"{host_name()}\0{user}".encode()).hexdigest()[:16]

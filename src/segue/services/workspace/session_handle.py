@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, Unpack
 
 from ...core import event_kinds as ev
-from ...core.sessions.commands import Command
+from ...core.sessions.command import Command
 from ...core.sessions.state import SessionState
 from ...errors import UsageError
 from ..sessions.holds import Hold, new_run

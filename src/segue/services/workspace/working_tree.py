@@ -8,12 +8,12 @@ git remote that is added later must not hide older sessions) and which session i
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from ...core import event_kinds as ev
+from ...core.base.canonical import sha256
 from ...core.base.text import slug
 from ...core.base.values import Value
 from ...effects.git import repository as git
@@ -39,7 +39,7 @@ class TreeRecord(Value):
 def tree_stream(path: str, machine: str = "") -> str:
     """The stream of a working tree. In a shared store, equal paths on two machines are two trees."""
     name = f"{machine}\0{path}" if machine else path
-    return "tree/" + hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:24]
+    return "tree/" + sha256(name.encode(errors="surrogateescape")).hexdigest()[:24]
 
 
 def trust_stream(store: Store) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 from msgspec.structs import replace
 
 from ...core.base.text import clean_text
+from ...core.features.checks import PERSON
 from ...effects.pause_file import PauseFile
 from ...effects.redaction.redact import redact
 from ...errors import StoreUnavailable
@@ -88,6 +89,18 @@ class Workspace:
     def agent_states(self) -> AgentStates:
         """The states that agents save; most commands load nothing of it."""
         return self.part(_agent_states)
+
+    @property
+    def declarer(self) -> str:
+        """Who declares something here: the actor, or if that is the user the agent whose variables are
+        set."""
+        actor = self.repository.actor
+        if actor != PERSON:
+            return actor
+        from ...agents import agent_variables
+
+        names = agent_variables().items()
+        return next((name for variable, name in names if self.environment.get(variable)), PERSON)
 
     def current_session(self) -> str:
         """The id of the session that a command without one means; empty if there is none."""

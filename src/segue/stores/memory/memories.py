@@ -12,7 +12,7 @@ from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, 
 from ...core.memories.ranking import Hit, Neighbours, Pairs, SessionNeighbours, Texts, length_of
 from ...errors import StaleVersion
 from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
-from ..vectors import bits_of, index
+from ..vectors import ScanIndex, bits_of
 
 _ANYTIME = ""
 
@@ -151,7 +151,7 @@ class VolatileMemories:
     def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
-            made = index(len(bodies))
+            made = ScanIndex()
             made.add((no, 0, bits_of(body)) for no, body in bodies.items())
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 

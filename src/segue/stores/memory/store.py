@@ -30,6 +30,7 @@ class VolatileStore:
         self._snapshots: dict[str, Snapshot] = {}
         self.runs = VolatileRuns()
         self.memories = VolatileMemories()
+        self.search_index = None
         self.machine = ""
 
     def append(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..sql_runs import SqlRuns
     from ..sql_server_tables import SqlServerTables
     from .memories import PostgresMemories
+    from .search_index import PostgresSearchIndex
 
 _MOVE = """
     moved AS (UPDATE segue.streams SET version = %(new)s, hash = %(hash)s WHERE namespace = %(namespace)s
@@ -120,6 +121,13 @@ class PostgresStore:
         from .memories import PostgresMemories
 
         return PostgresMemories(self.database)
+
+    @cached_property
+    def search_index(self) -> PostgresSearchIndex:
+        """The index for searching what sessions say."""
+        from .search_index import PostgresSearchIndex
+
+        return PostgresSearchIndex(self.database)
 
     @cached_property
     def server_tables(self) -> SqlServerTables:

@@ -113,6 +113,18 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX server_answers_by_time ON segue.server_answers (namespace, at);
     """,
+    f"""
+    CREATE TABLE segue.search_sources (
+        namespace {_NAME}, key {_NAME}, about bytea NOT NULL, steps bigint NOT NULL, version bigint NOT NULL,
+        sum bigint NOT NULL, last double precision NOT NULL, PRIMARY KEY (namespace, key)
+    );
+    CREATE TABLE segue.search_texts (
+        namespace {_NAME}, source {_NAME}, no bigint NOT NULL, step bigint NOT NULL, kind integer NOT NULL,
+        at bigint NOT NULL, failed boolean NOT NULL, body text NOT NULL, words tsvector NOT NULL,
+        PRIMARY KEY (namespace, source, no)
+    );
+    CREATE INDEX search_texts_held ON segue.search_texts USING gin (words);
+    """,
 )
 SCHEMA = len(MIGRATIONS)
 READABLE_FROM = 1

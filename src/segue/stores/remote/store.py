@@ -36,6 +36,7 @@ class RemoteStore:
         self.memories = cast(Memories, self._memories)
         self.runs = cast(Runs, RemotePort(self.client, "runs"))
         """Rows are replaced whole, so that a put may be sent twice."""
+        self.search_index = None
         self.machine = ""
         """Set by whoever shares the store with other machines: part of the names of streams of its own."""
 

@@ -65,6 +65,7 @@ class SqliteStore:
             Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock, read_only=read_only,
             place=place,
         )  # fmt: skip
+        self.search_index = None
         self.machine = ""
         self._generation = self.database.generation
         self._numbers: dict[str, int] = {}
@@ -210,12 +211,18 @@ class SqliteStore:
         return [(str(name), int(head)) for name, head in found]
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        for address in addresses:
-            sql = "SELECT body, erased FROM pieces WHERE address = ?"
-            for body, erased in self.database.fetch(sql, (bytes.fromhex(address),)):
-                found[address] = proven_piece(address, body, erased=erased)
-        return found
+        wanted = list(dict.fromkeys(addresses))
+        rows: dict[str, tuple[bytes, int]] = {}
+        for at in range(0, len(wanted), _ASKED_AT_ONCE):
+            named = [bytes.fromhex(address) for address in wanted[at : at + _ASKED_AT_ONCE]]
+            sql = f"SELECT address, body, erased FROM pieces WHERE address IN ({_marks(named)})"
+            for address, body, erased in self.database.fetch(sql, tuple(named)):
+                rows[address.hex()] = (body, erased)
+        return {
+            name: proven_piece(name, row[0], erased=bool(row[1]))
+            for name in wanted
+            if (row := rows.get(name))
+        }
 
     def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
         def in_this_file(db: apsw.Connection) -> T:

@@ -6,7 +6,6 @@ itself leaves out what is not asked for.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import apsw
 import msgspec
 
 from ..._failpoints import trip
+from ...core.base.canonical import sha256
 from ...core.memories.model import MemoryReader
 from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
@@ -23,7 +23,7 @@ from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
 from ..vectors import PLAIN_ROWS_MAX, VectorIndex, asks_once
 from .database import Database
 from .sql import SqliteSql, SqliteStatements
-from .vec_index import SqliteVecIndex, loaded
+from .vec_index import SqliteVecIndex, extension, loaded
 
 _SIDE = (
     ", (SELECT json_group_array(no) FROM (SELECT o.no FROM memories o WHERE o.session = m.session"
@@ -37,7 +37,7 @@ def mark(kind: str, name: object) -> str:
     """A word of the index that stands for an audience, a type, an agent or a session."""
     if isinstance(name, int):
         return f"~{kind}{name}"
-    return f"~{kind}{hashlib.sha256(str(name).encode(errors='replace')).hexdigest()[:16]}"
+    return f"~{kind}{sha256(str(name).encode(errors='replace')).hexdigest()[:16]}"
 
 
 class SqliteMemories(SqlMemories):
@@ -110,11 +110,13 @@ class SqliteMemories(SqlMemories):
 
     def _index_in_database(self, model: str) -> VectorIndex | None:
         """An index that reads nothing first, for a process that asks once among many."""
-        if not asks_once(self._scans) or not self._database.reading(loaded):
+        if not asks_once(self._scans) or not extension():
             return None
         sql = "SELECT count(*) FROM (SELECT 1 FROM memory_bits WHERE model = ? LIMIT ?)"
         [(many,)] = self._database.fetch(sql, (model, PLAIN_ROWS_MAX + 1))
-        return SqliteVecIndex(model, self._database.fetch) if many > PLAIN_ROWS_MAX else None
+        if many <= PLAIN_ROWS_MAX or not self._database.reading(loaded):
+            return None
+        return SqliteVecIndex(model, self._database.fetch)
 
 
 class _Words(SqlWords):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
+from importlib import util
+from pathlib import Path
 from typing import Any
 
 import apsw
 import msgspec
 
 from ...core.memories.ranking import Pairs
-from ..vectors import SHORTLIST_MIN, Bodies, bits_of, by_bytes
+from ..vectors import HAMMING_SHORTLIST_MIN, Bodies, bits_of, by_bytes
 
 _NEAR = """
     SELECT no FROM memory_bits WHERE model = ?1 AND audience IN (SELECT value FROM json_each(?2))
@@ -26,11 +28,8 @@ _NEAR = """
 @cache
 def extension() -> str:
     """The file of the extension; empty where it is not installed."""
-    try:
-        import sqlite_vec
-    except ImportError:
-        return ""
-    return str(sqlite_vec.loadable_path())
+    spec = util.find_spec("sqlite_vec")  # not imported: that would load numpy
+    return str(Path(spec.origin).parent / "vec0") if spec is not None and spec.origin else ""
 
 
 def loaded(db: apsw.Connection) -> bool:
@@ -69,7 +68,7 @@ class SqliteVecIndex:
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
     ) -> Pairs:
         among = _array(only) if only is not None else None
-        values = (self._model, _array(groups), bits_of(vector), among, max(SHORTLIST_MIN, most))
+        values = (self._model, _array(groups), bits_of(vector), among, max(HAMMING_SHORTLIST_MIN, most))
         return by_bytes(vector, bodies([row[0] for row in self._fetch(_NEAR, values)]), most)
 
 

@@ -33,9 +33,9 @@ def optional(name: str, metavar: str | None, help: str, **more: Any) -> Argument
     return argument(name, metavar, help, nargs="?", **more)
 
 
-def flag(name: str, help: str) -> Argument:
-    """An option without a value."""
-    return Argument([name], {"action": "store_true", "help": help})
+def flag(names: str, help: str) -> Argument:
+    """An option without a value; ``names`` as of an argument."""
+    return Argument(names.split(), {"action": "store_true", "help": help})
 
 
 def many(name: str, metavar: str | tuple[str, ...], help: str) -> Argument:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def overview() -> str:
     """What `segue --help` says."""
     lines = ["segue: sessions that survive, for coding agents", "", "usage: segue COMMAND [options]"]
+    lines += ["", "`segue` alone says where the work here stands, and which commands fit next."]
     for group, names in GROUPS.items():
         lines += ["", f"{group}:"]
         lines += [f"  {name:12} {TABLE[name][1]}" for name in names]

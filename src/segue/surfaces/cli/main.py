@@ -11,7 +11,8 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 from .table import TABLE
 
@@ -20,6 +21,8 @@ COLLECT_FROM = 50_000
 a command would make it look a hundred times, for nothing."""
 _VALUED = ("-C", "--folder", "--home", "--store", "--actor")
 _FLAGS = ("--json", "--no-color")
+_NO_OPTIONS = SimpleNamespace(json=False, folder=None, home=None, store=None, actor=None, no_color=False)
+"""What the parser would give for a line without options; argparse is slow to load."""
 
 
 def run() -> NoReturn:
@@ -75,12 +78,10 @@ def _dispatch(words: list[str]) -> int:
     before, command, rest = _split(words)
     if command in ("--version", "-V"):
         return _version("--json" in words)
-    if not command and "--json" in before:
-        from ...errors import UsageError
-
-        raise UsageError("no command was given", hint="`segue --help` lists them all")
-    if command in ("", "-h", "--help", "help"):
-        return _help(rest, asked=bool(command))
+    if not command:
+        return _overview(before)
+    if command in ("-h", "--help", "help"):
+        return _help(rest)
     if command == "handover" and rest[:1] == ["check"]:
         code = _quick_check([*before, *rest[1:]])
         if code is not None:
@@ -90,7 +91,7 @@ def _dispatch(words: list[str]) -> int:
     place = rest.index("--") if "--" in rest else len(rest)
     options, dashed = rest[:place], rest[place + 1 :]
     if "-h" in options or "--help" in options:
-        return _help([command], asked=True)
+        return _help([command])
     from .command import find
     from .context import CommandContext
 
@@ -126,8 +127,14 @@ def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
         ):
             place += 1
         else:
-            return words[:place], word, words[place + 1 :]
-    return words, "", []
+            return _in_full(words[:place]), word, words[place + 1 :]
+    return _in_full(words), "", []
+
+
+def _in_full(words: list[str]) -> list[str]:
+    """Global options by their long names: a command may have another use for the short one."""
+    named = ("--folder" if word == "-C" else word for word in words)
+    return [f"--folder={word[2:]}" if word[:2] == "-C" else word for word in named]
 
 
 def _version(json: bool) -> int:
@@ -137,7 +144,22 @@ def _version(json: bool) -> int:
     return 0
 
 
-def _help(rest: list[str], *, asked: bool) -> int:
+def _overview(options: list[str]) -> int:
+    """What `segue` alone says: where the work stands, and what fits next."""
+    from .commands.overview import overview
+    from .context import CommandContext
+
+    args: Any = _NO_OPTIONS
+    if options:
+        from .command import OF_EVERY_COMMAND
+        from .parser import Parser
+
+        args = Parser("", (), OF_EVERY_COMMAND).read(options)
+    with CommandContext("", args, []) as context:
+        return overview(context)
+
+
+def _help(rest: list[str]) -> int:
     from .help import of_command, overview
 
     topic = next((word for word in rest if not word.startswith("-")), "")
@@ -149,7 +171,7 @@ def _help(rest: list[str], *, asked: bool) -> int:
         print(_readable(of_command(find(topic))), end="")
     else:
         print(_readable(overview()), end="")
-    return 0 if asked else 64
+    return 0
 
 
 def _readable(text: str) -> str:

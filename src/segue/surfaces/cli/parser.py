@@ -40,13 +40,18 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, name: str, own: Declared, shared: Declared, more: str = "") -> None:
         """``own`` are the options of this command, ``shared`` those of every command; ``more`` is as in
         ``CliCommand``."""
-        super().__init__(prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter)
+        super().__init__(
+            prog=f"segue {name}".strip(), add_help=False, allow_abbrev=False, formatter_class=_Formatter
+        )
         self.name = name
         self.own = len(own)
         self.more = more
         self.register("type", int, _whole)
-        for names, settings in (*own, *shared):
+        taken = {name for names, _ in own for name in names}
+        for names, settings in own:
             self.add_argument(*names, **settings)
+        for names, settings in shared:  # a command may have another use for a short name
+            self.add_argument(*(name for name in names if name not in taken), **settings)
 
     def error(self, message: str) -> NoReturn:
         head, _, names = message.partition("are required: ")
@@ -54,7 +59,7 @@ class Parser(argparse.ArgumentParser):
             known = {one.metavar or one.dest: one.choices for one in self.positionals() if one.choices}
             shown_names = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
             message = f"{head}are required: {', '.join(shown_names)}"
-        raise UsageError(message, hint=f"see `segue {self.name} --help`")
+        raise UsageError(message, hint=f"see `{self.prog} --help`")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The values of a command line; options and arguments may be in any order."""

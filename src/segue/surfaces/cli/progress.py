@@ -30,6 +30,11 @@ class ProgressBar:
         self._next = self._began + _PATIENCE_SECONDS
         self._drawn = False
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether somebody sees it."""
+        return self._on
+
     def __call__(self, done: int, total: int, what: str = "") -> None:
         if not self._on or time.monotonic() < self._next:
             return

@@ -11,7 +11,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "prepare", "bootstrap", "budget",
     ),
     "inspect": (
-        "brief", "since", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure",
+        "brief", "since", "status", "list", "search", "show", "log", "resumable", "checkpoints", "runs",
+        "usage", "pressure", "ui",
     ),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
@@ -24,7 +25,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "keep": (
         "sync", "export", "import", "backup", "cleanup", "rebuild", "migrate", "recover", "scrub", "doctor",
     ),
-    "set up": ("init", "uninit", "off", "on", "hook", "model", "spend", "config", "trust", "completion"),
+    "set up": (
+        "init", "uninit", "off", "on", "hook", "statusline", "model", "spend", "config", "trust",
+        "completion",
+    ),
 }  # fmt: skip
 
 TABLE: dict[str, tuple[str, str]] = {
@@ -52,11 +56,17 @@ TABLE: dict[str, tuple[str, str]] = {
     "brief": ("brief", "show where the last run stopped and what the next one must know, in 2 KB"),
     "status": ("status", "show what is done, under way, next and blocked"),
     "list": ("list", "list the sessions of this project, or of all projects"),
+    "search": ("search", "find what was said, done or decided, in any run of any agent"),
+    "ui": ("ui", "look at everything in a browser: what runs, sessions, search, memory, figures"),
     "show": ("show", "show everything that is known about a session or a run"),
     "log": ("log", "show the journal as a timeline"),
     "resumable": ("list", "list sessions that were paused or left in the middle"),
     "checkpoints": ("checkpoints", "list the named checkpoints of a session"),
     "runs": ("runs", "list the runs that agents left in this project, or in all projects"),
+    "usage": (
+        "usage",
+        "show what agents used: tokens, cost and how full windows were, by day, run, model or project",
+    ),
     "pressure": ("pressure", "show how full the context window of a run is, and whether to prepare"),
     "since": ("since", "show what has changed since you left: commits, files, features, other runs"),
     "checkpoint": (
@@ -88,11 +98,11 @@ TABLE: dict[str, tuple[str, str]] = {
     "hold": ("hold", "show who holds a session, or hold it while a command runs"),
     "run": ("run", "let agents work until the checks prove it, through crashes, limits and full windows"),
     "continue": ("continue_", "continue the same work in this or another agent"),
-    "mcp": ("mcp", "serve the work of a session to an agent's model as nine tools, over MCP"),
+    "mcp": ("mcp", "serve the work of a session to an agent's model as ten tools, over MCP"),
     "serve": ("serve", "run a server for a team: REST, the Aegis API and MCP over HTTP, with keys"),
     "key": ("key", "create, list, rotate and revoke the keys of a server; show what was done with them"),
     "sync": ("sync", "read what is new in agents' transcripts, and keep copies"),
-    "export": ("export", "write a session to a file"),
+    "export": ("export", "write a session to a file, or a session or a run as a page to read"),
     "import": ("import_", "read a session from a file"),
     "backup": ("backup", "back up the store now, or list the backups"),
     "cleanup": ("cleanup", "archive sessions that ended long ago, or bring one back"),
@@ -111,6 +121,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "off": ("on_off", "stop capturing and injecting here, or for a session"),
     "on": ("on_off", "capture and inject again"),
     "hook": ("hook", "what agents call: record an event and answer it"),
+    "statusline": ("statusline", "print a line for the status line of Claude Code, from its JSON on stdin"),
     "config": ("config", "show every setting, its value and where it comes from"),
     "trust": ("trust", "accept this project's segue.toml as it is now"),
     "completion": ("completion", "print a script that completes commands in your shell"),

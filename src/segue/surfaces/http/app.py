@@ -23,6 +23,8 @@ from .server import problems
 from .server.context import ServerContext
 from .server.pipeline import RequestPipeline
 from .server.route import Operation, PathRoutes, endpoints_of
+from .web.keyed import KeyDoor, is_page
+from .web.render import unknown_page
 
 _FLUSH_SECONDS = 1.0
 _TIDY_SECONDS = 600.0
@@ -63,7 +65,7 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
 
     found = operations() if declared is None else declared
     app = Starlette(
-        routes=[PathRoutes({**endpoints_of(found), tools.PATH: tools})],
+        routes=[PathRoutes({**endpoints_of(found), tools.PATH: tools, **KeyDoor(server).endpoints()})],
         middleware=[Middleware(RequestPipeline, server=server)],
         exception_handlers={HTTPException: _http_problem},
         lifespan=lifespan,
@@ -77,6 +79,8 @@ async def _http_problem(request: Request, fault: Exception) -> Response:
     """The response to what Starlette itself refuses: an unknown path, or a method that a path does not
     support."""
     assert isinstance(fault, HTTPException)
+    if is_page(request.url.path):
+        return unknown_page()
     headers = dict(fault.headers or {})
     return problems.response(problems.problem(fault.status_code, fault.detail), headers)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TYPE, LIMIT = "standard", 10
 """The default type of a memory, and how many memories are found by default."""
+AROUND, STEP_CHARS = 2, 2_000
+"""How many steps are shown before and after one that was found, and how much of each text."""
 
 
 READING = ("list", "show", "bootstrap", "pressure", "check")
@@ -51,7 +53,7 @@ def stores_nothing(tool: Tool, given: Arguments) -> bool:
     """Whether a call only reads."""
     if tool.name == "plan":
         return not _changes_plan(given)
-    return tool.name in ("recall", "since") or given.get("action") in READING
+    return tool.name in ("recall", "search", "since") or given.get("action") in READING
 
 
 def _changes_plan(given: Arguments) -> bool:
@@ -128,10 +130,16 @@ def _feature(call: ToolCall) -> Any:
 
 
 def _remember(call: ToolCall) -> Any:
-    return call.segue.remember(
+    from msgspec.structs import asdict
+
+    from ...services.memories.curation import compared_in_passing
+
+    kept = call.segue.remember(
         call.text("text"), type=call.given.get("type", TYPE), scope=call.given.get("scope", ""),
         session=call.session,
     )  # fmt: skip
+    found = compared_in_passing(call.segue.memories, kept, session=call.session)
+    return {**asdict(kept), **asdict(found)}
 
 
 def _recall(call: ToolCall) -> Any:
@@ -146,6 +154,21 @@ def _recall(call: ToolCall) -> Any:
 
     count_search(call.segue.workspace)
     return [render.recalled_object(one) for one in found]
+
+
+def _search(call: ToolCall) -> Any:
+    step = call.text("step")
+    if step:
+        from ...services.search.found_step import found_step
+
+        return render.steps_object(found_step(call.segue.workspace, step, AROUND).steps, STEP_CHARS)
+    if not call.text("query").strip():
+        raise UsageError("the query is empty", hint='segue search "expired token"')
+    within = call.text("in")
+    return call.segue.search(
+        call.text("query"), project=".", within=[within] if within else (),
+        failed=bool(call.given.get("failed")),
+    )  # fmt: skip
 
 
 def _since(call: ToolCall) -> Any:
@@ -194,5 +217,5 @@ def _handover_check(segue: Segue, session: str) -> Any:
 
 _OPERATIONS: dict[str, Callable[[ToolCall], Any]] = {
     "resume": _resume, "checkpoint": _checkpoint, "plan": _plan, "feature": _feature, "remember": _remember,
-    "recall": _recall, "since": _since, "handoff": _handoff, "recovery": _recovery,
+    "recall": _recall, "search": _search, "since": _since, "handoff": _handoff, "recovery": _recovery,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The nine tools on a server: the same operations, on the sessions of the key's project, many at once.
+"""The ten tools on a server: the same operations, on the sessions of the key's project, many at once.
 
 The header ``Segue-Session`` says which session is meant; by default it is the one that this key last worked
 on here, else the only one that is open; with several, nothing is guessed. A server has no working tree: a
@@ -59,7 +59,7 @@ class ServedCalls:
         if hint:
             raise RefusedError("a server sees no working tree", hint=hint)
         try:
-            session = self._meant(caller) if tool.name != "recall" else ""
+            session = self._meant(caller) if tool.name not in ("recall", "search") else ""
         except UsageError as fault:  # there is none, or more than one
             if isinstance(fault, UnknownSession) and tool.name == "plan" and "goal" in given:
                 return self._begun(caller, given)

@@ -1,4 +1,4 @@
-"""The nine tools as a model sees them: names, descriptions and arguments.
+"""The ten tools as a model sees them: names, descriptions and arguments.
 
 The list is sent with every conversation, so it is kept small; a test measures it.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.base.values import Value
+from ...core.search.kinds import GROUPS
 from ...errors import UsageError
 
 Arguments = Mapping[str, Any]
@@ -54,8 +55,8 @@ TOOLS = (
     ),
     Tool(
         "plan",
-        "Show (no arguments) or change the plan. goal begins a session if none; block, drop: item to reason; "
-        "new: an item's name is meant although it is near to a planned one.",
+        "Show or change the plan. goal begins a session if none; block, drop: item to reason; "
+        "new: an item although its name is near a planned one.",
         {"goal": TEXT, "add": TEXTS, "begin": TEXTS, "done": TEXTS, "block": PAIRS, "unblock": TEXTS,
          "drop": PAIRS, "stay": FLAG, "new": FLAG},
     ),
@@ -76,6 +77,11 @@ TOOLS = (
         "Search lessons of earlier sessions.",
         {"query": TEXT, "type": TEXT, "limit": {"type": "integer"}},
         ("query",),
+    ),
+    Tool(
+        "search",
+        f"Find what was said, done or decided in earlier runs. in: {' '.join(GROUPS)}. step: show a handle.",
+        {"query": TEXT, "in": TEXT, "failed": FLAG, "step": TEXT},
     ),
     Tool(
         "since",

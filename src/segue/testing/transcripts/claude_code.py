@@ -15,7 +15,7 @@ from typing import Any
 
 from ...agents.claude_code.calls import ACTS
 from ...core.runs import steps as s
-from .records import content_of, first_path, json_lines, other_arguments, stamp
+from .records import content_of, first_path, json_lines, other_arguments, sent_tokens, stamp
 
 VERSION, MODEL = "2.1.325", "claude-opus-5-5"
 TOOLS: dict[s.Act, str] = {
@@ -342,9 +342,12 @@ class _Transcript:
 def _tokens(used: s.Usage | None) -> dict[str, Any]:
     if used is None:
         return {"input_tokens": 0, "output_tokens": 0}
-    fresh = min(used.context, 12)
-    cached = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": used.context - fresh}
-    return {"input_tokens": fresh, **cached, "output_tokens": used.output, "service_tier": "standard"}
+    fresh, read, written = sent_tokens(used)
+    cached = {"cache_creation_input_tokens": written, "cache_read_input_tokens": read}
+    hour = used.cache_write_1h
+    kept = {"ephemeral_5m_input_tokens": written - hour, "ephemeral_1h_input_tokens": hour}
+    tokens = {"input_tokens": fresh, **cached, "cache_creation": kept, "output_tokens": used.output}
+    return {**tokens, "service_tier": "standard"}
 
 
 def _arguments(tool: str, step: s.Call) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.runs import steps as s
-from .records import content_of, first_path
+from .records import content_of, first_path, sent_tokens
 
 TOOLS: dict[s.Act, str] = {
     "run": "execute_command", "read": "read_file", "create": "write_to_file", "edit": "replace_in_file",
@@ -206,8 +206,9 @@ class Task:
         self.show("say", "task_progress", self.focus)
 
     def usage(self, usage: s.Usage) -> None:
-        about = {"request": "", "tokensIn": usage.context, "tokensOut": usage.output, "cost": usage.cost}
-        self.show("say", "api_req_started", json.dumps({**about, "cacheWrites": 0, "cacheReads": 0}))
+        fresh, read, written = sent_tokens(usage)
+        about = {"request": "", "tokensIn": fresh, "tokensOut": usage.output, "cost": usage.cost}
+        self.show("say", "api_req_started", json.dumps({**about, "cacheWrites": written, "cacheReads": read}))
 
     def compact(self, summary: str, tokens: int) -> None:
         call_arguments = {"context": summary}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.runs import steps as s
-from .records import json_lines, stamp
+from .records import json_lines, sent_tokens, stamp
 
 _BEGAN = 1_794_703_419.779
 _VERSION, _MODEL, _WINDOW = "0.166.0", "gpt-5.5", 258_400
@@ -189,8 +189,10 @@ class _Rollout:
         self._item("ContextCompaction", id=f"compaction-{len(self.lines)}")
 
     def _usage(self, step: s.Usage) -> None:
+        fresh, read, written = sent_tokens(step)
         self.spent += step.context
-        last = {"output_tokens": step.output, "total_tokens": step.context}
+        sent = {"input_tokens": fresh + read + written, "cached_input_tokens": read}
+        last = {**sent, "output_tokens": step.output, "total_tokens": step.context}
         total = {"total_tokens": self.spent}
         self._line("token_usage_record", {"turn_id": self.turn, "usage": last, "thread_token_usage": total})
         info = {"total_token_usage": total, "last_token_usage": last}

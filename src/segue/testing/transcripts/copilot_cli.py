@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.runs import steps as s
-from .records import content_of, first_path, json_lines, stamp
+from .records import content_of, first_path, json_lines, sent_tokens, stamp
 
 _TOOLS: dict[s.Act, str] = {
     "run": "bash", "read": "view", "create": "create", "edit": "edit", "search": "grep",
@@ -79,8 +79,10 @@ class _Log:
             case s.Plan():
                 yield from self._plan_events(step)
             case s.Usage():
-                used = {"apiCallId": step.key, "inputTokens": step.context, "outputTokens": step.output}
-                yield "assistant.usage", used
+                fresh, read, written = sent_tokens(step)
+                used = {"apiCallId": step.key, "inputTokens": fresh + read + written}
+                cached = {"cacheReadTokens": read, "cacheWriteTokens": written}
+                yield "assistant.usage", {**used, **cached, "outputTokens": step.output}
             case s.Compact(_, summary, trigger, tokens):
                 yield "hook.start", {"hookInvocationId": "h1", "hookType": "preCompact", "input": {}}
                 why = "manual" if trigger == "manual" else "threshold"
@@ -97,10 +99,8 @@ class _Log:
             case s.Interrupt(_, reason):
                 yield "abort", {"reason": reason or "user_initiated"}
             case s.Fault(_, text, status, retrying):
-                if retrying:
-                    yield "model.call_failure", {"errorMessage": text, "statusCode": status}
-                else:
-                    yield "session.error", {"errorType": "query", "message": text, "statusCode": status}
+                told = {"errorMessage": text} if retrying else {"errorType": "query", "message": text}
+                yield "model.call_failure" if retrying else "session.error", {**told, "statusCode": status}
             case s.Model(_, name):
                 yield "session.model_change", {"newModel": name}
             case s.Title(_, text):

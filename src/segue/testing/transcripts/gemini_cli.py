@@ -14,7 +14,7 @@ from typing import Any
 
 from ...agents.gemini_cli.tools import ACTS
 from ...core.runs import steps as s
-from .records import first_path, json_lines, other_arguments, stamp
+from .records import first_path, json_lines, other_arguments, sent_tokens, stamp
 
 TOOLS: dict[s.Act, str] = {
     "run": "run_shell_command", "read": "read_file", "edit": "replace", "create": "write_file",
@@ -120,7 +120,9 @@ class _Conversation:
                 self._open = self._message("gemini", step.at, text)
                 self._emit()
             case s.Usage():
-                tokens = {"input": step.context, "output": step.output, "cached": 0, "thoughts": 0, "tool": 0}
+                read = sent_tokens(step)[1]
+                sent = {"input": step.context, "cached": read}
+                tokens = {**sent, "output": step.output, "thoughts": 0, "tool": 0}
                 self._response(step.at)["tokens"] = tokens | {"total": step.context + step.output}
                 self._emit()
             case s.Call():

@@ -14,7 +14,7 @@ import apsw
 
 from ...agents.opencode.tools import ACTS
 from ...core.runs import steps as s
-from .records import first_path, other_arguments
+from .records import first_path, other_arguments, sent_tokens
 
 VERSION = "1.18.18"
 TOOLS: dict[s.Act, str] = {
@@ -202,7 +202,7 @@ class _Conversation:
         message["info"]["time"]["completed"] = at
         match step:
             case s.Usage():
-                tokens = _tokens(step.context, step.output)
+                tokens = _tokens(*sent_tokens(step), step.output)
                 message["parts"].append(
                     self._part("step-finish", reason="tool-calls", tokens=tokens, cost=step.cost)
                 )
@@ -275,7 +275,7 @@ class _Conversation:
             provider, model = self._model
             self._open["info"] |= {
                 "path": {"cwd": self._cwd, "root": self._cwd}, "providerID": provider, "modelID": model,
-                "cost": 0, "tokens": _tokens(0, 0),
+                "cost": 0, "tokens": _tokens(0, 0, 0, 0),
             }  # fmt: skip
         return self._open
 
@@ -291,8 +291,8 @@ class _Conversation:
         return {"id": f"prt_{self.info['id']}_{self._count:06}", "type": type, **fields}
 
 
-def _tokens(context: int, output: int) -> dict[str, Any]:
-    return {"input": context, "output": output, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+def _tokens(fresh: int, read: int, written: int, output: int) -> dict[str, Any]:
+    return {"input": fresh, "output": output, "reasoning": 0, "cache": {"read": read, "write": written}}
 
 
 def _task(id: str, state: str, text: str) -> str:

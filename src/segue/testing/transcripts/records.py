@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from ...core.runs.steps import Call
+from ...core.runs.steps import Call, Usage
 
 
 def stamp(at: float) -> str:
@@ -35,3 +35,10 @@ def other_arguments(call: Call) -> dict[str, Any]:
     """The arguments of a tool that has no form of its own here."""
     path = {"path": first_path(call)} if call.paths else {}
     return {"pattern" if call.act == "search" else "input": call.text, **path}
+
+
+def sent_tokens(step: Usage) -> tuple[int, int, int]:
+    """What was sent to the model: anew, from its cache, and into its cache. A step that says only how much is
+    in the window stands for a prompt without a cache."""
+    told = (step.input, step.cache_read, step.cache_write)
+    return told if any(told) else (step.context, 0, 0)

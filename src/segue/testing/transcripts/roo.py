@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...core.runs.steps import Call, Plan, Result, Step, Usage
 from . import cline
+from .records import sent_tokens
 
 
 def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
@@ -76,8 +77,10 @@ class Task(cline.Task):
         self.add_user_turn("[update_todo_list] Result:", "Todo list updated successfully.")
 
     def usage(self, usage: Usage) -> None:
+        _, read, written = sent_tokens(usage)
         about = {"apiProtocol": "openai", "tokensIn": usage.context, "tokensOut": usage.output}
-        self.show("say", "api_req_started", json.dumps({**about, "cost": usage.cost}))
+        cached = {"cacheWrites": written, "cacheReads": read}
+        self.show("say", "api_req_started", json.dumps({**about, **cached, "cost": usage.cost}))
 
     def compact(self, summary: str, tokens: int) -> None:
         about = {"summary": summary, "cost": 0, "newContextTokens": 0, "prevContextTokens": tokens}

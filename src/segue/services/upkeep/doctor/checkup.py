@@ -17,7 +17,7 @@ from pathlib import Path
 
 import apsw
 
-from ...._files import read_bytes
+from ...._files import copy_file, read_bytes
 from ....agents import agent as agent_of
 from ....agents.base import SearchScope
 from ....core.base.values import Progress, count, counted
@@ -25,7 +25,9 @@ from ....effects.files.archive import Archive
 from ....effects.files.atomic import is_open_to_others, private_folder
 from ....effects.files.spool import SPOOL_BYTES_MAX, Spool
 from ....effects.pause_file import pause_paths
-from ....errors import RefusedError, SegueError, extra
+from ....effects.vectors.embedder import choose
+from ....effects.vectors.weights_file import shipped
+from ....errors import BadSettings, DamagedError, RefusedError, SegueError, extra
 from ....settings import Settings, resolve
 from ....stores.base import RunRow
 from ....stores.sqlite import SqliteStore
@@ -34,7 +36,7 @@ from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
 from ...hooks import hook_file
 from ...hooks.codex_trust import trusted_hooks
-from ...hooks.install import can_serve, has_server, read as installed
+from ...hooks.install import can_serve, has_server, has_status_line, read as installed
 from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
@@ -67,6 +69,7 @@ def examine(
         embedded.emergency_files(home),
         Diagnosis("spool", *_spool(home)),
         Diagnosis("hooks", *_hooks(home, environment)),
+        *_embedding(settings),
         Diagnosis("PAUSE", *_pause_file(home, settings, folder)),
         Diagnosis("disk", *_space(home)),
         Diagnosis("environment", *_variables(environment)),
@@ -78,6 +81,19 @@ def _versions() -> _Found:
     if not wal_is_safe(apsw.sqlite_lib_version()):
         return ("warn", f"{detail}: this SQLite may lose commits in WAL mode", "upgrade apsw")
     return ("ok", detail)
+
+
+def _embedding(settings: Settings) -> Iterator[Diagnosis]:
+    """What is wrong with the weights that come with Segue, or with the choice of an embedder."""
+    try:
+        shipped().check()
+        choose(settings.text("embedder"), url=settings.text("embedder_url"))
+    except DamagedError as fault:
+        yield Diagnosis(
+            "embedding", "bad", str(fault), "install Segue anew; until then words alone are searched"
+        )
+    except BadSettings as fault:
+        yield Diagnosis("embedding", "bad", str(fault), fault.hint)
 
 
 def _git() -> Iterator[Diagnosis]:
@@ -188,7 +204,7 @@ def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
                 "`/hooks` in Codex shows them; `segue init --agent codex --trust-hooks` has Codex trust them"
             )
             return ("warn", f"in {agents}; Codex trusts {few}, and runs no others", hint)
-    return ("ok", f"in {agents}")
+    return ("ok", f"in {agents}{', with a status line' if has_status_line(entries) else ''}")
 
 
 def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> _Found:
@@ -269,7 +285,7 @@ def _prove_one(home: DataFolder, folder: Path, name: str) -> Diagnosis:
         if name != _HEADER:
             private_folder(copy.backups)
             file = f"segue-20000101T000000Z-{sum(before.values()):09d}.db"
-            shutil.copy2(copy.database, copy.backups / file)
+            copy_file(copy.database, copy.backups / file)
     what = _damage(copy.database, name)
     started = time.perf_counter()
     outcome = recover(copy, resolve(flags={}))

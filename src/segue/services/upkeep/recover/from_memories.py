@@ -9,7 +9,6 @@ reconstructed; nothing else is made up.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from ...._files import copy_file
 from ....core.base.text import clean_name
 from ....core.base.values import Value, count
 from ....core.memories.model import SESSION_TYPES, Audience, Memory, audience_of, hash_of
@@ -60,10 +60,10 @@ def _readable(place: Path) -> list[Memory]:
     with tempfile.TemporaryDirectory(prefix="segue-look-") as folder:
         copy = Path(folder) / "segue.db"
         try:
-            shutil.copyfile(place, copy)
+            copy_file(place, copy)
             log = place.with_name(f"{place.name}-wal")
             if log.exists():
-                shutil.copyfile(log, copy.with_name(f"{copy.name}-wal"))
+                copy_file(log, copy.with_name(f"{copy.name}-wal"))
             with contextlib.closing(SqliteStore(copy)) as journal:
                 return [kept.memory for kept in journal.memories.intact()]
         except (SegueError, OSError):

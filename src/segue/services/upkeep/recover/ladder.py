@@ -18,7 +18,6 @@ over; what left no trace can only be told by the time of the newest that came ba
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...._failpoints import trip
-from ...._files import open_file
+from ...._files import copy_file, is_file, open_file
 from ....core.base.values import Progress, Value, count, counted
 from ....core.journal.chain import faults
 from ....core.journal.histories import Missing
@@ -269,10 +268,9 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
     aside = home.folder_for_original(now())
     originals = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]
     for original in originals:
-        if original.exists():
+        if is_file(original):
             private_folder(aside)
-            shutil.copy2(original, aside / original.name)
-            os.chmod(aside / original.name, 0o600)
+            copy_file(original, aside / original.name)
             with open_file(aside / original.name) as copy:
                 sync_file(copy.fileno())
     if aside.exists():

@@ -1,30 +1,54 @@
-"""`segue export`: a session as a file."""
+"""`segue export`: a session or a run as a file."""
 
 from __future__ import annotations
 
-from ....services.handoff.export import export_session, left_out_of_yaml
+from ....errors import UsageError
+from ....services.handoff.export import EXPORT_FORMATS, FORMATS, export_session, left_out_of_yaml
+from ....services.runs.listing import run_named
+from ....services.runs.run import Run
 from ...render import count, one_line
 from ..command import argument, command
 from ..context import CommandContext, write_bytes
+
+_ENDINGS = {
+    ".yaml": "yaml", ".yml": "yaml", ".md": "markdown", ".markdown": "markdown", ".html": "html",
+    ".htm": "html",
+}  # fmt: skip
 
 
 @command(
     "export",
     argument(
-        "--format", None, "by default json, or yaml if the name of the file says so",
-        choices=("json", "yaml"),
+        "--format", None, "by default as the file's name says, else json, of a run markdown",
+        choices=EXPORT_FORMATS,
     ),
     argument("-o --output", "FILE", "the file to write; by default stdout"),
-    session="id", json="with `-o`: `{session, file, format, bytes, left_out}`; without it the export itself",
-    examples=("segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml"),
+    session="id",
+    json="with `-o`: `{session, file, format, bytes, left_out}`, of a run with `run`; without it the export "
+    "itself",
+    examples=(
+        "segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml",
+        "segue export leak-hunt -o leak-hunt.html", "segue export 56e8c1d2 --format markdown > run.md",
+    ),
 )  # fmt: skip
 def export(context: CommandContext) -> int:
-    """A session as a file, or on standard output."""
-    args, session = context.args, context.session()
-    name = args.output or "-"
-    format = args.format or ("yaml" if name.endswith((".yaml", ".yml")) else "json")
-    body = export_session(context.segue.workspace, session.id, format)
+    """A session or a run as a file, or on standard output."""
+    name = context.args.output or "-"
+    by_name = next((format for ending, format in _ENDINGS.items() if name.lower().endswith(ending)), "")
+    format = context.args.format or by_name
+    id = context.session_id()
+    run = run_named(context.segue.workspace, id) if id else None
+    if run is not None:
+        return _export_run(context, run, format or "markdown", name)
+    session = context.session()
+    format = format or "json"
     lost = left_out_of_yaml(session) if format == "yaml" else []
+    if format in FORMATS:
+        body = export_session(context.segue.workspace, session.id, format)
+    else:
+        from ....services.handoff.readable import session_document, written
+
+        body = written(session_document(session), format)
     if lost:
         context.warn(f"YAML has no place for {', '.join(lost)}; `--format json` leaves nothing out")
     if name == "-":
@@ -35,3 +59,23 @@ def export(context: CommandContext) -> int:
         {"session": session.id, "file": name, "format": format, "bytes": len(body), "left_out": lost},
         f"exported {session.id} to {one_line(name)}: {count(len(body), 'byte')}",
     )
+
+
+def _export_run(context: CommandContext, run: Run, format: str, name: str) -> int:
+    if format in FORMATS:
+        raise UsageError(
+            f"a run cannot be exported as {format}",
+            hint="`--format markdown` and `html` are; `segue show RUN --timeline --json` has its steps",
+        )
+    from ....services.handoff.readable import run_document, written
+
+    body = written(run_document(context.segue.workspace, run), format)
+    if name == "-":
+        write_bytes(context.out, body)
+        return 0
+    context.write_file(name, body)
+    return context.report(
+        {"session": run.session, "run": run.id, "file": name, "format": format, "bytes": len(body),
+         "left_out": []},
+        f"exported run {one_line(run.id)} to {one_line(name)}: {count(len(body), 'byte')}",
+    )  # fmt: skip

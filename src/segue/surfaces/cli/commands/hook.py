@@ -18,7 +18,7 @@ def hook(context: CommandContext) -> int:
     import sys
 
     from ....settings import data_folder
-    from ...hook.entry import answered
+    from ...hook import answered
 
     try:
         payload = sys.stdin.buffer.read() if not sys.stdin.isatty() else b""

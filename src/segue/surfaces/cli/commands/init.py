@@ -35,7 +35,8 @@ _COMMON = (
     many("--except", "NAME", "not in this agent"),
     flag("--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"),
     flag("--live", "also hook into tool calls, to watch the context window during a turn"),
-    flag("--status-line", "add a status line, for agents that have one"),
+    flag("--status-line", "a status line in Claude Code, even in the place of yours; uninit gives it back"),
+    flag("--no-status-line", "no status line; by default Claude Code gets one if you have none of your own"),
     flag("--no-mcp", "install hooks only, without the MCP server"),
     flag("--trust-hooks", "tell Codex that you trust these hooks; asks first"),
     argument("--plugin", "FOLDER", "write a plugin for Claude Code and Codex to this folder instead"),
@@ -105,6 +106,8 @@ def uninit(context: CommandContext) -> int:
 
 def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
     args = context.args
+    if getattr(args, "status_line", False) and args.no_status_line:
+        raise UsageError("--status-line and --no-status-line exclude each other", hint="give only one")
     if args.user and args.shared:
         raise UsageError("--user and --shared exclude each other", hint="give only one of them")
     home = DataFolder(data_folder(context.environment))
@@ -116,6 +119,7 @@ def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
     where = installing.where_of(
         home, root, context.environment, scope, mcp=mcp, live=getattr(args, "live", False),
         status_line=getattr(args, "status_line", False),
+        offers_status_line=scope != "shared" and not getattr(args, "no_status_line", True),
     )  # fmt: skip
     return home, where
 

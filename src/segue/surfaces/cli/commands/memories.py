@@ -145,6 +145,8 @@ def _reembed(context: CommandContext) -> int:
     with ProgressBar(context) as progress:
         done = reembed(context.segue.memories, progress=progress)
     name = context.segue.memories.embedder.name
+    if damage := context.segue.memories.damage:
+        context.warn(damage)
     return context.report(
         {"embedded": done, "model": name},
         f"computed vectors with {name} for {count(done, 'memory', 'memories')}",

@@ -7,6 +7,7 @@ from ....errors import ModelFailed, UsageError
 from ....services.models import choose, config
 from ....services.models.choose import take_out, try_each
 from ....services.models.config import ModelChoice, ModelConfig, model_choice
+from ....services.usage.prices import prices_of
 from ...render import one_line, table
 from ..command import argument, command, flag
 from ..context import CommandContext
@@ -18,11 +19,11 @@ def _set(context: CommandContext) -> int:
     args = context.args
     if not args.names:
         raise UsageError("which model?", hint="for example: segue model set ollama/qwen3:4b")
-    price = _price(args.price)
+    price, prices = _price(args.price), prices_of(context.segue.workspace.settings)
     chosen = [
         model_choice(
             name, url=args.url or "", price=price, window=args.window or 0, seconds=args.seconds or 0.0,
-            key=args.key_env or "", keyring=args.keyring,
+            key=args.key_env or "", keyring=args.keyring, prices=prices,
         )
         for name in args.names
     ]  # fmt: skip

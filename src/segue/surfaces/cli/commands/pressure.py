@@ -45,6 +45,8 @@ def _percent(found: Pressure) -> float:
 
 
 def _lines(found: Pressure, context: CommandContext) -> list[str]:
+    if not found.run and found.source == "default" and not found.tokens_used:
+        return ["no agent has left a run here; `segue runs --all` lists those of every project"]
     level = context.style.paint(found.pressure_level, _COLOURS[found.pressure_level])
     lines = [
         f"{level}: {found.tokens_used:,} of {found.window:,} tokens ({_percent(found):g} %),"
@@ -54,8 +56,6 @@ def _lines(found: Pressure, context: CommandContext) -> list[str]:
         whose = f"{found.agent} run {one_line(found.run)}"
         model = f", {one_line(found.model)}" if found.model else ""
         lines.append(f"{whose}{model}; {_SOURCES[found.source]}")
-    elif found.source == "default" and not found.tokens_used:
-        lines.append("no agent has left a run here")
     if found.should_prepare:
         lines.append("it is time to prepare: the next run starts from `segue brief`")
     return lines

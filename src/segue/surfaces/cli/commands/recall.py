@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....api.segue import Segue
 from ....core.memories.model import SCOPES
 from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UsageError
@@ -46,6 +47,7 @@ def recall(context: CommandContext) -> int:
         since=args.since or "", until=args.until or "", session=args.session or "",
     )  # fmt: skip
     count_search(segue.workspace)
+    _warn_of_damage(context, segue)
     least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH
     if found and found[0].score < least and args.query != "*":
         context.say(context.style.paint("nothing matches well; these are the closest:", "dim"))
@@ -64,7 +66,13 @@ def playbook(context: CommandContext) -> int:
     segue = context.look()
     found = segue.playbook(context.args.task, top_k=context.args.limit)
     count_search(segue.workspace)
+    _warn_of_damage(context, segue)
     return _shown(context, found, "no strategies for that; `segue remember --type strategy` adds one")
+
+
+def _warn_of_damage(context: CommandContext, segue: Segue) -> None:
+    if damage := segue.memories.damage:
+        context.warn(damage)
 
 
 def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:

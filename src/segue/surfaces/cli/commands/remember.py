@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from ....core.memories.model import SCOPES
 from ....errors import UsageError
+from ....services.memories.curation import compared_in_passing
 from ...render import cut, one_line
 from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, facts, text_or_stdin
 from ..progress import model_progress
 
 _CHARS = 200
+_COMPARED = 3
 
 
 @command(
@@ -31,7 +35,9 @@ _CHARS = 200
         "--from-run", "RUN", "what a run learnt from the failures that it solved; by default the newest run",
         nargs="?", const="",
     ),
-    session="flag", json="`{id, known, flags}`; with --from-run an array of `{id, known, memory}`",
+    session="flag",
+    json="`{id, known, flags, duplicates, contradictions}`; "
+    "with --from-run an array of `{id, known, memory}`",
     examples=(
         'segue remember "pytest needs JWT_SECRET set" --type reflection',
         'segue remember "run alembic before the tests" --type strategy --scope organization',
@@ -54,7 +60,11 @@ def remember(context: CommandContext) -> int:
         error_pattern=args.error or "", correct_approach=args.approach or "", file=args.file or "",
         commit=args.commit or "",
     )  # fmt: skip
-    return context.report(kept, f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}")
+    found = compared_in_passing(context.segue.memories, kept, session=session)
+    lines = [f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}"]
+    lines += [f"  see also {pair.other}: {pair.why}" for pair in found.duplicates[:_COMPARED]]
+    lines += [f"  may contradict {pair.other}: {pair.why}" for pair in found.contradictions[:_COMPARED]]
+    return context.report({**asdict(kept), **asdict(found)}, *lines)
 
 
 def _from_run(context: CommandContext) -> int:

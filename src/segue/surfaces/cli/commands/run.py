@@ -12,7 +12,7 @@ from ....errors import UsageError
 from ...render import is_terminal
 from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, text_or_stdin
-from ..views.notices import NoticePrinter
+from ..views.notices import NoticePrinter, terminal_writer
 
 if TYPE_CHECKING:
     from ....core.supervision.decide import Policy
@@ -95,12 +95,21 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
     """Let agents work on a session until the policy ends it, and return the exit code."""
     if os.name != "posix":
         raise UsageError("agents cannot be supervised on Windows yet", hint="start the agent yourself")
-    from ....services.supervision.supervisor import Supervisor
+    from ....services.supervision.notify import Notifier
+    from ....services.supervision.supervisor import Notice, Supervisor
 
     supervisor = Supervisor(context.segue.workspace, session, policy, options)
     display = NoticePrinter(context, supervisor.spending, screen=options.screen)
-    supervisor.tell = display.tell
+    notifier = Notifier(
+        session, threshold=policy.threshold, screen=options.screen, write=terminal_writer(context)
+    )
     before = {}
+
+    def tell(notice: Notice) -> None:
+        display.tell(notice)
+        notifier.hear(notice)
+
+    supervisor.tell = tell
 
     def stop(number: int, frame: object) -> None:
         if not options.screen or number == signal.SIGTERM:
@@ -115,6 +124,9 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
             signal.signal(number, handler)
         display.clear()
     display.finish(finished)
+    notifier.finish(finished)
+    if notifier.fault:
+        context.warn(f"a notice could not be given: {notifier.fault}; see `segue config`")
     return EXITS[finished.outcome]
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from ....services.runs.listing import run_named
 from ....services.runs.run import Run
-from ...render import plain
+from ....services.search.found_step import found_step
+from ...render import one_line, plain, steps_object
 from ..command import argument, command, flag
 from ..context import CommandContext
-from ..views.runs import run_lines, step_lines
+from ..views.runs import run_lines, step_lines, whole_step_lines
 from ..views.session import show_lines
 from .log import show_events
 
@@ -20,13 +22,21 @@ from .log import show_events
     argument(
         "--limit", "N", "of the timeline of a run, the newest N steps; by default all", type=int, default=0,
     ),
+    argument("-C --context", "N", "of RUN#STEP, so many steps before and after it", type=int, default=0),
+    flag("--full", "of RUN#STEP, every line of long texts"),
     session="id",
     json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
-    "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events",
-    examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline"),
+    "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events; of "
+    "RUN#STEP an array of steps with their numbers",
+    examples=(
+        "segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline",
+        "segue show 56e8#214 -C 3",
+    ),
 )  # fmt: skip
 def show(context: CommandContext) -> int:
     """Everything that is known of a session, or of a run."""
+    if "#" in context.session_id():
+        return _show_step(context, context.session_id())
     run = _run(context)
     if run is not None:
         return _show_run(context, run)
@@ -44,6 +54,27 @@ def _run(context: CommandContext) -> Run | None:
     if not id and not newest:
         return None
     return context.looked(lambda segue: run_named(segue.workspace, id), "the agents' files")
+
+
+def _show_step(context: CommandContext, handle: str) -> int:
+    """Show a step of a run as it was found by a search, with those around it."""
+    around = max(0, context.args.context)
+    found = found_step(context.segue.workspace, handle, around)
+    style, full = context.style, context.args.full
+    lines = [line for at, step in found.steps
+             for line in whole_step_lines(at, step, at == found.step, style, full=full)]  # fmt: skip
+    id = handle.partition("#")[0]
+    there = "" if found.is_here or not found.cwd else f"--folder {quote(found.cwd)} "
+    onward = [
+        f"segue show {id}#{found.step} -C {around + 5}",
+        f"segue {there}brief {id}",
+        f"segue {there}continue {id}",
+    ]
+    return context.report(
+        steps_object(found.steps),
+        *lines,
+        context.style.paint(f"onward: {', '.join(map(one_line, onward))}", "dim"),
+    )
 
 
 def _show_run(context: CommandContext, run: Run) -> int:

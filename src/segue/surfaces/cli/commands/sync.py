@@ -8,7 +8,7 @@ from pathlib import Path
 from ....errors import TranscriptUnreadable
 from ....services.runs.sync import Synced, retention_notice
 from ...render import bytes_words, count, one_line
-from ..command import argument, command
+from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
 
@@ -20,10 +20,11 @@ PROCESSES_MAX = 4
     "sync",
     argument("path", "PATH", "transcripts or folders of them; by default those of the project", nargs="*"),
     argument("--agent", "NAME", "only runs of this agent; with PATH, the agent that wrote it"),
+    flag("--all", "also make the runs of every other project on this machine searchable"),
     session="flag",
     json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
-    "shared, unshared, first}`",
-    examples=("segue sync", "segue sync --json", "segue sync old-logs/rollout.jsonl"),
+    "shared, unshared, first, searchable}`",
+    examples=("segue sync", "segue sync --all", "segue sync --json", "segue sync old-logs/rollout.jsonl"),
 )  # fmt: skip
 def sync(context: CommandContext) -> int:
     """Take in what is new, and keep copies."""
@@ -33,7 +34,7 @@ def sync(context: CommandContext) -> int:
         with ProgressBar(context, bytes_words) as progress:
             done = context.segue.sync(
                 agent=args.agent or "", paths=paths, session=args.session or "", progress=progress,
-                workers=min(PROCESSES_MAX, os.cpu_count() or 1),
+                workers=min(PROCESSES_MAX, os.cpu_count() or 1), everywhere=args.all,
             )  # fmt: skip
     except KeyboardInterrupt:
         context.warn("what was read until now is kept; `segue sync` reads the rest")
@@ -57,6 +58,8 @@ def sync(context: CommandContext) -> int:
 def _summary(done: Synced) -> list[str]:
     read = f"{count(done.read, 'run')} read ({done.new} new, {bytes_words(done.bytes_read)})"
     lines = [f"{read}, {done.unchanged} unchanged, {len(done.unreadable)} unreadable"]
+    if done.searchable:
+        lines.append(f"{count(done.searchable, 'run')} of other projects can be searched")
     if done.sessions:
         lines.append(f"{count(len(done.sessions), 'session')} started for runs that had none")
     if done.dropped:

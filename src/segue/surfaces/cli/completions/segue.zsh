@@ -32,7 +32,7 @@ _shtab_segue_commands() {
     doctor:'check that everything is in order, and say what to do if it is not'
     done:'mark items as done'
     drop:'drop an item from the plan: it will not be done'
-    export:'write a session to a file'
+    export:'write a session to a file, or a session or a run as a page to read'
     feature:'declare and inspect criteria of success; attest what no check can prove'
     forget:'erase what a memory says'
     handoff:'offer a session to another agent, accept one, or pack one for another machine'
@@ -46,7 +46,7 @@ _shtab_segue_commands() {
     learn:'record something you found out'
     list:'list the sessions of this project, or of all projects'
     log:'show the journal as a timeline'
-    mcp:'serve the work of a session to an agent'"'"'s model as nine tools, over MCP'
+    mcp:'serve the work of a session to an agent'"'"'s model as ten tools, over MCP'
     memories:'list, show, audit, prune, export and import memories'
     migrate:'copy everything in one store to another, and verify it; resumes where it stopped'
     model:'choose which models may be asked, with their prices and caps; none by default'
@@ -68,18 +68,22 @@ _shtab_segue_commands() {
     run:'let agents work until the checks prove it, through crashes, limits and full windows'
     runs:'list the runs that agents left in this project, or in all projects'
     scrub:'erase a text from the journal, archives and backups'
+    search:'find what was said, done or decided, in any run of any agent'
     serve:'run a server for a team: REST, the Aegis API and MCP over HTTP, with keys'
     show:'show everything that is known about a session or a run'
     since:'show what has changed since you left: commits, files, features, other runs'
     spend:'show what models cost, by day, session and purpose, and what is left'
     start:'start a session and make it the current one here'
     status:'show what is done, under way, next and blocked'
+    statusline:'print a line for the status line of Claude Code, from its JSON on stdin'
     switch:'pause the current session and switch to another'
     sync:'read what is new in agents'"'"' transcripts, and keep copies'
     trust:'accept this project'"'"'s segue.toml as it is now'
+    ui:'look at everything in a browser: what runs, sessions, search, memory, figures'
     unblock:'mark items as no longer blocked'
     undo:'undo the last command'
     uninit:'remove everything that init wrote'
+    usage:'show what agents used: tokens, cost and how full windows were, by day, run, model or project'
     verify:'run the checks of unproven and stale features; exit 1 until everything is proven'
     vote:'say whether a memory was helpful'
   )
@@ -495,7 +499,7 @@ _shtab_segue_drop_options=(
 _shtab_segue_drop_defaults_added=0
 
 _shtab_segue_export_options=(
-  "--format[by default json, or yaml if the name of the file says so]:format:(json yaml)"
+  "--format[by default as the file\'s name says, else json, of a run markdown]:format:(json yaml markdown html)"
   {-o,--output}"[the file to write\; by default stdout]:FILE:_files"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
@@ -616,7 +620,7 @@ _shtab_segue_handover_options=(
 _shtab_segue_handover_defaults_added=0
 
 _shtab_segue_help_options=(
-  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list show log resumable checkpoints runs pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook config trust completion)"
+  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -679,7 +683,8 @@ _shtab_segue_init_options=(
   "*--except[not in this agent\; repeatable]:NAME:"
   "--shared[write to files that are shared with colleagues\; harmless where Segue is not installed]"
   "--live[also hook into tool calls, to watch the context window during a turn]"
-  "--status-line[add a status line, for agents that have one]"
+  "--status-line[a status line in Claude Code, even in the place of yours\; uninit gives it back]"
+  "--no-status-line[no status line\; by default Claude Code gets one if you have none of your own]"
   "--no-mcp[install hooks only, without the MCP server]"
   "--trust-hooks[tell Codex that you trust these hooks\; asks first]"
   "--plugin[write a plugin for Claude Code and Codex to this folder instead]:FOLDER:"
@@ -751,8 +756,9 @@ _shtab_segue_list_options=(
 _shtab_segue_list_defaults_added=0
 
 _shtab_segue_log_options=(
-  "--limit[only the newest N events\; by default all]:N:"
+  "--limit[only the newest N events\; by default all, with --follow 10 and what comes]:N:"
   "--after[only events after this version]:VERSION:"
+  {-f,--follow}"[go on with events as they come, in whatever process, until Ctrl-C]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -1167,6 +1173,27 @@ _shtab_segue_scrub_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_scrub_defaults_added=0
 
+_shtab_segue_search_options=(
+  "--agent[only runs of this agent]:NAME:"
+  "--project[only this project, by its name or its key\; \`.\` for the one here]:NAME:"
+  "--since[only from this time on, as in 2026-11-01, 12h or 7d]:TIME:"
+  "*--in[only prompts, answers, commands, output, files, notes\; repeatable]:within:(prompts answers commands output files notes)"
+  "--failed[only commands that failed, and what they printed]"
+  "--semantic[also what says it in other words]"
+  "--limit[the best N\; by default 10, at most 200]:N:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  "*:words, names or a question\; in quotes also \"a phrase\", -without and begin\*:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_search_defaults_added=0
+
 _shtab_segue_serve_options=(
   "--host[the address to listen on\; by default only this machine]:HOST:"
   "--port[the port\; by default 8787, 0 takes a free one]:N:"
@@ -1196,9 +1223,11 @@ _shtab_segue_serve_defaults_added=0
 _shtab_segue_show_options=(
   "--timeline[what happened, in order\: a run\'s steps, a session\'s events]"
   "--limit[of the timeline of a run, the newest N steps\; by default all]:N:"
+  {-C,--context}"[of RUN\#STEP, so many steps before and after it]:N:"
+  "--full[of RUN\#STEP, every line of long texts]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
-  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--folder[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
   "--store[the store\; overrides SEGUE_STORE]:URL:"
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
@@ -1261,6 +1290,8 @@ _shtab_segue_start_options=(
 _shtab_segue_start_defaults_added=0
 
 _shtab_segue_status_options=(
+  "--watch[show it again whenever something has changed, until Ctrl-C or \`q\`]"
+  "--every[how often --watch looks for changes\; by default every 2 seconds]:SECONDS:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -1274,6 +1305,19 @@ _shtab_segue_status_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_status_defaults_added=0
+
+_shtab_segue_statusline_options=(
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_statusline_defaults_added=0
 
 _shtab_segue_switch_options=(
   "--budget[minimal, balanced, full, or a number of tokens from 300 up\; by default balanced]:BUDGET:"
@@ -1295,6 +1339,7 @@ _shtab_segue_switch_defaults_added=0
 
 _shtab_segue_sync_options=(
   "--agent[only runs of this agent\; with PATH, the agent that wrote it]:NAME:"
+  "--all[also make the runs of every other project on this machine searchable]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -1322,6 +1367,21 @@ _shtab_segue_trust_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_trust_defaults_added=0
+
+_shtab_segue_ui_options=(
+  "--port[the port\; by default a free one]:N:"
+  "--no-open[only print the link\; do not open a browser]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_ui_defaults_added=0
 
 _shtab_segue_unblock_options=(
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
@@ -1370,6 +1430,24 @@ _shtab_segue_uninit_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_uninit_defaults_added=0
+
+_shtab_segue_usage_options=(
+  "--by[what a row is about\; by default a day]:by:(day run model project agent session)"
+  "--since[from this day on (UTC)\: 2026-11-01, 7d or all\; by default 30d]:DAY:"
+  "--until[up to this day]:DAY:"
+  "--agent[only runs of this agent]:NAME:"
+  "--all[runs of all projects]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_usage_defaults_added=0
 
 _shtab_segue_verify_options=(
   "*--feature[only this feature\; repeatable]:NAME:_segue_features"
@@ -1484,18 +1562,22 @@ _shtab_segue() {
         run) _arguments -C -s $_shtab_segue_run_options ;;
         runs) _arguments -C -s $_shtab_segue_runs_options ;;
         scrub) _arguments -C -s $_shtab_segue_scrub_options ;;
+        search) _arguments -C -s $_shtab_segue_search_options ;;
         serve) _arguments -C -s $_shtab_segue_serve_options ;;
         show) _arguments -C -s $_shtab_segue_show_options ;;
         since) _arguments -C -s $_shtab_segue_since_options ;;
         spend) _arguments -C -s $_shtab_segue_spend_options ;;
         start) _arguments -C -s $_shtab_segue_start_options ;;
         status) _arguments -C -s $_shtab_segue_status_options ;;
+        statusline) _arguments -C -s $_shtab_segue_statusline_options ;;
         switch) _arguments -C -s $_shtab_segue_switch_options ;;
         sync) _arguments -C -s $_shtab_segue_sync_options ;;
         trust) _arguments -C -s $_shtab_segue_trust_options ;;
+        ui) _arguments -C -s $_shtab_segue_ui_options ;;
         unblock) _arguments -C -s $_shtab_segue_unblock_options ;;
         undo) _arguments -C -s $_shtab_segue_undo_options ;;
         uninit) _arguments -C -s $_shtab_segue_uninit_options ;;
+        usage) _arguments -C -s $_shtab_segue_usage_options ;;
         verify) _arguments -C -s $_shtab_segue_verify_options ;;
         vote) _arguments -C -s $_shtab_segue_vote_options ;;
       esac

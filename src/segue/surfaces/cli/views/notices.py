@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from ....services.supervision.supervisor import Notice, RunFinished
 
 _STEP_CHARS = 160
-_WHILE_AT_WORK = ("launched", "working", "step", "ticked", "trouble", "spent")
-_COLOURS = {"left behind": "yellow", "trouble": "yellow", "waiting": "yellow", "stopped": "bold"}
+_WHILE_AT_WORK = ("launched", "working", "step", "ticked", "asks", "trouble", "spent")
+_COLOURS = {
+    "left behind": "yellow",
+    "asks": "yellow",
+    "trouble": "yellow",
+    "waiting": "yellow",
+    "stopped": "bold",
+}
 
 
 class NoticePrinter:
@@ -53,6 +59,7 @@ class NoticePrinter:
         text = one_line(notice.text)
         dot = self._style.mark("dot")
         head = f"run {notice.run} {dot} {notice.agent} {dot} "
+        text = f"asks: {text}" if notice.kind == "asks" else text
         write(sys.stdout, head + (self._style.paint(text, colour) if colour else text))
         sys.stdout.flush()
 
@@ -89,3 +96,17 @@ class NoticePrinter:
 
         write(sys.stdout, json.dumps({**more, **plain(value)}, ensure_ascii=False))
         sys.stdout.flush()
+
+
+def terminal_writer(context: CommandContext) -> Callable[[str], None] | None:
+    """What writes to the user's terminal as it is: standard error or output, whichever is one; None if
+    neither is."""
+    stream = next((one for one in (context.err, context.out) if is_terminal(one)), None)
+    if stream is None:
+        return None
+
+    def put(text: str) -> None:
+        stream.write(text)
+        stream.flush()
+
+    return put

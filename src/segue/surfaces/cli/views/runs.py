@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
 
-from ....core.runs.steps import Step
+from ....core.runs.steps import Call, Step
 from ....services.runs.run import Run
-from ...render import Style, ago, count, cut, one_line
+from ...render import Style, ago, count, cut, one_line, safe
 
 _STEP_CHARS = 240
 _ID_CHARS_MIN = 8
@@ -78,6 +78,26 @@ def step_lines(steps: Iterable[Step], style: Style) -> list[str]:
         room = max(20, style.width - 21) if style.width else _STEP_CHARS
         lines.append(f"{style.paint(clock, 'dim')}  {kind:9} {cut(one_line(text), room, style)}")
     return lines
+
+
+STEP_LINES_MAX, STEP_LINES_BESIDE = 30, 8
+
+
+def whole_step_lines(
+    number: int, step: Step, is_meant: bool, style: Style, *, full: bool = False
+) -> list[str]:
+    """A step with its text: whole with ``full``, else its first lines, more of the one that is meant."""
+    today, clock = _clock(step.at)
+    kind, text = step_words(step)
+    mark = ">" if is_meant else " "
+    head = f"{mark} #{number}  {kind}  {today} {clock}"
+    if isinstance(step, Call) and step.note and step.command:
+        text = f"{text}\n$ {step.command}"
+    body = [safe(line) for line in text.strip().split("\n")]
+    most = STEP_LINES_MAX if is_meant else STEP_LINES_BESIDE
+    if len(body) > most + 1 and not full:
+        body = [*body[:most], style.paint(f"… {len(body) - most:,} more lines (--full)", "dim")]
+    return [style.paint(head, "bold" if is_meant else "dim"), *(f"    {line}" for line in body), ""]
 
 
 def _clock(at: float) -> tuple[str, str]:

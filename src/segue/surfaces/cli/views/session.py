@@ -94,8 +94,8 @@ def status_lines(
     view = View(style, all=all)
     head = [*header(status, style), ""]
     view.lines = list(head)
-    _plan(view, status, numbered(state))
-    _features(view, status)
+    plan_rows(view, status, numbered(state))
+    feature_rows(view, status)
     _known(view, status, state)
     _around(view, status)
     if view.lines == head:
@@ -107,21 +107,27 @@ def status_lines(
     return [*view.lines, *warnings(status, style)]
 
 
-def _plan(view: View, status: SessionStatus, number: Callable[[str], str]) -> None:
+def plan_rows(
+    view: View, status: SessionStatus, number: Callable[[str], str], *, only_open: bool = False
+) -> None:
+    """The items of the plan by their status; with ``only_open`` none that are done, and fewer."""
     style = view.style
-    view.newest("Done", [(style.mark("done"), one_line(t)) for t in status.done], 4, colour="green")
+    if not only_open:
+        view.newest("Done", [(style.mark("done"), one_line(t)) for t in status.done], 4, colour="green")
     view.rows("Under way", [(style.mark("active"), number(t)) for t in status.active], colour="cyan")
-    view.newest("Next", [(style.mark("next"), number(t)) for t in status.next], 5, last=False)
+    most = 3 if only_open else 5
+    view.newest("Next", [(style.mark("next"), number(t)) for t in status.next], most, last=False)
     blocked = [
         (style.mark("blocked"), number(b.item) + (f": {one_line(b.reason)}" if b.reason else ""))
         for b in status.blocked
     ]
-    view.newest("Blocked", blocked, 8, colour="yellow")
+    view.newest("Blocked", blocked, 3 if only_open else 8, colour="yellow")
     if view.all:
         view.rows("Dropped", [(style.mark("dropped"), one_line(t)) for t in status.dropped], colour="dim")
 
 
-def _features(view: View, status: SessionStatus) -> None:
+def feature_rows(view: View, status: SessionStatus, *, most: int = 6) -> None:
+    """How many features are proven, and those that are not, the failing ones first."""
     if not status.features:
         return
     style, open_ = view.style, [one for one in status.features if not one.passes]
@@ -139,7 +145,7 @@ def _features(view: View, status: SessionStatus) -> None:
         for one in sorted(open_, key=lambda one: one.status != "failing")
     ]
     view.rows("Features", [("", f"{proven} of {len(status.features)} proven")])
-    view.newest("", rows, 6, colour="yellow", last=False)
+    view.newest("", rows, most, colour="yellow", last=False)
 
 
 def _known(view: View, status: SessionStatus, state: SessionState | None) -> None:

@@ -172,18 +172,30 @@ def get_log(caller: Caller, id: str, after: Version = 0, limit: Limit = 100) -> 
 
 
 Form = Annotated[
-    Literal["json", "yaml"],
-    Meta(description="`json` loses nothing, `yaml` holds what the session YAML can."),
+    Literal["json", "yaml", "markdown", "html"],
+    Meta(
+        description="`json` loses nothing, `yaml` holds what the session YAML can; `markdown` and `html` are "
+        "for people to read."
+    ),
 ]
+_MEDIA_TYPES = {
+    "json": JSON, "yaml": "application/yaml", "markdown": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+}  # fmt: skip
+_ALONE = {"content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'"}
+"""What a browser shows of an exported page has nothing to do with the server that it comes from."""
 
 
-@route("GET", "/v1/sessions/{id}/export", role="reader", also=("application/yaml",))
+@route(
+    "GET", "/v1/sessions/{id}/export", role="reader", also=("application/yaml", "text/markdown", "text/html")
+)
 def export_session(caller: Caller, id: str, format: Form = "json") -> dict[str, Any]:
     """The session as `segue export` writes it: as JSON with all events, hashes and pieces, to be verified and
-    imported elsewhere."""
+    imported elsewhere, or as a page to read."""
     content = caller.segue.export(caller.session(id).id, format)
-    media_type = JSON if format == "json" else "application/yaml"
-    return Response(content, media_type=media_type)  # type: ignore[return-value]
+    headers = _ALONE if format == "html" else {}
+    found = Response(content, media_type=_MEDIA_TYPES[format], headers=headers)
+    return found  # type: ignore[return-value]
 
 
 @route(

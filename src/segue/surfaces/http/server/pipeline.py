@@ -25,8 +25,18 @@ from ....core.base.lazy import regex
 from ....core.base.values import parse_digits
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
-from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError, of_os, unwrapped
+from ....errors import (
+    KeyReused,
+    Misdirected,
+    NotAllowed,
+    SegueError,
+    UnexpectedError,
+    UsageError,
+    of_os,
+    unwrapped,
+)
 from ....services.server import idempotency
+from ..web.keyed import is_open, is_page, key_in, refusal
 from . import problems
 from .body import TooLarge, limited, replayed, unpacked
 from .context import ServerContext
@@ -81,7 +91,7 @@ class RequestPipeline:
             project=access.project if access else "",
         )  # fmt: skip
         writes = scope["method"] in WRITES and scope.get(ROLE) != "reader"
-        if access and writes and status < 300:
+        if access and writes and status < 400:  # a page goes on to another one
             server.follower.wake(access.project)
         if access and (writes or status == 403):
             server.audit(access, f"{scope['method']} {path}", status)
@@ -100,6 +110,7 @@ class _Exchange:
         }  # of duplicate headers the first one counts
         self.id = _request_id(self._headers.get("x-request-id", ""))
         self.access: Access | None = None
+        self._is_page = is_page(scope["path"])
         tagged = scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/v1/")
         self.response = BufferedResponse(send, self._headers, request_id=self.id, tagged=tagged)
 
@@ -107,7 +118,7 @@ class _Exchange:
         try:
             self._check_host()
             self._check_origin()
-            if self._scope["path"] not in OPEN_PATHS:
+            if self._scope["path"] not in OPEN_PATHS and not is_open(self._scope["path"]):
                 self.access = self._scope[ACCESS] = await self._authenticate()
             await self._unpack_body()
             if self._is_repeatable() and IDEMPOTENCY_KEY in self._headers:
@@ -136,9 +147,14 @@ class _Exchange:
                     OSError(fault.errno, fault.strerror)
                 )  # for example a full disk, without its paths
         if isinstance(fault, SegueError):
+            if self._is_page:
+                return refusal(fault, self._scope)
             operation: Operation | None = self._scope.get(OPERATION)
             return problems.of_error(fault, invalid=operation.invalid if operation else 400)
-        return problems.response(problems.problem(500, "an error in the server, which it has logged"))
+        said = "an error in the server, which it has logged"
+        if self._is_page:
+            return refusal(UnexpectedError(said), self._scope)
+        return problems.response(problems.problem(500, said))
 
     def _check_host(self) -> None:
         """Refuse a request that a proxy before this server could read differently, and one for another
@@ -174,6 +190,8 @@ class _Exchange:
         scheme, _, token = self._headers.get("authorization", "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         project = self._headers.get(PROJECT, "")
+        if not token and self._is_page:
+            token, project = key_in(self._scope)
         try:
             if self._server.embedded:  # a lookup in a local file; a thread would cost more
                 access = self._server.authenticate(token, project)

@@ -65,7 +65,7 @@ def run(
 ) -> int:
     """Serve until SIGTERM or SIGINT; what is under way is answered first. ``announce`` gets the URL."""
     limits = options.limits.within(allow_more_files())
-    listening = _listen(where.host, where.port)
+    listening = listen(where.host, where.port)
     host = f"[{where.host}]" if ":" in where.host else where.host
     url = f"{'https' if where.tls else 'http'}://{host}:{listening.getsockname()[1]}"
     server_context = ServerContext(projects, options)
@@ -105,7 +105,8 @@ def allow_more_files() -> int:
     return FILES_MAX
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises AccessError or UsageError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

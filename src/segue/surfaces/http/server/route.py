@@ -282,8 +282,8 @@ class PathRoutes(BaseRoute):
         if scope["type"] == "http":
             for one in self._routes.get(self._shape(scope["path"]), ()):
                 match, found = one.matches(scope)
-                if match is Match.FULL:
-                    return match, found
+                if match is not Match.NONE:  # endpoints answer whatever method it is
+                    return Match.FULL, found
         return Match.NONE, {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

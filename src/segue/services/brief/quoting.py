@@ -18,7 +18,7 @@ from ...core.runs.quotable import RunText, RunTexts
 from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
-from .discovery import RunFinder, last_steps
+from ..runs.discovery import RunFinder, last_steps
 
 READ_BYTES = 16_000_000
 _SEPARATOR = "\n\x1f\n"

@@ -1,0 +1,1 @@
+"""What agents used: responses that are counted once, prices, and sums."""

@@ -1,0 +1,1 @@
+"""Search over everything that agents and people did on this machine."""

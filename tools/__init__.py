@@ -1,0 +1,1 @@
+"""Programs that make what Segue ships; they are not part of it."""
