@@ -2,8 +2,9 @@
 
 A child has a process group, a mark in its environment and a file for its output, so that it can outlive its
 supervisor and be recognised, by pid and start time or by the mark. It is ended gently first, by a signal that
-it can handle, and then by one that it cannot. Processes that it leaves behind carry its mark too. Segue itself
-can be started as a process that nobody waits for.
+it can handle, and then by one that it cannot. Processes that it leaves behind carry its mark too.
+
+Segue itself can be started as a process that nobody waits for.
 """
 
 from __future__ import annotations
@@ -146,8 +147,8 @@ def kill(pid: int) -> None:
 
 
 def start_detached(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bool:
-    """Start Segue's command line so that it outlives this process and whoever started it; False if it cannot be
-    started. It reads nothing, and what it prints is lost. Nothing is imported from ``folder``."""
+    """Start Segue's command line so that it outlives this process and whoever started it; False if that is
+    not possible. It reads nothing, and what it prints is lost. Nothing is imported from ``folder``."""
     command = [sys.executable, "-I", "-c", _START, _HOME_OF_SEGUE, *words]
     try:
         process = subprocess.Popen(
