@@ -499,8 +499,8 @@ _shtab_segue_drop_options=(
 _shtab_segue_drop_defaults_added=0
 
 _shtab_segue_export_options=(
-  "--format[by default as the file\'s name says, else json, of a run markdown]:format:(json yaml markdown html)"
-  {-o,--output}"[the file to write\; by default stdout]:FILE:_files"
+  "--format[by default as the file\'s name says, else json, of a run markdown]:format:(json yaml markdown html notebook)"
+  {-o,--output}"[the file to write\; by default stdout\; of a notebook the folder]:FILE:_files"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
