@@ -12,7 +12,7 @@ import pytest
 
 from segue.errors import SegueError
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.main import _split
+from segue.surfaces.cli.main import split
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -50,7 +50,7 @@ def named(text: str) -> Iterator[str]:
 def refused(command: str) -> str:
     """Why Segue does not take a command; empty if it does."""
     words = shlex.split(command, posix=True)
-    before, name, rest = _split(words[: words.index("--")] if "--" in words else words)
+    before, name, rest = split(words[: words.index("--")] if "--" in words else words)
     if not name or rest in ([], ["--help"]) or rest[-1].startswith("--"):  # a command or an option as such
         try:
             known = find(name).name if name else ""

@@ -5,6 +5,30 @@ Only this is loaded before a command's own module, so that no command loads anot
 
 from __future__ import annotations
 
+DAILY = ("init", "brief", "run", "continue", "start", "status", "verify", "search", "ui", "doctor")
+"""The commands that `segue --help` shows; `segue help --all` shows every one."""
+
+LOOKING = frozenset({"brief", "since", "status", "show", "log", "checkpoints"})
+"""Commands that only look: where there is nothing yet, they say so, and that is no error."""
+
+OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "ls": ("list",), "sessions": ("list",), "new": ("start",), "history": ("log",), "ps": ("runs",),
+    "cost": ("usage",), "find": ("search",), "watch": ("status", "--watch"), "tail": ("log", "--follow"),
+    "dashboard": ("ui",), "settings": ("config",),
+}  # fmt: skip
+"""Names that people try, and the words of the command that does it."""
+
+MEANT: dict[str, str] = {
+    "stop": "pause", "end": "complete", "finish": "complete", "close": "complete", "cancel": "abandon",
+    "delete": "abandon", "test": "verify", "check": "verify", "prove": "verify", "install": "init",
+    "setup": "init", "uninstall": "uninit", "remove": "uninit", "web": "ui", "open": "ui", "todo": "status",
+    "tasks": "status", "where": "status", "save": "checkpoint", "commit": "checkpoint",
+    "restore": "resume", "load": "resume", "memory": "memories", "grep": "search", "server": "serve",
+    "tokens": "usage", "replay": "show", "transcript": "show", "health": "doctor", "fix": "doctor",
+    "token": "key", "login": "key", "update": "migrate", "lesson": "remember",
+}  # fmt: skip
+"""Names that could mean more than one thing, and the command to point to."""
+
 GROUPS: dict[str, tuple[str, ...]] = {
     "start and end": (
         "start", "plan", "resume", "switch", "pause", "complete", "abandon", "handover", "handoff",

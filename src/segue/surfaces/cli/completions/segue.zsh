@@ -382,6 +382,7 @@ _shtab_segue_complete_defaults_added=0
 
 _shtab_segue_completion_options=(
   "--words[list these words of the current session\; the scripts ask for them]:words:(items features checkpoints)"
+  "--install[write the script to where your shell looks for it]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -403,7 +404,7 @@ _shtab_segue_config_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":show only the value of this setting:"
+  "*:a setting to show\; \`set NAME VALUE\` or \`unset NAME\` changes your file:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -742,6 +743,7 @@ _shtab_segue_list_options=(
   "--status[only sessions with this status]:status:(created active paused completed abandoned)"
   "--project[only sessions of this project, by its key or its name]:NAME:"
   "--org[only sessions of this organization]:NAME:"
+  "--limit[only the N most recently active]:N:"
   "--ids[print ids only, one per line]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
