@@ -29,8 +29,8 @@ _INTRO = """\
 <!-- Written by `make docs` from the parsers. Do not edit: a test compares. -->
 
 `segue COMMAND [options]`. `segue --help` lists the commands of a day, `segue help --all` every one,
-`segue help COMMAND` or `segue COMMAND --help` explains one, `segue --version` shows the version. `python -m segue`
-is the same.
+`segue help COMMAND` or `segue COMMAND --help` explains one, `segue --version` shows the version.
+`python -m segue` is the same.
 
 **`segue` alone** says where the work in this folder stands, and exits with 0: the current session with
 what is under way, next and blocked, the last run and how it ended, what waits for you, and the commands

@@ -211,8 +211,8 @@ def settings_page() -> str:
             "## Other variables of the environment\n",
             table(("variable", "what it is"), variables),
             "`NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`, `COLUMNS`, `XDG_DATA_HOME` and `XDG_CONFIG_HOME` mean",
-            "what they mean elsewhere. `Segue()` without arguments reads the environment; `Segue(home=…)` and",
-            "`Segue(store=…)` read none of it.\n",
+            "what they mean elsewhere. `Segue()` without arguments reads the environment; `Segue(home=…)`",
+            "and `Segue(store=…)` read none of it.\n",
         ]
     )
 
