@@ -13,8 +13,7 @@ from tests.tidy.docs_cli import TARGET, reference
 
 import segue
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.main import split
-from segue.surfaces.cli.table import DAILY, GROUPS, LOOKING, MEANT, OTHER_NAMES, TABLE
+from segue.surfaces.cli.table import DAILY, GROUPS, LOOKING, MEANT, OTHER_NAMES, TABLE, split
 
 ROOT = Path(__file__).parents[2]
 

@@ -301,7 +301,7 @@ def at_a_terminal(project: Path, answer: bytes, *words: str) -> tuple[int, str]:
 
 def test_at_a_terminal_it_shows_what_it_will_do_and_asks(cli: Cli, project: Path, home: Path) -> None:
     file = project / ".claude" / "settings.local.json"
-    words = ("init", "--yes", "--agent", "claude-code")
+    words = ("init", "--agent", "claude-code")
     code, told = at_a_terminal(project, b"n\n", *words)
     assert code == 64 and "Write this?" in told and "+++" in told and "SessionStart" in told
     assert not file.exists() and not (home / "segue" / "installed.json").exists()
@@ -315,7 +315,11 @@ def test_at_a_terminal_it_shows_what_it_will_do_and_asks(cli: Cli, project: Path
     assert code == 0 and "?" not in told and not file.exists()
 
 
-def test_where_nobody_can_answer_it_writes_at_once_and_says_what(cli: Cli, project: Path) -> None:
+def test_where_nobody_can_answer_it_writes_only_what_was_confirmed_and_says_what(
+    cli: Cli, project: Path
+) -> None:
+    refused = cli("init", "--agent", "claude-code", code=64)
+    assert "--yes" in refused.err and not (project / ".claude").exists()
     told = cli("init", "--yes", "--agent", "claude-code").out
     assert str(project / ".claude" / "settings.local.json") in told and "+++" not in told
 

@@ -12,7 +12,7 @@ import pytest
 
 from segue.errors import SegueError
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.main import split
+from segue.surfaces.cli.table import OTHER_NAMES, split
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -22,7 +22,7 @@ _OPEN = re.compile(r"…|\.\.\.|[|<>*]|\bACTION\b|\[|/")
 """Marks of one that is told in part, or stands for several."""
 WHOLE = {"budget 1 1", "show 1 --timeline1"}
 """Whose options are filled in as a whole."""
-NO_COMMANDS = {"help", "COMMAND", "--help", "--version", "checkpointer"}
+NO_COMMANDS = {"help", "COMMAND", "--help", "--version", "version", "checkpointer", *OTHER_NAMES}
 FILLED = "1"
 """What stands for a value that is filled in: a name or a number."""
 

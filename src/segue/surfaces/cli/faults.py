@@ -51,8 +51,7 @@ def report(fault: BaseException, words: list[str]) -> int:
 
 def _looks(words: list[str]) -> bool:
     """Whether the command only looks."""
-    from .main import split
-    from .table import LOOKING, OTHER_NAMES
+    from .table import LOOKING, OTHER_NAMES, split
 
     command = split(words)[1]
     return OTHER_NAMES.get(command, (command,))[0] in LOOKING

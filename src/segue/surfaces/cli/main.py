@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
-from .table import MEANT, OTHER_NAMES, TABLE
+from .table import MEANT, OTHER_NAMES, TABLE, split
 
 COLLECT_FROM = 50_000
 """How many new objects there may be before Python looks for cycles. With its default, loading the modules of
 a command would make it look a hundred times, for nothing."""
-_VALUED = ("-C", "--folder", "--home", "--store", "--actor")
-_FLAGS = ("--json", "--no-color")
 _NO_OPTIONS = SimpleNamespace(json=False, folder=None, home=None, store=None, actor=None, no_color=False)
 """What the parser would give for a line without options; argparse is slow to load."""
 
@@ -114,30 +112,6 @@ def _quick_check(words: list[str]) -> int | None:
     if found is not None and "--json" in words:
         print(quick.as_json(*found))
     return found[0] if found is not None else None
-
-
-def split(words: list[str]) -> tuple[list[str], str, list[str]]:
-    """The global options before the command, the command, and the rest."""
-    place = 0
-    while place < len(words):
-        word = words[place]
-        if word in _VALUED:
-            place += 2
-        elif (
-            word in _FLAGS
-            or word.startswith(("--folder=", "--home=", "--store=", "--actor="))
-            or word[:2] == "-C"
-        ):
-            place += 1
-        else:
-            return _in_full(words[:place]), word, words[place + 1 :]
-    return _in_full(words), "", []
-
-
-def _in_full(words: list[str]) -> list[str]:
-    """Global options by their long names: a command may have another use for the short one."""
-    named = ("--folder" if word == "-C" else word for word in words)
-    return [f"--folder={word[2:]}" if word[:2] == "-C" else word for word in named]
 
 
 def _version(json: bool) -> int:

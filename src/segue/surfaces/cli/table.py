@@ -1,4 +1,4 @@
-"""Every command: its name, the module that has it, and what it does in a line.
+"""Every command: its name, the module that has it, and what it does in a line; and which one a line names.
 
 Only this is loaded before a command's own module, so that no command loads another.
 """
@@ -150,3 +150,30 @@ TABLE: dict[str, tuple[str, str]] = {
     "trust": ("trust", "accept this project's segue.toml as it is now"),
     "completion": ("completion", "print a script that completes commands in your shell"),
 }
+
+_VALUED = ("-C", "--folder", "--home", "--store", "--actor")
+_FLAGS = ("--json", "--no-color")
+
+
+def split(words: list[str]) -> tuple[list[str], str, list[str]]:
+    """The global options before the command, the command, and the rest."""
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word in _VALUED:
+            place += 2
+        elif (
+            word in _FLAGS
+            or word.startswith(("--folder=", "--home=", "--store=", "--actor="))
+            or word[:2] == "-C"
+        ):
+            place += 1
+        else:
+            return _in_full(words[:place]), word, words[place + 1 :]
+    return _in_full(words), "", []
+
+
+def _in_full(words: list[str]) -> list[str]:
+    """Global options by their long names: a command may have another use for the short one."""
+    named = ("--folder" if word == "-C" else word for word in words)
+    return [f"--folder={word[2:]}" if word[:2] == "-C" else word for word in named]

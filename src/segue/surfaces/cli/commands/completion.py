@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parents[1] / "completions"
     flag("--install", "write the script to where your shell looks for it"),
     json="`{shell, script}`; with `--install` `{shell, file, next}`; with `--words` an array of words",
     examples=(
-        "segue completion --install", 'eval "$(segue completion bash)"',
+        "segue completion bash --install", 'eval "$(segue completion bash)"',
         "segue completion zsh > ~/.zfunc/_segue",
     ),
 )  # fmt: skip
@@ -46,11 +46,6 @@ def completion(context: CommandContext) -> int:
 
 def _install(context: CommandContext, shell: str, script: str) -> int:
     """Write the script to the user's folder for completions. No start-up file of a shell is changed."""
-    from ....effects.files.atomic import write_whole
-    from ....services.workspace.working_tree import check_pause
-    from ....settings import data_folder
-
-    check_pause(context.folder, data_folder(context.environment))
     home = Path(context.environment.get("HOME") or Path.home())
     data = Path(context.environment.get("XDG_DATA_HOME") or home / ".local" / "share")
     config = Path(context.environment.get("XDG_CONFIG_HOME") or home / ".config")
@@ -61,7 +56,9 @@ def _install(context: CommandContext, shell: str, script: str) -> int:
                 "add this to ~/.zshrc before compinit: fpath+=(" f"{data / 'zsh' / 'site-functions'})"),
         "fish": (config / "fish" / "completions" / "segue.fish", "it works in new shells"),
     }[shell]  # fmt: skip
-    write_whole(path, script.encode(), mode=0o644)
+    context.segue.workspace.pause_file.check()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    context.write_file(str(path), script.encode())
     return context.report(
         {"shell": shell, "file": str(path), "next": then}, f"written: {one_line(str(path))}", then
     )
