@@ -65,14 +65,17 @@ class CliCommand:
 
     def __init__(
         self, name: str, *arguments: Argument, json: str, examples: Sequence[str], session: str = "",
-        more: str = "", actions: Mapping[str, Run] | None = None,
+        more: str = "", actions: Mapping[str, Run] | None = None, shape: str | Mapping[str, str] = "",
     ) -> None:  # fmt: skip
-        """``json`` describes the output of ``--json``. ``session`` is ``id`` for an optional ID and
+        """``json`` describes the output of ``--json``, and ``shape`` is its type: an expression of names that
+        this module imports or that ``shapes.py`` declares, or one for each action or option that changes it;
+        docs/reference/json is written from it. ``session`` is ``id`` for an optional ID and
         --session, ``flag`` for --session only. ``more`` is what may follow ``--``, as the usage line shows
         it. With ``actions``, the first argument names one of them, and no other function is needed."""
         self.name = name
         self.arguments = arguments
         self.json = json
+        self.shape = shape
         self.examples = tuple(examples)
         self.session = session
         self.more = more

@@ -12,6 +12,7 @@ from ..context import CommandContext, text_or_stdin
     "abandon",
     argument("--reason", "TEXT", "why", default=""),
     session="id", json="Saved",
+    shape="Saved",
     examples=("segue abandon", 'segue abandon --reason "the customer left"'),
 )  # fmt: skip
 def abandon(context: CommandContext) -> int:

@@ -78,6 +78,7 @@ command(
     flag("--inactive", "with note: it is not working"),
     session="flag",
     json="save, note, drop: Saved; list: an object of AgentStates by name; load: the value itself",
+    shape={"list": "dict[str, AgentState]", "save": "Saved", "load": "Any", "note": "Saved", "drop": "Saved"},
     examples=(
         "segue agent save planner state.json", "segue agent load planner > state.json",
         "segue agent list", "segue agent note planner --mode review --pid 4242",

@@ -11,6 +11,7 @@ from ..context import CommandContext
     "backup",
     optional("action", None, "by default now", choices=("now", "list"), default="now"),
     json="a Backup `{path, at, events, size}`; list: an array",
+    shape={"now": "Backup", "list": "list[Backup]"},
     examples=("segue backup", "segue backup list"),
 )  # fmt: skip
 def backup(context: CommandContext) -> int:

@@ -18,6 +18,7 @@ _NOT_IN_TIME = ("not checked: the time is up", "not run in time")
     argument("--seconds", "N", "finish within this many seconds; at most 30", type=float, default=30.0),
     flag("--no-checks", "do not run the checks that had passed"),
     json="Boot (docs/reference/library.md)",
+    shape="Boot",
     examples=("segue bootstrap", "segue bootstrap --no-checks", "segue bootstrap manifest.json"),
 )  # fmt: skip
 def bootstrap(context: CommandContext) -> int:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     argument("--agent", "NAME", "the agent that wrote the file; by default it is recognised"),
     flag("--explain", "with the records of the transcript that each line rests on"),
     json="the recovery manifest (docs/reference/manifest.md)",
+    shape={"": "Manifest", "--explain": "ExplainedBrief"},
     examples=(
         "segue brief",
         "segue brief path/to/transcript.jsonl",

@@ -19,6 +19,7 @@ from ..context import CommandContext
     flag("--go-on", "continue sparingly although a limit has been reached"),
     session="id",
     json="current_spend, limit, tokens_used, tokens_limit, options and so on; an Interruption at a limit",
+    shape={"": "BudgetStanding", "--spent": "BudgetStanding | Interruption"},
     examples=("segue budget", "segue budget --limit 5", "segue budget --spent 0.12 --tokens 18000"),
 )  # fmt: skip
 def budget(context: CommandContext) -> int:

@@ -74,6 +74,7 @@ NEW = "take a name that is near to a planned one as a new item"
     argument("--goal", "TEXT", "a new goal"),
     argument("--name", "NAME", "name this state, so that you can rewind to it"),
     session="flag", json="Saved",
+    shape="Saved",
     examples=(
         'segue checkpoint --done "user model" --begin "auth middleware" '
         '--note "edited middleware.py 45-89"',

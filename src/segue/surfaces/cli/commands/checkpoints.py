@@ -9,6 +9,7 @@ from ..context import CommandContext
 
 @command(
     "checkpoints", session="id", json="an array of `{name, version, at, note}`",
+    shape="list[NamedCheckpoint]",
     examples=("segue checkpoints", "segue checkpoints -s 2026-11-15-coding-shop-001 --json"),
 )  # fmt: skip
 def checkpoints(context: CommandContext) -> int:

@@ -19,6 +19,7 @@ from ..context import CommandContext, text_or_stdin
     argument("--force", "REASON", "complete it although not every feature is proven; the reason is recorded"),
     session="id",
     json="Saved with `left_open` (items), `proven` (false without features), `unproven` and `changes`",
+    shape="CompletedSession",
     examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
 )  # fmt: skip
 def complete(context: CommandContext) -> int:

@@ -24,6 +24,7 @@ FOLDER = Path(__file__).parents[1] / "completions"
     ),
     flag("--install", "write the script to where your shell looks for it"),
     json="`{shell, script}`; with `--install` `{shell, file, next}`; with `--words` an array of words",
+    shape={"": "CompletionScript", "--install": "InstalledCompletion", "--words": "list[str]"},
     examples=(
         "segue completion bash --install", 'eval "$(segue completion bash)"',
         "segue completion zsh > ~/.zfunc/_segue",

@@ -17,6 +17,7 @@ from ..context import CommandContext
     argument("words", "NAME", "a setting to show; `set NAME VALUE` or `unset NAME` changes your file",
              nargs="*"),
     json="an array of `{name, value, origin, about}`; with NAME one of them; a key is never shown",
+    shape={"": "list[Origin]", "NAME": "Origin", "set": "Origin", "unset": "Origin"},
     examples=("segue config", "segue config cleanup_days", "segue config set cleanup_days 60",
               "segue config unset cleanup_days"),
 )  # fmt: skip

@@ -7,7 +7,7 @@ import sys
 from ...render import is_terminal
 from ..command import argument, command, flag
 from ..context import CommandContext
-from .run import JSON, LIMITS, policy_of, supervise
+from .run import JSON, LIMITS, SHAPE, policy_of, supervise
 
 
 @command(
@@ -16,6 +16,7 @@ from .run import JSON, LIMITS, policy_of, supervise
     flag("--headless", "without the agent's own screen, even on a terminal"),
     *LIMITS,
     session="id", json=JSON, more="[-- WORDS...]",
+    shape=SHAPE,
     examples=(
         "segue continue", "segue continue --in codex", "segue continue 5b05c7 --in opencode",
         "segue continue --in gemini --headless",

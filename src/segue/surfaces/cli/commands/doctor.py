@@ -15,6 +15,7 @@ BAD = 70
     "doctor",
     flag("--prove", "damage a copy of the store, recover it, and show that nothing is lost"),
     json="an array of Checks",
+    shape={"": "list[Diagnosis]", "--prove": "list[Diagnosis]"},
     examples=("segue doctor", "segue doctor --prove", "segue doctor --json"),
 )  # fmt: skip
 def doctor(context: CommandContext) -> int:

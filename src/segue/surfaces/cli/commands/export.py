@@ -32,6 +32,7 @@ _ENDINGS = {
     session="id",
     json="with `-o`: `{session, file, format, bytes, left_out}`, of a run with `run`; without it the export "
     "itself; of a notebook `{folder, files, written, removed}`",
+    shape={"": "Any", "-o": "ExportedFile", "--format notebook": "Notebook"},
     examples=(
         "segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml",
         "segue export leak-hunt -o leak-hunt.html", "segue export --format notebook -o sources",

@@ -190,6 +190,12 @@ command(
     json="add, change, attest: Saved with `feature` (a Verdict); remove, begin, block, fail: Saved; "
     "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; "
     "export: the file itself",
+    shape={
+        "add": "SavedFeature", "change": "SavedFeature", "remove": "Saved", "show": "ShownFeature",
+        "show --output": "KeptOutput", "list": "FeatureList", "attest": "SavedFeature", "begin": "Saved",
+        "block": "Saved", "fail": "Saved", "import": "ImportedFeatures", "export": "Any",
+        "export FILE": "WrittenFile",
+    },
     examples=(
         'segue feature add jwt "Users log in with a JWT" --check "pytest tests/test_auth.py -q" '
         '--covers "src/auth/**"',

@@ -11,6 +11,7 @@ from ..context import CommandContext
     argument("id", "MEMORY", "the id of the memory, or the beginning of it"),
     argument("--reason", "TEXT", "the reason; it is kept in place of the memory"),
     json="`{id, forgotten}`",
+    shape="ForgottenMemory",
     examples=("segue forget m3f9a1", 'segue forget m3f9a1 --reason "it was wrong"'),
 )  # fmt: skip
 def forget(context: CommandContext) -> int:

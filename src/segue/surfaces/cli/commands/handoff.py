@@ -26,6 +26,10 @@ _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn":
     flag("--all", "with --list: the offers of all projects"),
     session="id",
     json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
+    shape={
+        "--to": "MadeOffer", "--to-file": "PackedSession", "--accept": "MadeOffer", "--decline": "Offer",
+        "--withdraw": "Offer", "--list": "list[Offer]",
+    },
     examples=(
         'segue handoff --to codex --note "OAuth waits for credentials"',
         "segue handoff 2026-11-15-coding-shop-001 --to-file work.segue",

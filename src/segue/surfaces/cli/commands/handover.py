@@ -197,6 +197,10 @@ command(
     session="flag",
     json="run: a HandoverRan; status: a HandoverStatus; check: `{code, status, steps}`; "
     "score: `{scores, kinds}`; compact: a CompactionReport",
+    shape={
+        "run": "HandoverRan", "check": "HandoverCheck", "status": "HandoverStatus", "score": "HandoverScores",
+        "compact": "CompactionReport",
+    },
     examples=(
         'segue handover run --note "JWT works; OAuth waits for credentials"',
         "segue handover check", "segue handover score", "segue handover compact --keep",

@@ -23,6 +23,7 @@ NOT_FOUND, NOT_RUNNABLE = 127, 126
     session="id",
     json="`{session, holders, crashed}`, arrays of Holders; nothing of its own while a command runs",
     more="[-- COMMAND...]",
+    shape="Holds",
     examples=(
         "segue hold", "segue hold -- make test", "segue hold --share --run review-7 -- claude",
         "segue hold --lease 60 -- ./long-job",

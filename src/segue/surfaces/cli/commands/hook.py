@@ -11,6 +11,7 @@ from ..context import CommandContext
     argument("agent", "AGENT", "the agent that calls, for example claude-code"),
     argument("event", "EVENT", "what happened, as the agent calls it"),
     json="the reply in the agent's own format, or nothing",
+    shape="Any",
     examples=("segue hook claude-code SessionStart < event.json", "segue hook codex Stop < event.json"),
 )  # fmt: skip
 def hook(context: CommandContext) -> int:

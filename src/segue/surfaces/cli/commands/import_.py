@@ -14,6 +14,7 @@ from ..context import CommandContext, read_file
     argument("--format", None, "by default recognised from the content", choices=("json", "yaml")),
     argument("--as", "ID", "import it under this id", dest="as_id"),
     json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
+    shape="ImportedSession",
     examples=(
         "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
         "segue import work.segue",

@@ -41,6 +41,7 @@ _COMMON = (
     flag("--trust-hooks", "tell Codex that you trust these hooks; asks first"),
     argument("--plugin", "FOLDER", "write a plugin for Claude Code and Codex to this folder instead"),
     json="`{agents, scope, dry_run, changes, notes, refused}`",
+    shape={"": "Installed", "--plugin": "WrittenPlugin"},
     examples=(
         "segue init", "segue init --except cline --dry-run", "segue init --agent codex --user",
         "segue init --agent claude --live --status-line",
@@ -89,6 +90,7 @@ def init(context: CommandContext) -> int:
     flag("--shared", "remove it from files that are shared with colleagues"),
     flag("--all", "remove it for every project and for the user"),
     json="`{agents, scope, dry_run, changes, notes, refused}`",
+    shape="Installed",
     examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
 )  # fmt: skip
 def uninit(context: CommandContext) -> int:

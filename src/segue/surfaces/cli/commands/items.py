@@ -22,7 +22,7 @@ _TEXT = argument("text", "TEXT", "the text; `-` reads it from stdin")
 
 def _short(name: str, build: Build, arguments: list[Argument], *examples: str) -> None:
     """Declare a short command, which applies these commands to a session."""
-    declared = command(name, *arguments, session="flag", json="Saved", examples=examples)
+    declared = command(name, *arguments, session="flag", json="Saved", shape="Saved", examples=examples)
     declared(lambda context: apply_commands(context, build(context.args)))
 
 
@@ -51,7 +51,7 @@ _short("begin", _each_planned(do.Begin), [_ITEMS, _NEW], 'segue begin "auth midd
 _short("add", _each(do.Add), [_NEW_ITEMS], 'segue add "token check" docs', "segue add docs -s leak-hunt")
 command(
     "block", argument("item", "ITEM[=REASON]", "its text, or its number as in `#3`"), _REASON,
-    flag("--stay", "do not begin the next item"), _NEW, session="flag", json="Saved",
+    flag("--stay", "do not begin the next item"), _NEW, session="flag", json="Saved", shape="Saved",
     examples=(
         'segue block "oauth integration" --reason "waiting for API credentials"',
         'segue block "#4=CI is down" --stay',

@@ -32,6 +32,10 @@ WRITING = ("create", "rotate", "revoke")
     argument("--limit", "N", "with audit: how many entries", type=int, default=100),
     json="create, rotate: the key, shown once, with `id`, `role`, `project`, `agent`, `expires`;"
     " list: keys without their tokens; audit: lines, the newest first",
+    shape={
+        "create": "NewKey", "list": "list[ShownKey]", "rotate": "NewKey", "revoke": "RevokedKey",
+        "audit": "list[AuditLine]",
+    },
     examples=(
         "segue key create --project web --role writer --agent ci --expires 90d",
         "segue key list", "segue key rotate 3f2a9c01b4de --grace 1h", "segue key revoke 3f2a9c01b4de",

@@ -20,6 +20,7 @@ RUNS_SHOWN = 3
     argument("--limit", "N", "only the N most recently active", type=int),
     flag("--ids", "print ids only, one per line"),
     json="an array of Cards; with `--ids` of ids",
+    shape={"": "list[Card]", "--ids": "list[str]"},
     examples=("segue list", "segue list --all --status paused", "segue list --project shop --json"),
 )  # fmt: skip
 def listing(context: CommandContext) -> int:
@@ -44,6 +45,7 @@ def listing(context: CommandContext) -> int:
     argument("--project", "NAME", "only sessions of this project, by its key or its name"),
     argument("--org", "NAME", "only sessions of this organization"),
     json="an array of Cards",
+    shape="list[Card]",
     examples=("segue resumable", "segue resumable --all --json", "segue resumable --org acme"),
 )  # fmt: skip
 def resumable(context: CommandContext) -> int:

@@ -27,6 +27,7 @@ FOLLOWED_AT_FIRST = 10
     argument("--after", "VERSION", "only events after this version", type=int),
     flag("-f --follow", "go on with events as they come, in whatever process, until Ctrl-C"),
     session="id", json="an array of Events; with `--follow` an Event on each line",
+    shape={"": "list[ShownEvent]", "--follow": "ShownEvent"},
     examples=(
         "segue log", "segue log --limit 20", "segue log --follow", "segue log --after 120 --json",
     ),

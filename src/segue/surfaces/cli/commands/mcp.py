@@ -9,6 +9,7 @@ from ..context import CommandContext
 
 @command(
     "mcp", session="flag", json="nothing: it speaks the protocol",
+    shape="NoJson",
     examples=("segue mcp", "segue mcp --session leak-hunt"),
 )  # fmt: skip
 def mcp(context: CommandContext) -> int:

@@ -187,6 +187,12 @@ command(
     flag("--with-model", "with prune: let the configured model add what matters"),
     flag("--keep-trust", "with import: keep their degree of trust, instead of trusting them less"),
     json="list: an array of Memories; else what was done",
+    shape={
+        "list": "list[FoundMemory]", "list --deprecated": "list[Memory]", "show": "ShownMemory",
+        "audit": "Junk", "prune": "PrunedMemories", "decay": "DecayedMemories",
+        "consolidate": "list[Pair]", "reembed": "EmbeddedMemories", "export": "Any",
+        "export FILE": "ExportedMemories", "import": "ImportedMemories",
+    },
     examples=(
         "segue memories list --type decision", "segue memories audit",
         "segue memories prune --session leak-hunt --dry-run", "segue memories list --deprecated",

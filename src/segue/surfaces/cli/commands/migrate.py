@@ -22,6 +22,7 @@ CONFLICT = 66
     flag("--dry-run", "show what would be copied, and change nothing"),
     json="`{source, target, sessions, events, events_there, pieces, runs, memories, verified, conflicts, "
     "kept, behind}`",
+    shape="Migrated",
     examples=(
         "segue migrate --to postgresql://segue@db.example/segue",
         "segue migrate --from postgresql://segue@db.example/segue --to sqlite:///tmp/copy.db",

@@ -21,6 +21,7 @@ def _switch(context: CommandContext) -> int:
 for _word in ("off", "on"):
     command(
         _word, session="flag", json="`{on, folder, session, changed}`",
+        shape="Switch",
         examples=(f"segue {_word}", f"segue {_word} --session refactor-auth"),
     )(_switch)  # fmt: skip
 

@@ -21,6 +21,7 @@ def _made(number: int, name: str) -> str:
     argument("--cause", "CAUSE", "one of " + ", ".join(PAUSE_CAUSES), choices=PAUSE_CAUSES, default="user"),
     session="id",
     json="Interruption: Saved with `status`, `session_id`, `summary`, `resume_command` and so on",
+    shape="Interruption",
     examples=(
         "segue pause",
         'segue pause --reason "waiting for review"',

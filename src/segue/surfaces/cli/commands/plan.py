@@ -29,6 +29,7 @@ from ..views.models import dollars, show_sent
     argument("--accept", "FILE", "declare the plan in this file; `-` reads stdin"),
     session="flag",
     json="`{plan, strategies, dropped, asked, fell_back, file}`; with --accept what was declared",
+    shape={"": "ProposedPlan", "--dry-run": "list[RequestPreview]", "--accept": "Accepted"},
     examples=(
         'segue plan "Refactor auth to JWT" --out plan.yaml',
         'segue plan "Refactor auth to JWT" --with-model --out plan.yaml',

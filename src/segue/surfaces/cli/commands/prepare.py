@@ -35,6 +35,9 @@ SETTLE_SECONDS = 2.0
     argument("--within", "SECONDS", "with a model: end after so long, whatever is under way", type=float),
     session="id",
     json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
+    shape={
+        "": "WrittenManifest", "--with-model": "RefinedManifest", "--dry-run": "list[RequestPreview]",
+    },
     examples=('segue prepare --reason "before exit"', "segue prepare --here", "segue prepare --with-model",
               "segue prepare --transcript session.log --agent log"),
 )  # fmt: skip

@@ -26,6 +26,7 @@ _SOURCES = {
     argument("--window", "N", "the size of the window; by default what is known about the model", type=int),
     argument("--threshold", "SHARE", "how full the window must be to prepare; by default 0.8", type=float),
     json="`{tokens_used, tokens_available, usage_percentage, pressure_level, should_prepare, …}`",
+    shape="Pressure",
     examples=("segue pressure", "segue pressure --json", "segue pressure --tokens 165000"),
 )  # fmt: skip
 def pressure(context: CommandContext) -> int:

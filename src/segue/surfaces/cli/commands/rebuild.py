@@ -15,6 +15,7 @@ DIFFERENT = 70
     "rebuild",
     flag("--check", "change nothing; exit 70 if something is different"),
     json="`{sessions, same, different, missing, runs, runs_different}`",
+    shape="Rebuilt",
     examples=("segue rebuild --check", "segue rebuild"),
 )  # fmt: skip
 def rebuild(context: CommandContext) -> int:

@@ -30,6 +30,7 @@ _LIMIT = argument("--limit", "N", "the best N; by default 10, at most 1,000", ty
     argument("--since", "TIME", "only memories from this time on, as in 2026-11-01"),
     argument("--until", "TIME", "only memories up to this time"),
     session="flag", json="an array of Memories with `score` and `quoted`",
+    shape="list[FoundMemory]",
     examples=(
         'segue recall "why do the auth tests fail on CI"', "segue recall JWT_SECRET --limit 3",
         "segue recall '*' --type decision --meta area=auth",
@@ -59,6 +60,7 @@ def recall(context: CommandContext) -> int:
     argument("task", "TASK", "what is to be done"),
     _LIMIT,
     json="an array of Memories with `score` and `effectiveness`",
+    shape="list[FoundMemory]",
     examples=('segue playbook "add an endpoint"', 'segue playbook "fix a flaky test" --limit 3 --json'),
 )  # fmt: skip
 def playbook(context: CommandContext) -> int:

@@ -23,6 +23,7 @@ from ..progress import ProgressBar
     ),
     flag("--from-git", "take in what only a handover's state in this repository tells of"),
     json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup, histories}`",
+    shape="Recovery",
     examples=("segue recover --dry-run", "segue recover"),
 )  # fmt: skip
 def recover(context: CommandContext) -> int:

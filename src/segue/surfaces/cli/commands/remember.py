@@ -38,6 +38,7 @@ _COMPARED = 3
     session="flag",
     json="`{id, known, flags, duplicates, contradictions}`; "
     "with --from-run an array of `{id, known, memory}`",
+    shape={"": "KeptMemory", "--from-run": "list[Lesson]"},
     examples=(
         'segue remember "pytest needs JWT_SECRET set" --type reflection',
         'segue remember "run alembic before the tests" --type strategy --scope organization',

@@ -27,6 +27,7 @@ def budget_arguments(default: str) -> tuple[Argument, ...]:
     *budget_arguments("without it, only the brief and the changes"),
     session="id",
     json="Saved with `id`, `status`, `brief`, `since`, `working`, `timeout`, with --budget `restoration`",
+    shape="ResumedSession",
     examples=(
         "segue resume",
         "segue resume 2026-11-15-coding-shop-001 --budget balanced --explain",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 EXITS = {"done": 0, "paused": 130, "budget": 65, "auth": 69, "gave up": 69, "blocked": 69}
 JSON = "one object per line: Notices, and at the end a RunFinished with `kind` finished"
+SHAPE = "Notice | EndOfRun"
+"""The type of each line."""
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 LIMITS = (
@@ -54,6 +56,7 @@ LIMITS = (
     flag("--interactive", "use the agent's own screen"),
     *LIMITS,
     session="flag", json=JSON, more="[-- WORDS...]",
+    shape=SHAPE,
     examples=(
         'segue run "Refactor auth to JWT" --agent claude --check "pytest -q" --max-cost 5',
         'segue run "Port it" --agents claude,codex --item "the parser" --max-time 2h --full-access',

@@ -25,6 +25,7 @@ NOTHING_HERE = "no runs here; `segue runs --all` lists those of every project"
     argument("--agent", "NAME", "only runs of this agent"),
     argument("--limit", "N", "the newest N; by default 20, 0: all", type=int, default=20),
     json="an array of Runs",
+    shape="list[Run]",
     examples=("segue runs", "segue runs --all --agent codex", "segue runs --limit 0 --json"),
 )  # fmt: skip
 def runs(context: CommandContext) -> int:

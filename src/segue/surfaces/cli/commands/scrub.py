@@ -18,6 +18,7 @@ from ..progress import ProgressBar
     flag("--dry-run", "show where it is, and change nothing"),
     flag("--yes", "do not ask for confirmation"),
     json="`{events, pieces, files, sessions, stays, runs, originals, memories, beyond}`",
+    shape="Scrubbed",
     examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
 )  # fmt: skip
 def scrub(context: CommandContext) -> int:

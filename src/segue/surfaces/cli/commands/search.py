@@ -35,6 +35,7 @@ FIRST_PATIENCE_SECONDS, FIRST_CATCH_UP_SECONDS = 60.0, 10.0
     flag("--semantic", "also what says it in other words"),
     argument("--limit", "N", "the best N; by default 10, at most 200", type=int, default=10),
     json="`{hits, not_indexed}`: an array of SearchHits and how many runs are not indexed yet",
+    shape="SearchResult",
     examples=(
         "segue search expired token",
         "segue search '\"connection refused\"' --failed --since 7d",

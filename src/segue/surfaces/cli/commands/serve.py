@@ -46,6 +46,7 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
     argument("--tls-cert", "FILE", "a certificate, to serve https"),
     argument("--tls-key", "FILE", "the key of the certificate"),
     json="`url`, `store`, `token` (while it is new) and `token_file`",
+    shape="ServerAddress",
     examples=(
         "segue serve", "segue serve --port 0 --json",
         "segue --store postgresql://segue@db/segue serve --host 0.0.0.0",

@@ -28,6 +28,7 @@ from .log import show_events
     json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
     "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events; of "
     "RUN#STEP an array of steps with their numbers",
+    shape={"": "ShownSession | Run", "--timeline": "list[ShownStep] | list[ShownEvent]", "RUN#STEP": "list[ShownStep]"},
     examples=(
         "segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline",
         "segue show 56e8#214 -C 3",

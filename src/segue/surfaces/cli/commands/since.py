@@ -11,6 +11,7 @@ from ..context import CommandContext
     "since",
     argument("--from", "WHEN", "a time, an age such as 2h or 3d, or a commit", dest="start"),
     session="id", json="Delta (docs/reference/library.md), with `nothing`",
+    shape="ShownDelta",
     examples=("segue since", "segue since --from 2d", "segue since --from HEAD~3 --json"),
 )  # fmt: skip
 def since(context: CommandContext) -> int:

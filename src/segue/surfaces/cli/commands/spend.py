@@ -13,6 +13,7 @@ from ..views.models import dollars
     "spend",
     argument("--days", "N", "the last N days; by default 30", type=int, default=30),
     session="flag", json="`{days, sessions, purposes, models, caps, today, left_today, …}`",
+    shape="SpendingReport",
     examples=("segue spend", "segue spend --days 7 --json"),
 )  # fmt: skip
 def spend(context: CommandContext) -> int:

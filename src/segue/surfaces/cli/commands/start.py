@@ -19,6 +19,7 @@ from ..context import CommandContext, text_or_stdin
     argument("--project", "NAME", "its project; by default found from git, or the path"),
     argument("--org", "NAME", "its organization"),
     json="Saved with `id`, `status` and `left_active`: the session before, if it stays active",
+    shape="StartedSession",
     examples=(
         'segue start "Refactor authentication to JWT" --item "user model" --item "auth middleware"',
         'segue start "Find the leak" --id leak-hunt --type research',

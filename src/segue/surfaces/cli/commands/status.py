@@ -28,6 +28,7 @@ EVERY_SECONDS_MAX = 86_400.0
     session="id",
     json="a SessionStatus; with `notices` if a handover was interrupted, or a change waits to be merged; "
     "with `--watch` one on a line for every change, with `fault` while the store cannot be read",
+    shape={"": "ShownStatus", "--watch": "WatchedStatus"},
     examples=(
         "segue status", "segue status 2026-11-15-coding-shop-001", "segue status --watch --every 5",
         "segue status --json",

@@ -9,6 +9,7 @@ from ..context import CommandContext
 @command(
     "statusline",
     json="the line itself: Claude Code shows what is printed",
+    shape="NoJson",
     examples=("segue statusline < status.json", "segue statusline --folder shop < status.json"),
 )
 def statusline(context: CommandContext) -> int:

@@ -20,6 +20,7 @@ BUDGET = "balanced"
     argument("id", "ID", "the session to switch to"),
     *budget_arguments(f"by default {BUDGET}"),
     json="Saved with `id`, `status`, `paused`, `from`, `to`, `since`, `restoration` and `working`",
+    shape="SwitchedSession",
     examples=("segue switch 2026-11-15-coding-shop-001", "segue switch leak-hunt --json"),
 )  # fmt: skip
 def switch(context: CommandContext) -> int:

@@ -24,6 +24,7 @@ PROCESSES_MAX = 4
     session="flag",
     json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
     "shared, unshared, first, searchable}`",
+    shape="Synced",
     examples=("segue sync", "segue sync --all", "segue sync --json", "segue sync old-logs/rollout.jsonl"),
 )  # fmt: skip
 def sync(context: CommandContext) -> int:

@@ -16,6 +16,7 @@ from ..context import CommandContext, confirm
     "trust",
     flag("--yes", "do not ask for confirmation"),
     json="`{file, hash, trusted, content}`",
+    shape="TrustedFile",
     examples=("segue trust", "segue trust --yes"),
 )  # fmt: skip
 def trust(context: CommandContext) -> int:

@@ -15,6 +15,7 @@ from ..context import CommandContext
     argument("--port", "N", "the port; by default a free one", type=int, default=0),
     flag("--no-open", "only print the link; do not open a browser"),
     json="an object with the `url`, as soon as it can be opened",
+    shape="PageAddress",
     examples=("segue ui", "segue ui --no-open --port 8111"),
 )
 def ui(context: CommandContext) -> int:

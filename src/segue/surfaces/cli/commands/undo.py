@@ -12,6 +12,7 @@ from ..context import CommandContext
     "rewind",
     argument("name", "NAME", "the checkpoint's name"),
     session="flag", json="Saved",
+    shape="Saved",
     examples=("segue rewind before-refactor", "segue rewind before-refactor --json"),
 )  # fmt: skip
 def rewind(context: CommandContext) -> int:
@@ -27,6 +28,7 @@ def rewind(context: CommandContext) -> int:
 
 @command(
     "undo", session="flag", json="Saved with `undone` and `stays`: what was undone and what was not",
+    shape="UndoneCommand",
     examples=("segue undo", "segue undo -s leak-hunt --json"),
 )  # fmt: skip
 def undo(context: CommandContext) -> int:

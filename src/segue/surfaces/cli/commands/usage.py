@@ -21,6 +21,7 @@ from ..views.usage import usage_lines
     argument("--agent", "NAME", "only runs of this agent"),
     flag("--all", "runs of all projects"),
     json="`{by, since, until, rows, total, today, week, unpriced, prices_as_of, not_read, last}`",
+    shape="UsageReport",
     examples=(
         "segue usage", "segue usage --by model --since 7d", "segue usage --all --by project",
         "segue usage --by run --agent codex --json",

@@ -24,6 +24,7 @@ from ..views.features import verdict_lines
     flag("--audit", "run nothing; verify the chain of events and the outputs that were kept"),
     argument("--head", "HASH", "with --audit: a hash that you noted earlier and that must be in the chain"),
     session="flag", json="a Verified with `ok`; with `--audit` an Audit with `ok`",
+    shape={"": "VerifiedFeatures", "--audit": "AuditedSession"},
     examples=("segue verify", "segue verify --feature jwt --jobs 4", "segue verify --audit --json"),
 )  # fmt: skip
 def verify(context: CommandContext) -> int:

@@ -12,6 +12,7 @@ from ..context import CommandContext
     argument("vote", None, "whether it helped", choices=("helpful", "harmful")),
     argument("--why", "TEXT", "in what situation"),
     json="the Memory",
+    shape="Memory",
     examples=("segue vote m3f9a1 helpful", 'segue vote m3f9a1 harmful --why "the flag is gone"'),
 )  # fmt: skip
 def vote(context: CommandContext) -> int:

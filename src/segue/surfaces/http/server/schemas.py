@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -25,7 +26,9 @@ class SchemaCollection:
     """Collects schemas of types, which are requested one by one and made together; their names must be
     different."""
 
-    def __init__(self) -> None:
+    def __init__(self, reference: str = REFERENCE) -> None:
+        """``reference`` is where a schema finds the struct of a name."""
+        self._reference = reference
         self._types: list[Any] = []
         self._schemas: list[Schema] = []
         self._shown: dict[type, type[msgspec.Struct]] = {}
@@ -44,7 +47,7 @@ class SchemaCollection:
 
     def components(self) -> dict[str, Schema]:
         """The schemas of all structs by name; fills in those that were requested."""
-        made, named = msgspec.json.schema_components(self._types, ref_template=REFERENCE)
+        made, named = msgspec.json.schema_components(self._types, ref_template=self._reference)
         for schema, found in zip(self._schemas, made, strict=True):
             schema.update(found)
         for schema in named.values():
@@ -58,6 +61,8 @@ class SchemaCollection:
             if kind not in self._shown:
                 self._shown[kind] = self._copy(kind)
             return self._shown[kind]
+        if kind is Path:
+            return str
         inner = get_args(kind)
         if not inner:
             return kind
