@@ -238,6 +238,7 @@ bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with and without a mode
 .PHONY: docs
 docs: $(STAMP) ## write docs/reference, the completion scripts and the briefs of the guide from the code
 	$(PY) -m tests.tidy.docs_cli
+	$(PY) -m tests.tidy.docs_json
 	$(PY) -m tests.tidy.docs_completion
 	$(PY) -m tests.tidy.docs_reference
 	$(PY) -m tests.tidy.docs_briefs

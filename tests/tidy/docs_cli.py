@@ -29,12 +29,13 @@ _INTRO = """\
 <!-- Written by `make docs` from the parsers. Do not edit: a test compares. -->
 
 `segue COMMAND [options]`. `segue --help` lists the commands of a day, `segue help --all` every one,
-`segue help COMMAND` or `segue COMMAND --help` explains one, `segue --version` shows the version.
+`segue help COMMAND` or `segue COMMAND --help` explains one, `segue --version` shows the version
+(with `--json` [as an object](json/version.json)).
 `python -m segue` is the same.
 
 **`segue` alone** says where the work in this folder stands, and exits with 0: the current session with
 what is under way, next and blocked, the last run and how it ended, what waits for you, and the commands
-that fit; with `--json` an Overview.
+that fit; with `--json` an Overview ([schema](json/segue.json)).
 
 **Nothing yet is no error.** Where there is no session or run to look at, `status`, `brief`, `since`, `show`,
 `log` and `checkpoints` say so on standard error and exit with 0; with `--json` they print `null`.
@@ -50,9 +51,11 @@ that fit; with `--json` an Overview.
 spacing, or by its number as `segue status` shows it: `#3`.
 
 **People and programs.** Without `--json` the output is for people and may change. With it,
-standard output holds one JSON value of the shape that is named with each command; fields may be
-added, and none is renamed or removed within a major version. Times are UTC in ISO 8601. Warnings
-and errors are on standard error, as `segue: warning: …` and `segue: …`.
+standard output holds one JSON value of the shape that is named with each command; the JSON Schema that is
+linked there says what is in it. Every field is always there, and an array is one even if it is empty.
+Fields may be added, and none is renamed or removed within a major version. Commands that go on print a
+value on each line. Times are UTC in ISO 8601; durations are in seconds unless their name says otherwise.
+Warnings and errors are on standard error, as `segue: warning: …` and `segue: …`.
 """
 
 _EXITS = """\
@@ -78,7 +81,7 @@ limit; `handover check`: resume needed |
 `segue hold -- COMMAND` gives the exit code of the command: 128 and the signal's number if it was
 killed, 127 if there is no such command, 126 if it cannot be run.
 
-With `--json` an error is also an object on standard output:
+With `--json` an error is also an object on standard output ([schema](json/error.json)):
 
 ```json
 {"error": {"code": "unknown_session", "message": "…", "hint": "…", "retryable": false}}
@@ -121,7 +124,7 @@ def _command(name: str) -> str:
     if actions:
         lines.append(_rows(actions))
     lines.append("```console\n" + "\n".join(f"$ {example}" for example in command.examples) + "\n```\n")
-    lines.append(f"`--json`: {command.json}.\n")
+    lines.append(f"`--json`: {command.json} ([schema](json/{name}.json)).\n")
     return "\n".join(lines)
 
 

@@ -25,9 +25,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 DEFINITIONS = "#/$defs/{name}"
 NO_SHAPE = """\
 `segue {name}` declares no shape. Add the type of what it prints with --json to its declaration in
-src/segue/surfaces/cli/commands/{module}.py, as in shape="list[Card]", or {{"list": "list[Card]", "show": "Card"}}
-if an action or an option changes it. A name that the module does not import is declared in
-src/segue/surfaces/cli/shapes.py. Then run `make docs`, and add a line to tests/surfaces/test_json_shapes.py."""
+src/segue/surfaces/cli/commands/{module}.py, as in shape="list[Card]" or, if an action or an option
+changes it, shape={{"list": "list[Card]", "--ids": "list[str]"}}. The names in it are those that the module
+imports, also for the type checker alone, or that src/segue/surfaces/cli/shapes.py has. Then run `make docs`,
+and add a line to STORY in tests/support/command_samples.py."""
 BESIDE: dict[str, tuple[str, str, str]] = {
     "segue": ("segue", "`segue` alone: where the work in this folder stands", "Overview"),
     "version": ("segue --version", "the version", "Version"),
@@ -51,7 +52,7 @@ def _module(command: CliCommand) -> ModuleType:
 
 def _imported(module: ModuleType) -> dict[str, Any]:
     """What a module imports for the type checker alone."""
-    found = {}
+    found: dict[str, Any] = {}
     for node in ast.walk(ast.parse(Path(module.__file__ or "").read_text())):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for line in (one for one in node.body if isinstance(one, ast.ImportFrom)):
@@ -88,6 +89,8 @@ def _schema(made: SchemaCollection, kind: Any) -> Schema:
     """The schema of a type; unions of structs may be in an array."""
     if kind is shapes.NoJson:
         return {"description": "It prints no JSON of its own.", "not": {}}
+    if kind is shapes.Manifest:
+        return made.incoming(kind)  # a small budget leaves out what is empty
     if get_origin(kind) is list:
         return {"type": "array", "items": _schema(made, get_args(kind)[0])}
     if isinstance(kind, type(int | str)):

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from ..core.base.values import count as count, parse_digits
+from ..core.base.values import count as count, iso, parse_digits
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -415,14 +415,12 @@ def saved_object(saved: Any, **more: Any) -> dict[str, Any]:
 
 def status_object(found: Any) -> dict[str, Any]:
     """The status of a session and, if the server cannot be reached, when it was last seen."""
-    fields: dict[str, Any] = plain(found.status)
-    return {**fields, "as_of": found.as_of, "pending": found.pending} if found.as_of else fields
+    return {**plain(found.status), "as_of": found.as_of, "pending": found.pending}
 
 
 def started_object(done: Any) -> dict[str, Any]:
     """A session that was begun or continued."""
-    more = {} if done.is_pending else {"left_active": done.left_active}
-    return saved_object(done.saved, id=done.saved.session, status=done.status, **more)
+    return saved_object(done.saved, id=done.saved.session, status=done.status, left_active=done.left_active)
 
 
 def handed_object(handed: Any) -> dict[str, Any]:
@@ -444,7 +442,10 @@ def delta_object(delta: Any) -> dict[str, Any]:
 
 def steps_object(steps: Iterable[tuple[int, Any]], chars: int = 0) -> list[dict[str, Any]]:
     """Steps of a run with their numbers; with ``chars``, so much of each text at most."""
-    found = ({"step": at, "kind": type(step).__name__.lower(), **plain(step)} for at, step in steps)
+    found = (
+        {"step": number, "kind": type(step).__name__.lower(), **plain(step), "at": iso(step.at)}
+        for number, step in steps
+    )
     return [{name: _short(value, chars) for name, value in step.items()} for step in found]
 
 

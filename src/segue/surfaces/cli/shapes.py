@@ -348,10 +348,10 @@ class Lesson(Value):
 
 
 class ForgottenMemory(Value):
-    """A memory that was forgotten, and when."""
+    """A memory that was forgotten."""
 
     id: str
-    forgotten: str
+    forgotten: bool
 
 
 class PrunedMemories(Pruned, kw_only=True):

@@ -20,7 +20,10 @@ from ..progress import ProgressBar
     flag("--list", "list what is archived"),
     argument("--restore", "ID", "bring back an archived session"),
     json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{id, status, version}`",
-    shape={"": "list[Archived]", "--list": "list[Archived]", "--dry-run": "list[Card]", "--restore": "RestoredSession"},
+    shape={
+        "": "list[Archived]", "--list": "list[Archived]", "--dry-run": "list[Card]",
+        "--restore": "RestoredSession",
+    },
     examples=("segue cleanup --dry-run", "segue cleanup --days 90", "segue cleanup --restore leak-hunt"),
 )  # fmt: skip
 def cleanup(context: CommandContext) -> int:

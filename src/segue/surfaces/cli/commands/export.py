@@ -30,7 +30,7 @@ _ENDINGS = {
     ),
     argument("-o --output", "FILE", "the file to write; by default stdout; of a notebook the folder"),
     session="id",
-    json="with `-o`: `{session, file, format, bytes, left_out}`, of a run with `run`; without it the export "
+    json="with `-o`: `{session, run, file, format, bytes, left_out}`; without it the export "
     "itself; of a notebook `{folder, files, written, removed}`",
     shape={"": "Any", "-o": "ExportedFile", "--format notebook": "Notebook"},
     examples=(
@@ -66,9 +66,10 @@ def export(context: CommandContext) -> int:
         return 0
     context.write_file(name, body)
     return context.report(
-        {"session": session.id, "file": name, "format": format, "bytes": len(body), "left_out": lost},
+        {"session": session.id, "run": "", "file": name, "format": format, "bytes": len(body),
+         "left_out": lost},
         f"exported {session.id} to {one_line(name)}: {count(len(body), 'byte')}",
-    )
+    )  # fmt: skip
 
 
 def _notebook(context: CommandContext, name: str) -> int:

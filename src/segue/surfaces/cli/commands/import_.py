@@ -13,7 +13,7 @@ from ..context import CommandContext, read_file
     argument("file", "FILE", "a file that `segue export` or `handoff --to-file` wrote; `-` reads stdin"),
     argument("--format", None, "by default recognised from the content", choices=("json", "yaml")),
     argument("--as", "ID", "import it under this id", dest="as_id"),
-    json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
+    json="`{id, session, version, status, changed, offer, sha256, memories}`, the last three of a bundle",
     shape="ImportedSession",
     examples=(
         "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
@@ -29,14 +29,17 @@ def import_(context: CommandContext) -> int:
     id, status = found.session, found.status
     word = "imported" if found.changed else "nothing changed, it is already here"
     first = f"{word}: {id} ({status}, {count(found.version, 'event')})"
-    fields = {"id": id, "session": id, "version": found.version, "status": status}
+    fields = {
+        "id": id, "session": id, "version": found.version, "status": status, "changed": found.changed,
+        "offer": found.offer, "sha256": found.sha256, "memories": found.memories,
+    }  # fmt: skip
     if found.offer:
         return context.report(
-            {**fields, "offer": found.offer, "sha256": found.sha256, "memories": found.memories},
+            fields,
             first,
             f"sha256 {found.sha256}: compare this with what you were told",
             f"accept it here with `segue handoff --accept {found.offer}`",
         )
     is_over = status in ("completed", "abandoned")
     then = f"look at it with `segue show {id}`" if is_over else f"continue it here with `segue switch {id}`"
-    return context.report({**fields, "changed": found.changed}, first, then)
+    return context.report(fields, first, then)

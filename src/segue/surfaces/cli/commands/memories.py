@@ -159,7 +159,7 @@ def _export(context: CommandContext) -> int:
         context.write_file(context.args.id, body)
         total = len(body.splitlines()) - 1
         context.say(f"exported {count(total, 'memory', 'memories')} to {context.args.id}")
-        context.emit({"memories": total, "file": context.args.id})
+        context.emit({"memories": total, "file": context.args.id, "bytes": len(body)})
     else:
         write_bytes(context.out, body)
     return 0

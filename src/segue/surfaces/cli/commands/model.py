@@ -104,11 +104,13 @@ def _test(context: CommandContext) -> int:
     """Ask every model for a word, within the caps; fails if none answers."""
     rows = []
     for one in try_each(context.segue.workspace, say=model_progress(context)):
-        row: dict[str, object] = {"name": one.name, "ok": one.reply is not None, "why": one.why}
         reply = one.reply
+        row: dict[str, object] = {
+            "name": one.name, "ok": reply is not None, "why": one.why,
+            "seconds": round(reply.seconds, 3) if reply else 0.0, "input": reply.input if reply else 0,
+            "output": reply.output if reply else 0, "cost": reply.cost if reply else 0.0,
+        }  # fmt: skip
         if reply is not None:
-            row |= {"seconds": round(reply.seconds, 3), "input": reply.input, "output": reply.output,
-                    "cost": reply.cost}  # fmt: skip
             context.say(f"{one.name}: answered in {reply.seconds:.1f} s, {dollars(reply.cost)}")
         else:
             context.say(f"{one.name}: {one_line(one.why)}")
@@ -134,7 +136,7 @@ command(
     argument("--cap-per-call", "DOLLARS", "the most that may be spent on a call", type=float),
     argument("--cap-per-session", "DOLLARS", "the most that may be spent in a session", type=float),
     argument("--cap-per-day", "DOLLARS", "the most that may be spent in a day (UTC)", type=float),
-    json="`{models, caps, on, triggers}`; test: an array of `{name, ok, why, seconds, cost}`",
+    json="`{models, caps, on, triggers}`; test: an array of `{name, ok, why, seconds, input, output, cost}`",
     shape={
         "set": "ShownModels", "show": "ShownModels", "unset": "ShownModels", "test": "list[TestedModel]",
     },

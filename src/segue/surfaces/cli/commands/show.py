@@ -26,9 +26,12 @@ from .log import show_events
     flag("--full", "of RUN#STEP, every line of long texts"),
     session="id",
     json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
-    "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events; of "
-    "RUN#STEP an array of steps with their numbers",
-    shape={"": "ShownSession | Run", "--timeline": "list[ShownStep] | list[ShownEvent]", "RUN#STEP": "list[ShownStep]"},
+    "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps with "
+    "their numbers, or of Events; of RUN#STEP an array of steps",
+    shape={
+        "": "ShownSession | Run", "--timeline": "list[ShownStep] | list[ShownEvent]",
+        "RUN#STEP": "list[ShownStep]",
+    },
     examples=(
         "segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline",
         "segue show 56e8#214 -C 3",
@@ -84,13 +87,10 @@ def _show_run(context: CommandContext, run: Run) -> int:
         return context.report(run, *run_lines(run, context.style))
     from ....services.runs.listing import steps_of
 
-    steps = steps_of(context.segue.workspace, run)
+    steps = list(enumerate(steps_of(context.segue.workspace, run), 1))
     if context.args.limit > 0:
         steps = steps[-context.args.limit :]
-    return context.report(
-        [{"kind": type(step).__name__.lower(), **plain(step)} for step in steps],
-        *step_lines(steps, context.style),
-    )
+    return context.report(steps_object(steps), *step_lines([step for _, step in steps], context.style))
 
 
 def _beyond_status(state: Any) -> dict[str, Any]:

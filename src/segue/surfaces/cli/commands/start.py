@@ -35,7 +35,9 @@ def start(context: CommandContext) -> int:
     )  # fmt: skip
     id = done.saved.session
     if done.is_pending:
-        return context.pending(done.saved, f"started {id}", id=id, status=done.status)
+        return context.pending(
+            done.saved, f"started {id}", id=id, status=done.status, left_active=done.left_active
+        )
     if done.kept_goal:
         context.warn(f"{id} already exists and keeps its goal: {one_line(done.kept_goal)}")
     word = f"continued, {done.status}" if done.existed else "started"

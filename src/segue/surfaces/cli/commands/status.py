@@ -26,8 +26,9 @@ EVERY_SECONDS_MAX = 86_400.0
         "--every", "SECONDS", "how often --watch looks for changes; by default every 2 seconds", type=float,
     ),
     session="id",
-    json="a SessionStatus; with `notices` if a handover was interrupted, or a change waits to be merged; "
-    "with `--watch` one on a line for every change, with `fault` while the store cannot be read",
+    json="a SessionStatus with `notices` (an interrupted handover, a change that waits to be merged) and, "
+    "while the server cannot be reached, `as_of` and `pending`; with `--watch` one on a line for every "
+    "change, with `fault`: why the store cannot be read",
     shape={"": "ShownStatus", "--watch": "WatchedStatus"},
     examples=(
         "segue status", "segue status 2026-11-15-coding-shop-001", "segue status --watch --every 5",
@@ -54,7 +55,7 @@ def status(context: CommandContext) -> int:
 
 
 def _object(found: KnownStatus, said: Sequence[str]) -> dict[str, Any]:
-    return status_object(found) | ({"notices": list(said)} if said else {})
+    return {**status_object(found), "notices": list(said)}
 
 
 def _lines(found: KnownStatus, said: Sequence[str], style: Style) -> list[str]:
@@ -99,7 +100,7 @@ def _print_changes(context: CommandContext, watch: Any, every: float) -> None:
     before = None
     while True:
         now = watch.look()
-        changed = _object(now.known, now.notices) | ({"fault": now.fault} if now.fault else {})
+        changed = {**_object(now.known, now.notices), "fault": now.fault}
         if changed != before:
             before = changed
             if context.json:
