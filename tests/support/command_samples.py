@@ -101,7 +101,7 @@ STORY: tuple[Sample, ...] = (
     Sample("completion --words", "completion --words features"),
     Sample("feature remove", "feature remove looks --reason 'not wanted'"),
     # -- memories
-    Sample("remember", "remember 'Integration tests need DB_URL set' --type strategy --meta area=db"),
+    Sample("remember", "remember 'Integration tests need DB_URL set, or they wait' --type strategy"),
     Sample("remember --from-run", f"remember --from-run {FIRST_RUN}"),
     Sample("recall", "recall 'what do tests need'"),
     Sample("playbook", "playbook 'run the tests'"),

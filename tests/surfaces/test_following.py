@@ -145,7 +145,7 @@ def test_json_has_a_line_for_every_change_and_follows_a_switch_of_sessions(
         assert watched.interrupt() == 0
         lines = [json.loads(line) for line in watched.out.splitlines()]
     assert [line["id"] for line in lines] == ["jwt", "jwt", "other"]
-    assert lines[1] == started("status", "jwt", "--json").value
+    assert lines[1] == {**started("status", "jwt", "--json").value, "fault": ""}
 
 
 def test_a_named_session_is_watched_though_another_becomes_current(started: Cli, project: Path) -> None:

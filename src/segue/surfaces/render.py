@@ -413,9 +413,12 @@ def saved_object(saved: Any, **more: Any) -> dict[str, Any]:
     return {**{name: getattr(saved, name) for name in saved.__struct_fields__}, **more}
 
 
-def status_object(found: Any) -> dict[str, Any]:
-    """The status of a session and, if the server cannot be reached, when it was last seen."""
-    return {**plain(found.status), "as_of": found.as_of, "pending": found.pending}
+def status_object(found: Any, notices: Sequence[str]) -> dict[str, Any]:
+    """The status of a session, what needs attention and, if the server cannot be reached, when it was last
+    seen."""
+    return {
+        **plain(found.status), "as_of": found.as_of, "pending": found.pending, "notices": list(notices),
+    }  # fmt: skip
 
 
 def started_object(done: Any) -> dict[str, Any]:

@@ -85,11 +85,13 @@ def _checkpoint(call: ToolCall) -> Any:
 
 
 def _plan(call: ToolCall) -> Any:
+    from ...services.resume.watched_status import notices_of_session
     from ...services.runs.sessions_shown import known_status
 
     if _changes_plan(call.given):
         return _checkpoint(call)
-    return render.status_object(known_status(call.segue.session(call.session)))
+    found = known_status(call.segue.session(call.session))
+    return render.status_object(found, notices_of_session(call.segue.workspace, found.status.id))
 
 
 def checkpoint_commands(call: ToolCall) -> list[do.Command]:

@@ -50,12 +50,8 @@ def status(context: CommandContext) -> int:
     if found.as_of:
         context.warn(_last_seen(found))
     if context.json:
-        return context.report(_object(found, said))
+        return context.report(status_object(found, said))
     return context.report(None, *_lines(found, said, context.style))
-
-
-def _object(found: KnownStatus, said: Sequence[str]) -> dict[str, Any]:
-    return {**status_object(found), "notices": list(said)}
 
 
 def _lines(found: KnownStatus, said: Sequence[str], style: Style) -> list[str]:
@@ -100,7 +96,7 @@ def _print_changes(context: CommandContext, watch: Any, every: float) -> None:
     before = None
     while True:
         now = watch.look()
-        changed = {**_object(now.known, now.notices), "fault": now.fault}
+        changed = {**status_object(now.known, now.notices), "fault": now.fault}
         if changed != before:
             before = changed
             if context.json:
