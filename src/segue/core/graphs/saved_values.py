@@ -10,6 +10,7 @@ takes its own piece, that of its base, and the pieces that these two name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +24,8 @@ Span = tuple[int, int, int]
 """Where some bytes are: the source, the place in it, and how many."""
 Place = tuple[bytes, int, int]
 """The same with the address of a piece as the source; an empty one is the piece of the save itself."""
+
+Source = TypeVar("Source", int, bytes)
 
 OWN, BASE = -1, 0
 """Sources of spans: the piece of the record itself, and the channel's value in the base. Others count from 1
@@ -197,7 +200,7 @@ class SavedValues:
         found: list[Place] = []
         for source, start, length in one.spans:
             if source == BASE:
-                found += _cut(self.base_places[name], start, length)
+                found += _cut(self.base_places[name], start, start + length)
             else:
                 found.append((self.pieces[source - 1] if source > 0 else b"", start, length))
         if len(found) > 64 + len(one.body) // _SPAN_BYTES_MEAN:
@@ -225,7 +228,7 @@ def _woven(before: _Kept, body: bytes, fresh: bytearray) -> list[Span]:
                 pending = True
             end += len(part)
             continue
-        for span in _cut_spans(before.spans, *part):
+        for span in _cut(before.spans, *part):
             end += span[2]
             if pending and span[2] < _TIDY_BYTES:
                 continue  # stored anew with its neighbour
@@ -246,30 +249,21 @@ def _drop_short(spans: list[Span]) -> int:
     return dropped
 
 
-def _cut_spans(spans: Iterable[Span], start: int, end: int) -> list[Span]:
+def _cut(spans: Iterable[tuple[Source, int, int]], start: int, end: int) -> list[tuple[Source, int, int]]:
     """The spans of a range of a value."""
-    found: list[Span] = []
-    for source, at, length in spans:
-        if start < length and end > 0:
-            first, last = max(start, 0), min(end, length)
-            found.append((source, at + first, last - first))
-        start, end = start - length, end - length
-        if end <= 0:
-            break
-    return found
-
-
-def _cut(places: Iterable[Place], start: int, length: int) -> list[Place]:
-    """Where the bytes of a range of a value are."""
-    found: list[Place] = []
-    end = start + length
-    for address, at, size in places:
-        if start < size and end > 0:
-            first, last = max(start, 0), min(end, size)
-            found.append((address, at + first, last - first))
-        start, end = start - size, end - size
-        if end <= 0:
-            break
+    found: list[tuple[Source, int, int]] = []
+    at = 0
+    for span in spans:
+        after = at + span[2]
+        if after > start:
+            if at >= start and after <= end:
+                found.append(span)
+            else:
+                first, last = max(start, at), min(end, after)
+                found.append((span[0], span[1] + first - at, last - first))
+            if after >= end:
+                break
+        at = after
     return found
 
 
