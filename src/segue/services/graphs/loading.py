@@ -12,24 +12,21 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ...core.base.values import Value
-from ...core.graphs.saved_values import (
-    Piece,
-    Reader,
-    Record,
-    SavedValues,
-    State,
-    Typed,
-    read_piece,
-    read_record,
-)
+from ...core.graphs.read_values import Packed, Reader, Sources, packed, read_packed
+from ...core.graphs.saved_values import Piece, Record, SavedValues, State, Typed, read_piece, read_record
 from ...core.journal.pieces import address
-from ...effects.files.compression import Compressor, decompress
+from ...core.sessions.snapshot import sealed as snapshot_seal, unsealed as snapshot_unseal
+from ...effects.files.compression import Compressor, compress, decompress
 from ...errors import DamagedError
 from ...stores.base import Journal
+from .series import Entry
 
 GENERATION_BYTES = 8
 _PLAIN, _COMPRESSED = b"\x00", b"\x01"
 _COMPRESS_BYTES_MIN = 400
+PACK_FORMAT = 1
+_ASK_FOR_PACK = 12
+"""With fewer pieces to read it is not looked for what is packed."""
 
 
 class TaskWrites(Value, array_like=True):
@@ -80,41 +77,76 @@ def writes_piece(generation: bytes, writes: TaskWrites) -> tuple[str, bytes]:
     return sealed(generation, _encode((writes, b"")))
 
 
+def sealed_pack(values: SavedValues) -> bytes:
+    """The values of the base that was saved last as they are stored beside the pieces."""
+    return snapshot_seal(compress(packed(values)))
+
+
+def _unsealed_pack(body: bytes) -> Packed | None:
+    try:
+        return read_packed(decompress(snapshot_unseal(body)))
+    except (ValueError, msgspec.MsgspecError):
+        return None
+
+
 class Loader:
     """Reads the pieces of checkpoints, each once."""
 
     def __init__(self, store: Journal) -> None:
         self._store = store
         self._known: dict[str, Piece] = {}
+        self._base: tuple[bytes, Record | None] = (b"", None)
+        self._sources = Sources()
         self._reader = Reader()
+        self.packs: dict[str, Packed | None] = {}
+        """What is packed of streams that were asked for it."""
 
     def fetch(self, names: Iterable[str]) -> None:
         """Read pieces that will be needed, all at once. Raises DamagedError if one is missing."""
         wanted = [name for name in dict.fromkeys(names) if name not in self._known]
         if not wanted:
             return
-        found = self._store.pieces(wanted)
+        found, fresh = self._store.pieces(wanted), self._sources.fresh
         for name in wanted:
             if name not in found:
                 raise DamagedError("a checkpoint", name, "a piece of it is missing")
-            self._known[name] = read_piece(_unsealed(name, found[name]))
+            piece = self._known[name] = read_piece(_unsealed(name, found[name]))
+            fresh[bytes.fromhex(name)] = piece.fresh
 
     def record(self, name: str) -> Record:
         """The record of a checkpoint, by the address of its piece."""
         self.fetch([name])
         return read_record(self._known[name])
 
-    def state(self, name: str) -> tuple[State, SavedValues]:
+    def state(self, name: str, stream: str) -> State:
+        """A checkpoint, by the address of its piece, of a stream."""
+        return self._state(name, stream)[0]
+
+    def state_and_values(self, name: str, stream: str) -> tuple[State, SavedValues]:
         """A checkpoint, and what a save after it builds on."""
-        record = self.record(name)
-        base = self.record(record.base.hex()) if record.base else None
-        named = [*record.addresses(), *(base.addresses() if base is not None else ())]
-        self.fetch([one.hex() for one in named])
-        own = bytes.fromhex(name)
-        fresh = {one: self._known[one.hex()].fresh for one in (*named, own)}
-        if record.base:
-            fresh[record.base] = self._known[record.base.hex()].fresh
-        return self._reader.restored(own, record, base, fresh)
+        state, own, record, base = self._state(name, stream)
+        return state, self._reader.values(own, record, base, state)
+
+    def _state(self, name: str, stream: str) -> tuple[State, bytes, Record, Record | None]:
+        own, record = bytes.fromhex(name), self.record(name)
+        if record.base and self._base[0] != record.base:
+            self._base = (record.base, self.record(record.base.hex()))
+        base = self._base[1] if record.base else None
+        places = list(self._reader.places(own, record, base))
+        missing = self._sources.missing(places)
+        if len(missing) > _ASK_FOR_PACK and stream not in self.packs:
+            kept = self._store.snapshots([stream]).get(stream)
+            pack = _unsealed_pack(kept.state) if kept is not None and kept.fold == PACK_FORMAT else None
+            self.packs[stream] = pack
+            if pack is not None:
+                self._sources.unpack(pack)
+                missing = self._sources.missing(places)
+        self.fetch([address.hex() for address in missing])
+        return self._reader.state(own, record, base, self._sources), own, record, base
+
+    def parent(self, entry: Entry) -> str:
+        """The id of the checkpoint that one follows; empty if none."""
+        return self.record(entry.piece).parent or entry.parent
 
     def metadata(self, name: str) -> Typed:
         """The metadata of a checkpoint, without its values."""

@@ -42,6 +42,8 @@ class Series:
         self.state: State | None = None
         self.values: SavedValues | None = None
         """The newest checkpoint's values; None if they were not read yet."""
+        self.packed: frozenset[bytes] = frozenset()
+        """The addresses of the pieces whose bytes are packed, as far as it is known."""
         self.disordered = False
         self._places: dict[str, int] = {}
         self.greatest = ""
