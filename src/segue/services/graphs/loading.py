@@ -16,14 +16,16 @@ from ...core.graphs.read_values import Packed, Reader, Sources, packed, read_pac
 from ...core.graphs.saved_values import Piece, Record, SavedValues, State, Typed, read_piece, read_record
 from ...core.journal.pieces import address
 from ...core.sessions.snapshot import sealed as snapshot_seal, unsealed as snapshot_unseal
-from ...effects.files.compression import Compressor, compress, decompress
+from ...effects.files.compression import ShortTexts, compress, decompress
 from ...errors import DamagedError
 from ...stores.base import Journal
+from .names import NAMES
 from .series import Entry
 
 GENERATION_BYTES = 8
-_PLAIN, _COMPRESSED = b"\x00", b"\x01"
-_COMPRESS_BYTES_MIN = 400
+_PLAIN, _COMPRESSED, _WITH_NAMES = b"\x00", b"\x01", b"\x02"
+"""How the bytes of a piece are stored; compressed without names until there were some."""
+_COMPRESS_BYTES_MIN = 200
 PACK_FORMAT = 1
 _ASK_FOR_PACK = 12
 """With fewer pieces to read it is not looked for what is packed."""
@@ -47,16 +49,18 @@ _encode = msgspec.msgpack.Encoder().encode
 _ready = threading.local()
 
 
+def _short_texts() -> ShortTexts:
+    found: ShortTexts | None = getattr(_ready, "short_texts", None)
+    if found is None:
+        found = _ready.short_texts = ShortTexts(NAMES)
+    return found
+
+
 def sealed(generation: bytes, body: bytes) -> tuple[str, bytes]:
     """A piece as it is stored, with its address."""
-    shorter = body
-    if len(body) >= _COMPRESS_BYTES_MIN:
-        compressor = getattr(_ready, "compressor", None)
-        if compressor is None:
-            compressor = _ready.compressor = Compressor()
-        shorter = compressor.compress(body)
+    shorter = _short_texts().compress(body) if len(body) >= _COMPRESS_BYTES_MIN else body
     if len(shorter) < len(body):
-        piece = generation + _COMPRESSED + shorter
+        piece = generation + _WITH_NAMES + shorter
     else:
         piece = generation + _PLAIN + body
     return address(piece), piece
@@ -67,7 +71,7 @@ def _unsealed(name: str, piece: bytes) -> bytes:
     if form == _PLAIN:
         return body
     try:
-        return decompress(body)
+        return _short_texts().decompress(body) if form == _WITH_NAMES else decompress(body)
     except ValueError as fault:
         raise DamagedError("a checkpoint", name, str(fault)) from fault
 
