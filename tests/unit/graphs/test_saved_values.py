@@ -109,3 +109,21 @@ def test_a_value_in_many_short_pieces_is_put_together_again() -> None:
     record = read_record(read_piece(pieces.bodies[address]))
     assert len(record.addresses()) < 200
     assert pieces.load(address, Reader())[0].channels["all"] == ("b", body)
+
+
+def test_a_packed_state_is_read_from_few_pieces_and_so_is_what_follows_it() -> None:
+    draw, pieces, values = random.Random(3), Pieces(), SavedValues()
+    elements, address = [draw.randbytes(1000) for _ in range(100)], b""
+    for step in range(300):
+        elements = [*elements[1:], draw.randbytes(1000)]
+        address = pieces.save(values, state_of(all=b"".join(elements)), pack=step < 280)
+    unpacked, pieces.packed = pieces.packed, None
+    assert pieces.load(address, Reader())[0] == state_of(all=b"".join(elements))
+    assert pieces.read > 80
+    pieces.packed, pieces.read = unpacked, 0
+    assert pieces.load(address, Reader())[0] == state_of(all=b"".join(elements))
+    assert pieces.read < 50
+
+
+def test_what_is_packed_and_cannot_be_read_is_left() -> None:
+    assert read_packed(b"\x93nonsense") is None

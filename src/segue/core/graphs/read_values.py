@@ -1,4 +1,4 @@
-"""States read back from records and pieces, and the values of a state packed, so that reading takes few pieces.
+"""States read back from records and pieces, and values that are packed, so that reading takes few pieces.
 
 A state may lie in as many pieces as it has elements. What is packed are copies of the values that a base had,
 with the places that their bytes have in pieces: whoever has them reads from pieces only what is newer.
@@ -81,7 +81,7 @@ class Sources:
     def missing(self, places: Iterable[Place]) -> list[bytes]:
         """The addresses of the pieces that must be read for these."""
         fresh, known = self.fresh, self._packed
-        found = {}
+        found: dict[bytes, None] = {}
         for address, start, length in places:
             if address not in fresh:
                 for first, last, _, _ in known.get(address, ()):
@@ -207,4 +207,3 @@ def _addresses(joined: bytes) -> list[bytes]:
 
 def _broken(address: bytes) -> DamagedError:
     return DamagedError("a checkpoint", address.hex(), "it names what is not there")
-

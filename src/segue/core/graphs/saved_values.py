@@ -183,9 +183,7 @@ class SavedValues:
         if self.base and self.written + cost < self.base_cost:
             told = {name: (one.form, flat(one.spans)) for name, one in kept.items()}
             named = b"".join(self.pieces)
-            record = Record(
-                state.checkpoint, state.metadata, inline, told, self.base, named, state.parent
-            )
+            record = Record(state.checkpoint, state.metadata, inline, told, self.base, named, state.parent)
             return Saving(self, _encode((record, fresh)), kept, cost, len(fresh), None)
         return self._save_base(state, inline, kept, fresh)
 

@@ -40,6 +40,8 @@ from .said import answer_in, questions_in, said_in
 
 _VALUES = "channel_values"
 _COUNTERS = "counters_since_delta_snapshot"
+_READ_AT_ONCE = 32
+"""How many checkpoints of a list are read together."""
 
 
 class SegueSaver(BaseCheckpointSaver[int]):
@@ -143,12 +145,14 @@ class SegueSaver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None, limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:  # fmt: skip
         """The checkpoints that fit, the newest first: of a thread, of one of its namespaces, or of all."""
-        found = self._matching(config, filter or {}, before)
+        at_once = _READ_AT_ONCE if limit is None or filter else max(1, min(limit, _READ_AT_ONCE))
+        found = self._matching(config, filter or {}, before, at_once)
         return found if limit is None else islice(found, max(limit, 0))
 
     def _matching(
-        self, config: RunnableConfig | None, wanted: Mapping[str, Any], before: RunnableConfig | None
-    ) -> Iterator[CheckpointTuple]:
+        self, config: RunnableConfig | None, wanted: Mapping[str, Any], before: RunnableConfig | None,
+        at_once: int,
+    ) -> Iterator[CheckpointTuple]:  # fmt: skip
         where = config["configurable"] if config is not None else {}
         threads = [str(where["thread_id"])] if where else self._threads.all()
         below = (get_checkpoint_id(before) or "") if before is not None else ""
@@ -162,13 +166,16 @@ class SegueSaver(BaseCheckpointSaver[int]):
             namespaces = builtins.list(thread.namespaces) if namespace is None else [namespace]
             sources += [self._entries(name, one, below, only) for one in namespaces]
         loader = Loader(self.segue.workspace.store)
-        for _, name, namespace, entry in heapq.merge(*sources, key=lambda one: one[0], reverse=True):
-            if wanted and not self._fits(loader.metadata(entry.piece), wanted):
-                continue
-            thread = self._threads.thread(name)
-            state = loader.state(entry.piece, thread.stream(namespace))
-            found = thread.found(namespace, entry, state, loader)
-            yield self._tuple(where.get("thread_id", name), found)
+        merged = heapq.merge(*sources, key=lambda one: one[0], reverse=True)
+        while block := builtins.list(islice(merged, at_once)):
+            loader.fetch(piece for *_, entry in block for piece in (entry.piece, *entry.writes))
+            for _, name, namespace, entry in block:
+                if wanted and not self._fits(loader.metadata(entry.piece), wanted):
+                    continue
+                thread = self._threads.thread(name)
+                state = loader.state(entry.piece, thread.stream(namespace))
+                found = thread.found(namespace, entry, state, loader)
+                yield self._tuple(where.get("thread_id", name), found)
 
     def _entries(
         self, name: str, namespace: str, below: str, only: str | None

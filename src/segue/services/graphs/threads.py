@@ -41,6 +41,8 @@ _TOLD_EVERY_PUTS = 8
 _THREADS_MAX = 256
 _UNPACKED_MAX, _BYTES_A_PIECE = 32, 8_192
 """A state is packed when so many of its pieces are not, or one for each so many bytes if that is more."""
+_PACKED_BYTES_EACH = 400
+"""How many bytes, before they are compressed, may be packed for each checkpoint of a series."""
 
 
 class Found(Value):
@@ -212,6 +214,8 @@ class GraphThread:
         so failing to store it is not an error."""
         named = {place[0] for places in values.base_places.values() for place in places}
         size = sum([len(kept.body) for kept in values.kept.values()])
+        if size > series.version * _PACKED_BYTES_EACH:
+            return
         if len(named - series.packed) > max(_UNPACKED_MAX, size // _BYTES_A_PIECE):
             with suppress(StoreError, AccessError):
                 self._store.keep(Snapshot(series.stream, series.version, PACK_FORMAT, sealed_pack(values)))

@@ -215,9 +215,10 @@ class SqliteStore:
         found: dict[str, bytes] = {}
         for at in range(0, len(wanted), _ASKED_AT_ONCE):
             named = tuple([bytes.fromhex(address) for address in wanted[at : at + _ASKED_AT_ONCE]])
-            sql = f"SELECT hex(address), body, erased FROM pieces WHERE address IN ({_marks(named)})"
-            for name, body, erased in self.database.fetch(sql, named):
-                found[name.lower()] = proven_piece(name.lower(), body, erased=bool(erased))
+            sql = f"SELECT address, body, erased FROM pieces WHERE address IN ({_marks(named)})"
+            for raw, body, erased in self.database.fetch(sql, named):
+                name = raw.hex()
+                found[name] = proven_piece(name, body, erased=bool(erased))
         return {name: found[name] for name in wanted if name in found}
 
     def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
