@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.integrations.chain_of_kills import Chain, noted
 from tests.integrations.forked_program import ForkedProgram
-from tests.integrations.langgraph.conftest import Place
+from tests.integrations.places import Place
 from tests.support.children import ends_with_us
 
 from segue import Segue

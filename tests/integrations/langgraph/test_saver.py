@@ -18,8 +18,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
-from tests.integrations.langgraph.conftest import Place
 from tests.integrations.langgraph.graphs import asking, chain, of
+from tests.integrations.places import Place
 
 from segue.integrations.langgraph import SegueSaver
 

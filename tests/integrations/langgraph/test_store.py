@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from tests.integrations.langgraph.conftest import Place
+from tests.integrations.places import Place
 
 from segue.errors import UsageError
 from segue.integrations.langgraph import SegueStore
