@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.integrations.places import PLACES, Place
+from tests.integrations.shown import Shown
 
 FRAMEWORKS = {
     "langgraph": ("langgraph", "LangGraph"),
@@ -47,3 +48,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 def local(tmp_path: Path) -> Iterator[Place]:
     with ExitStack() as opened:
         yield Place("file", tmp_path, opened)
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Iterator[Shown]:
+    machine = Shown(tmp_path)
+    yield machine
+    machine.close()
