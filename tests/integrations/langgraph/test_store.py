@@ -60,6 +60,15 @@ def test_a_search_puts_what_fits_the_query_first(place: Place) -> None:
     assert found[-1].score is None
 
 
+def test_a_search_finds_by_meaning_what_has_none_of_the_words(place: Place) -> None:
+    store = SegueStore(place.segue())
+    store.put(("m",), "car", {"text": "The automobile is at the garage for repair"})
+    store.put(("m",), "food", {"text": "She prefers rice with vegetables for dinner"})
+    store.put(("m",), "trip", {"text": "The flight to Lisbon leaves on Monday"})
+    found = store.search(("m",), query="vehicles")
+    assert found[0].key == "car" and found[0].score is not None
+
+
 def test_an_item_is_gone_when_its_time_is_over_and_reading_it_lets_it_begin_again(local: Place) -> None:
     store = SegueStore(local.segue(), ttl={"refresh_on_read": True})
     store.put(("t",), "read", {"a": 1}, ttl=2.5 / 60)
