@@ -29,7 +29,7 @@ from ...core.graphs.events import (
 from ...core.graphs.saved_values import SavedValues, State, Typed
 from ...core.journal.event import Body, Draft, Event, draft, read_body
 from ...effects.clock import now
-from ...errors import AccessError, BadName, ConflictError, StaleVersion, StoreError
+from ...errors import BadName, ConflictError, SegueError, StaleVersion
 from ...stores.base import Append, Snapshot
 from ..workspace.workspace import Workspace
 from .loading import GENERATION_BYTES, PACK_FORMAT, Loader, TaskWrites, sealed, sealed_pack, writes_piece
@@ -217,7 +217,7 @@ class GraphThread:
         if size > series.version * _PACKED_BYTES_EACH:
             return
         if len(named - series.packed) > max(_UNPACKED_MAX, size // _BYTES_A_PIECE):
-            with suppress(StoreError, AccessError):
+            with suppress(SegueError):
                 self._store.keep(Snapshot(series.stream, series.version, PACK_FORMAT, sealed_pack(values)))
                 series.packed = frozenset(named)
 
