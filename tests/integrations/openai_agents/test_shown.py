@@ -16,7 +16,7 @@ def converse(shown: Shown) -> None:
     """A program that asked and was answered, and is over."""
     items = [{"role": "user", "content": ASKED}, {"role": "assistant", "content": ANSWERED}]
     with shown.segue() as segue:
-        asyncio.run(SegueSession("letters", segue).add_items(items))  # type: ignore[arg-type]
+        asyncio.run(SegueSession("letters", segue).add_items(items))
 
 
 def test_the_commands_show_a_session_of_the_sdk_with_what_was_said(shown: Shown) -> None:
