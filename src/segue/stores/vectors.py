@@ -15,7 +15,6 @@ import sys
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import compress
 from operator import mul
 from typing import Any, Protocol
 
@@ -25,6 +24,7 @@ SHORTLIST_MIN = 400
 HAMMING_SHORTLIST_MIN = 1_536
 """Where the bits are only counted."""
 HIDDEN = 255
+_ALL = bytes(range(256))
 LANE_BYTES = 4
 PLAIN_ROWS_MAX = 4_096
 PLAIN_SCANS_MAX = 4
@@ -97,8 +97,9 @@ class ScanIndex:
         self._numbers: list[int] = []
         self._groups: list[int] = []
         self._columns: list[bytearray] = []
-        self._hidden: tuple[frozenset[int], bytes] = (frozenset(), b"")
-        """The groups that were last asked for, and a byte for each vector: 0 where it is in one of them."""
+        self._hidden: tuple[frozenset[int], bytes, int] = (frozenset(), b"", 0)
+        """The groups that were last asked for, a byte for each vector, 0 where it is in one of them, and how
+        many are."""
         self._asked = 0
 
     def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
@@ -119,19 +120,25 @@ class ScanIndex:
         if len(self._numbers) > PLAIN_ROWS_MAX and not asks_once(self._asked):
             numpy_or_none()  # loaded, it is used
         self._asked += 1
-        hidden = self._hidden_of(frozenset(groups))
+        hidden, shown = self._hidden_of(frozenset(groups))
         if only is not None:
             left_out = bytes(0 if no in only else HIDDEN for no in self._numbers)
             hidden = _either(hidden, left_out)
+            shown = hidden.count(0)
         shortlist = max(SHORTLIST_MIN, most)
-        far = hidden if hidden.count(0) <= shortlist else _either(self._far(vector), hidden)
-        return by_bytes(vector, bodies(list(compress(self._numbers, _lowest(far, shortlist)))), most)
+        if shown <= shortlist:
+            far = hidden
+        else:
+            far = self._far(vector)
+            far = far if shown == len(far) else _either(far, hidden)
+        numbers = self._numbers
+        return by_bytes(vector, bodies([numbers[place] for place in _lowest(far, shortlist)]), most)
 
-    def _hidden_of(self, groups: frozenset[int]) -> bytes:
+    def _hidden_of(self, groups: frozenset[int]) -> tuple[bytes, int]:
         if self._hidden[0] != groups or len(self._hidden[1]) != len(self._groups):
             hidden = bytes(0 if group in groups else HIDDEN for group in self._groups)
-            self._hidden = (groups, hidden)
-        return self._hidden[1]
+            self._hidden = (groups, hidden, hidden.count(0))
+        return self._hidden[1:]
 
     def _far(self, vector: bytes) -> bytes:
         """How far each vector is from this one by its bits, from 0 to 254."""
@@ -160,26 +167,25 @@ def _tables(vector: bytes, columns: int) -> list[bytes]:
 
 def _either(one: bytes, other: bytes) -> bytes:
     """The bits that are set in one of two texts of the same length."""
-    if other.count(0) == len(other):
-        return one
     return (int.from_bytes(one, "little") | int.from_bytes(other, "little")).to_bytes(len(one), "little")
 
 
-def _lowest(values: bytes, wanted: int) -> bytes:
-    """A byte for each value: 1 for so many of the lowest and what equals them, but never for ``HIDDEN``."""
-    low, high = 0, HIDDEN - 1
+def _lowest(values: bytes, wanted: int) -> list[int]:
+    """The places of so many of the lowest values and of what equals the last, but never of ``HIDDEN``."""
+    low, high, left = 0, HIDDEN - 1, values
     while low < high:
         middle = (low + high) // 2
-        if _up_to(middle, values).count(1) >= wanted:
-            high = middle
+        within = left.translate(None, _ALL[middle + 1 :])
+        if len(within) >= wanted:
+            high, left = middle, within
         else:
             low = middle + 1
-    return _up_to(low, values)
-
-
-def _up_to(most: int, values: bytes) -> bytes:
-    """A byte for each value: 1 if it is at most this."""
-    return values.translate(b"\1" * (most + 1) + bytes(255 - most))
+    marked = values.translate(b"\1" * (low + 1) + bytes(HIDDEN - low))
+    places, place = [], marked.find(1)
+    while place >= 0:
+        places.append(place)
+        place = marked.find(1, place + 1)
+    return places
 
 
 def by_bytes(vector: bytes, bodies: Mapping[int, bytes], most: int) -> Pairs:
