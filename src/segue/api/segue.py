@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..core.usage.report import UsageReport
     from ..effects.vectors.embedder import Embedder
     from ..services.handoff.offers import HandoffOffer, Handoffs
+    from ..services.lessons.pitfalls import Pitfall
     from ..services.memories.service import Recalled, Remembered
     from ..services.models.ledger import SpendingReport
     from ..services.models.plan import Proposal
@@ -379,6 +380,14 @@ class Segue:
     def recall(self, query: str, **options: Any) -> Found:
         """The memories that match a query, the best first; see `MemoryService.recall`."""
         return self.memories.recall(query, **options)
+
+    def pitfalls(self, errors: Iterable[str]) -> list[Pitfall]:
+        """Lessons about failures with these outputs: what mended the same failure before."""
+        from ..core.runs.outcomes import failing_tests, telling
+        from ..services.lessons.pitfalls import pitfalls
+
+        told = [(error, *telling(error, failed=True), *failing_tests(error)) for error in errors]
+        return pitfalls(self.workspace, told)
 
     def playbook(self, task: str, **options: Any) -> Found:
         """Strategies that worked, for a task."""

@@ -539,6 +539,7 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     fair share."""
     rows = [
         (Label.NOTICE, facts.notices[:3], "; "),
+        (Label.PITFALL, facts.pitfalls[:2], BETWEEN),
         (Label.UNPROVEN, facts.unproven[:6], "; "),
         (Label.QUESTIONS, facts.questions[:3], "; "),
         (Label.DECIDED, facts.decided[:6], BETWEEN),

@@ -81,7 +81,16 @@ def _resume(call: ToolCall) -> Any:
 
 def _checkpoint(call: ToolCall) -> Any:
     commands = checkpoint_commands(call)
-    return render.saved_object(call.segue.session(call.session).apply(*commands))
+    saved = call.segue.session(call.session).apply(*commands)
+    return render.saved_object(saved, **_known_pitfalls(call))
+
+
+def _known_pitfalls(call: ToolCall) -> dict[str, Any]:
+    """What mended the errors before that are told, if anything did."""
+    if not call.texts("error"):
+        return {}
+    found = call.segue.pitfalls(call.texts("error"))
+    return {"pitfalls": found} if found else {}
 
 
 def _plan(call: ToolCall) -> Any:
