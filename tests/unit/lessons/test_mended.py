@@ -29,7 +29,8 @@ def test_a_lesson_says_the_error_the_change_and_the_steps_that_show_it() -> None
     run.edited("shop/auth.py", 'os.environ["JWT_SECRET"]', 'os.environ.get("JWT_SECRET", "")').ran(TEST)
     one = lesson(run)
     assert one.text == (
-        "`pytest tests/test_auth.py` failed: E KeyError: 'JWT_SECRET' / FAILED tests/test_auth.py::test_login."
+        "`pytest tests/test_auth.py` failed: E KeyError: 'JWT_SECRET'"
+        " / FAILED tests/test_auth.py::test_login."
         ' Mended by shop/auth.py (`os.environ["JWT_SECRET"]` became `os.environ.get("JWT_SECRET", "")`).'
     )
     assert (one.failed, one.changed, one.passed, one.files) == (4, (6,), 8, ("shop/auth.py",))

@@ -1,1 +1,1 @@
-"""Lessons: what failed in a run, what was changed, and that it passed then; and how a failure is known again."""
+"""Lessons: what failed in a run and what mended it, and how a failure is known again."""

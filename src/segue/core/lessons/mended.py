@@ -1,4 +1,4 @@
-"""Failures of a run that were mended: what failed, what was done before it passed, and the steps that prove it.
+"""Failures of a run that were mended: what failed, what was done before it passed, at which steps.
 
 A failure is an output with its own signature. What mended it is what was done between the last time that it
 showed and the next run of the same command without it, if the command passed in the end. If nothing was done

@@ -22,10 +22,10 @@ _NUMBER = regex(r"\d+(?:[.,:]\d+)*")
 _EDGES = " \t>|│├╭╰─▶=_-*·•✗✖×✘❌●"
 _LEAD = regex(r"^(?:e (?=\w)|npm err!\s*|\d+ ?[|│] ?|\[?(?:error|stderr)\]?[: ]\s*(?=\w+error))")
 _GENERIC = regex(
-    r"exit(?:ed)?(?: with)?(?: (?:code|status))? #|^(?:error|failed|failure|failures|fail|traceback)\b[:.! ]*$"
+    r"exit(?:ed)?(?: with)?(?: (?:code|status))? #|^(?:error|fail(?:ed|ures?)?|traceback)\b[:.! ]*$"
     r"|^traceback \(most recent|^(?:the )?(?:command|process|script|build|test|tests|run|job)s? failed\b"
-    r"|^[\W\d#]*# (?:tests? )?(?:failed|passed|errors?|failing|problems?|warnings?)\b|^tests?: +#|^test suites?:"
-    r"|^found # |^short test summary|^test result: |elifecycle|lifecycle script|^make(?:\[#\])?: \*\*\*"
+    r"|^[\W\d#]*# (?:tests? )?(?:failed|passed|errors?|failing|problems?|warnings?)\b|^tests?: +#"
+    r"|^test suites?:|^found # |^short test summary|^test result: |elifecycle|lifecycle script|^make(?:\[#\])?: \*\*\*"
     r"|^aborting due to|could not compile .* due to|\bin <module$|^warn(?:ing)?\b|^failure reason$|^at \w"
 )
 _NAMED = regex(r"['\"`‘“][^'\"`]*\w{3}|\w\.[a-z]\w|::|\w{3}_\w|\w/\w")
