@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     Runs = list[Run]
     Found = list[Recalled]
+    Pitfalls = list[Pitfall]
 
 Cards = list[Card]
 
@@ -227,6 +228,7 @@ class Segue:
         that they are found by a search."""
         from msgspec.structs import replace
 
+        from ..services.habits.kept_habits import learn_in_passing
         from ..services.memories.service import embed_in_passing
         from ..services.runs.sync import sync
         from ..services.search.by_meaning import embed_texts_in_passing
@@ -242,6 +244,7 @@ class Segue:
             shares=True,
         )
         catch_up(self.workspace, everywhere=everywhere, progress=progress)
+        learn_in_passing(self.workspace)
         embed_in_passing(self.workspace)
         embed_texts_in_passing(self.workspace)
         return replace(synced, searchable=searchable_elsewhere(self.workspace)) if everywhere else synced
@@ -381,7 +384,7 @@ class Segue:
         """The memories that match a query, the best first; see `MemoryService.recall`."""
         return self.memories.recall(query, **options)
 
-    def pitfalls(self, errors: Iterable[str]) -> list[Pitfall]:
+    def pitfalls(self, errors: Iterable[str]) -> Pitfalls:
         """Lessons about failures with these outputs: what mended the same failure before."""
         from ..core.runs.outcomes import failing_tests, telling
         from ..services.lessons.pitfalls import pitfalls

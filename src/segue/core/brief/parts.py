@@ -375,6 +375,8 @@ def _joined(texts: Sequence[str], most: int, between: str, *, beyond: int = 0) -
 
 # -- the tree
 
+USUALLY = "Usually next (a habit of this project)"
+
 
 def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     """What is changed, committed, checked, failing and running."""
@@ -404,6 +406,8 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
                 tuple(one.at for one in tree.running.values()),
             )
         )
+    if facts.habits:
+        lines.append(Line(f"{USUALLY}: {_joined(facts.habits, max(120, most // 3), '; ')}."))
     if not lines:
         return []
     kept: list[Line] = []

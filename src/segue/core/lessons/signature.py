@@ -25,7 +25,8 @@ _GENERIC = regex(
     r"exit(?:ed)?(?: with)?(?: (?:code|status))? #|^(?:error|fail(?:ed|ures?)?|traceback)\b[:.! ]*$"
     r"|^traceback \(most recent|^(?:the )?(?:command|process|script|build|test|tests|run|job)s? failed\b"
     r"|^[\W\d#]*# (?:tests? )?(?:failed|passed|errors?|failing|problems?|warnings?)\b|^tests?: +#"
-    r"|^test suites?:|^found # |^short test summary|^test result: |elifecycle|lifecycle script|^make(?:\[#\])?: \*\*\*"
+    r"|^test suites?:|^found # |^short test summary|^test result: "
+    r"|elifecycle|lifecycle script|^make(?:\[#\])?: \*\*\*"
     r"|^aborting due to|could not compile .* due to|\bin <module$|^warn(?:ing)?\b|^failure reason$|^at \w"
 )
 _NAMED = regex(r"['\"`‘“][^'\"`]*\w{3}|\w\.[a-z]\w|::|\w{3}_\w|\w/\w")

@@ -49,7 +49,7 @@ class Pitfall(Value):
 def pitfalls(workspace: Workspace, failures: Iterable[Sequence[str]], session: str = "") -> list[Pitfall]:
     """Lessons about failures, each given by the lines that say why; the most helpful first. Empty if the
     store fails."""
-    seen = [found for lines in failures if (found := of_lines(lines))]
+    seen = [signed for lines in failures if (signed := of_lines(lines))]
     if not seen:
         return []
     where = MemoryFilter(types=(LESSON,))

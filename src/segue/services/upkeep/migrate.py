@@ -30,6 +30,7 @@ from ...settings import Settings
 from ...stores.base import Append, Runs, Store
 from ...stores.memory_changes import MemoryChange
 from ..graphs.series import checkpoint_pieces
+from ..habits.rows import HABITS, HITS, WORDS
 from ..handoff.export import named_pieces
 from ..memories.service import search_words
 from ..runs.shared_copies import piece_addresses
@@ -42,6 +43,7 @@ BATCH_EVENTS = 400
 BATCH_PIECES = 100
 BATCH_MEMORIES = 200
 BATCH_RUNS = 50
+FACT_KINDS = (HABITS, WORDS, HITS)
 
 
 class Migrated(Value):
@@ -117,6 +119,7 @@ class _Move:
             else:
                 self._copy(stream, version)
         runs, memories = self._runs(self.source.runs, self.target.runs), self._memories()
+        self._project_facts()
         sessions = [name for name, _ in heads if name.startswith("session/")]
         verified, behind = (0, []) if self.dry_run else self._verify(sessions)
         return Migrated(
@@ -201,6 +204,13 @@ class _Move:
                     target.put(waiting)
                 waiting = []
         return count
+
+    def _project_facts(self) -> None:
+        """What was counted of projects, of the kinds that cannot be counted anew from transcripts too."""
+        for kind in FACT_KINDS:
+            facts = self.source.project_facts.rows(kind)
+            if facts and not self.dry_run:
+                self.target.project_facts.put(facts)
 
     def _memories(self) -> int:
         source, target = self.source.memories, self.target.memories

@@ -89,7 +89,7 @@ def _known_pitfalls(call: ToolCall) -> dict[str, Any]:
     """What mended the errors before that are told, if anything did."""
     if not call.texts("error"):
         return {}
-    found = call.segue.pitfalls(call.texts("error"))
+    found = list(call.segue.pitfalls(call.texts("error")))
     return {"pitfalls": found} if found else {}
 
 
