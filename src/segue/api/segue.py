@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..core.runs.window_pressure import Pressure
     from ..core.usage.report import UsageReport
     from ..effects.vectors.embedder import Embedder
+    from ..services.habits.report import HabitsReport
     from ..services.handoff.offers import HandoffOffer, Handoffs
     from ..services.lessons.pitfalls import Pitfall
     from ..services.memories.service import Recalled, Remembered
@@ -391,6 +392,24 @@ class Segue:
 
         told = [(error, *telling(error, failed=True), *failing_tests(error)) for error in errors]
         return pitfalls(self.workspace, told)
+
+    def habits(self) -> HabitsReport:
+        """What runs and commits of this project do again and again, after new runs were learnt from."""
+        from ..services.habits.report import habits_report
+        from ..services.runs.sync import take_in_newest
+
+        if self.workspace.sees_tree:
+            take_in_newest(self.workspace)
+        return habits_report(self.workspace)
+
+    def change_habits(
+        self, *, off: str = "", on: str = "", accept: str = "", correct: tuple[str, str] = ("", "")
+    ) -> HabitsReport:
+        """Switch habits off or on by their ids (``all`` for all), accept an offered rule, or say what a
+        command or a rule should be instead."""
+        from ..services.habits.report import change_habits
+
+        return change_habits(self.workspace, off=off, on=on, accept=accept, correct=correct)
 
     def playbook(self, task: str, **options: Any) -> Found:
         """Strategies that worked, for a task."""

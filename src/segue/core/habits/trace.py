@@ -17,7 +17,7 @@ from ..runs.command_lines import bare, is_silent, parts
 from ..runs.model import TrailStep
 from ..runs.outcomes import outcome
 from ..runs.sentences import flat
-from ..runs.shell_commands import parse_shell
+from ..runs.shell_commands import kind_of, parse_shell
 from ..runs.standing_rules import standing_rules
 from ..runs.steps import EDITS, Call, Prompt, Result, Start, Step
 from ..runs.tree import written_files
@@ -27,6 +27,7 @@ RULE_CHARS, FORM_CHARS, PATH_CHARS = 240, 80, 300
 FORMAT = 1
 _TARGET = regex(r"[\w@~.+-]*[/\\.][\w@~./\\+\[\]*:-]*|\d+|[0-9a-f]{7,40}|[A-Z]{2,}-\d+")
 CHECKS = ("test", "check", "build")
+_VERBS = ("check", "format", "run", "fix", "watch", "report", "lint")
 
 
 class Move(msgspec.Struct, array_like=True, gc=False):
@@ -62,11 +63,11 @@ class TraceTaker:
         self.trace = RunTrace()
         self._folder = ""
         self._pending: dict[str, Call] = {}
-        self._mended = MendedFailures()
+        self.mended = MendedFailures()
 
     def take(self, step: Step) -> None:
         """Add a step."""
-        self._mended.take(step)
+        self.mended.take(step)
         if step.at and not self.trace.began:
             self.trace.began = step.at
         match step:
@@ -83,7 +84,6 @@ class TraceTaker:
                 call = self._pending.pop(step.id, None)
                 if call is not None:
                     self._done(call, step)
-        self.trace.flaky = self._mended.flaky
 
     def _done(self, call: Call, result: Result) -> None:
         if call.command:
@@ -130,6 +130,9 @@ def trace_of(steps: Iterable[Step]) -> RunTrace:
     for step in steps:
         taker.take(step)
     taker.trace.moves = taker.trace.moves[-MOVES_MAX:]
+    for name, count in taker.mended.flaky.items():
+        form = form_of(name)[0]
+        taker.trace.flaky[form] = taker.trace.flaky.get(form, 0) + count
     return taker.trace
 
 
@@ -163,8 +166,11 @@ def form_of(command: str) -> tuple[str, str]:
     words = parsed.short.split()
     if not words:
         return "", parsed.kind
+    own = kind_of(words[0])
     if words[0] == "git":
         kept = words[:2]
+    elif own in ("test", "check"):  # what follows is a verb, or what it is run on
+        kept = [words[0], *(word for word in words[1:2] if word in _VERBS)]
     elif parsed.kind in CHECKS or len(words) > 2:
         kept = [words[0], *(word for word in words[1:] if not _TARGET.fullmatch(word))]
     else:

@@ -65,6 +65,7 @@ class Lesson(Value):
 class _Failing(msgspec.Struct):
     """A command that fails, since when and how."""
 
+    name: str
     program: str
     targets: frozenset[str]
     line: str
@@ -127,7 +128,7 @@ class MendedFailures:
             program, targets = _taken_apart(name)
             if became == "failed":
                 self._fails(
-                    _Failing(program, targets, line, result.text, signatures(result.text), self.steps)
+                    _Failing(name, program, targets, line, result.text, signatures(result.text), self.steps)
                 )
             elif became == "ok":
                 self._passes(program, targets, line)
@@ -161,7 +162,7 @@ class MendedFailures:
             done = [mend for mend in self._done if one.at < mend.at < ended]
             variables = _variables(line_then) - _variables(one.line)
             if not done and not variables and _same_line(one.line, line_then):
-                self.flaky[program] = self.flaky.get(program, 0) + 1
+                self.flaky[one.name] = self.flaky.get(one.name, 0) + 1
             elif lesson := _lesson(one, done, variables, line_then, ended, self.steps):
                 self.lessons.append(lesson)
                 del self.lessons[:-LESSONS_MAX]

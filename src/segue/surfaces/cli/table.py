@@ -19,7 +19,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "learn", "rewind", "undo",
     ),
     "prove": ("feature", "verify"),
-    "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
+    "learn": ("remember", "recall", "playbook", "vote", "forget", "memories", "habits"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
     "teams": ("serve", "key"),
     "keep": (
@@ -94,6 +94,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "vote": ("vote", "say whether a memory was helpful"),
     "forget": ("forget", "erase what a memory says"),
     "memories": ("memories", "list, show, audit, prune, export and import memories"),
+    "habits": ("habits", "show what runs and commits here do again and again; correct it, or switch it off"),
     "agent": ("agent", "save, load and list the states of named agents"),
     "hold": ("hold", "show who holds a session, or hold it while a command runs"),
     "run": ("run", "let agents work until the checks prove it, through crashes, limits and full windows"),

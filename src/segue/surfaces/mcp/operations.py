@@ -26,7 +26,7 @@ AROUND, STEP_CHARS = 2, 2_000
 """How many steps are shown before and after one that was found, and how much of each text."""
 
 
-READING = ("list", "show", "bootstrap", "pressure", "check")
+READING = ("list", "show", "bootstrap", "pressure", "check", "habits")
 """Actions that only read."""
 TEXTS = ("done", "begin", "add", "unblock", "ask", "learn", "error")
 PAIRS = ("block", "drop", "decide", "answer", "thread", "solved")
@@ -202,6 +202,8 @@ def _recovery(call: ToolCall) -> Any:
             return segue.bootstrap(path=_path(call, "manifest"), checks=given.get("checks", True))
         case "pressure":
             return segue.pressure(tokens_used=given.get("tokens"))
+        case "habits":
+            return segue.habits()
     return _handover_check(segue, call.session)
 
 
