@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..core.resume.changes import Delta
     from ..core.resume.restoration import Restoration
     from ..core.runs.window_pressure import Pressure
+    from ..core.stats.report import StatsReport
     from ..core.usage.report import UsageReport
     from ..effects.vectors.embedder import Embedder
     from ..services.habits.report import HabitsReport
@@ -229,11 +230,11 @@ class Segue:
         that they are found by a search."""
         from msgspec.structs import replace
 
-        from ..services.habits.kept_habits import learn_in_passing
         from ..services.memories.service import embed_in_passing
         from ..services.runs.sync import sync
         from ..services.search.by_meaning import embed_texts_in_passing
         from ..services.search.catch_up import catch_up, searchable_elsewhere
+        from ..services.stats.measured import learn_from_runs
 
         synced = sync(
             self.workspace,
@@ -245,7 +246,7 @@ class Segue:
             shares=True,
         )
         catch_up(self.workspace, everywhere=everywhere, progress=progress)
-        learn_in_passing(self.workspace)
+        learn_from_runs(self.workspace)
         embed_in_passing(self.workspace)
         embed_texts_in_passing(self.workspace)
         return replace(synced, searchable=searchable_elsewhere(self.workspace)) if everywhere else synced
@@ -282,6 +283,18 @@ class Segue:
             progress=progress,
         )  # fmt: skip
 
+    def stats(
+        self, *, month: str = "", days: int = 90, everywhere: bool = False, learns: bool = True
+    ) -> StatsReport:
+        """How well it does: restarts that were survived, how soon the next run worked, how useful briefs,
+        handovers, memories and habits were, in a month (2026-11) or in the last so many days (0: in all)."""
+        from ..services.runs.sync import take_in_newest
+        from ..services.stats.report import stats
+
+        if learns and self.workspace.sees_tree:
+            take_in_newest(self.workspace)
+        return stats(self.workspace, month=month, days=days, everywhere=everywhere, learns=learns)
+
     # -- leaving and coming back ---------------------------------------------------------------
 
     def prepare(
@@ -300,10 +313,12 @@ class Segue:
         with SceneQuery(self.workspace.working_tree.root) as begun:
             from ..services.resume.prepare import prepare
 
-            return prepare(
+            prepared = prepare(
                 self.workspace, session or None, reason=reason, begun=begun, transcript=transcript,
                 agent=agent, messages=messages, here=here, **more,
             )  # fmt: skip
+        self._keep_timing("prepare", prepared.seconds, prepared.bytes)
+        return prepared
 
     def refine(
         self, session: str = "", *, reason: str = "user request", transcript: Path | str | None = None,
@@ -342,7 +357,14 @@ class Segue:
         """Start from the newest manifest: where the work stands, and whether everything is in place."""
         from ..services.resume.bootstrap import bootstrap
 
-        return bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
+        boot = bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
+        self._keep_timing("bootstrap", boot.seconds)
+        return boot
+
+    def _keep_timing(self, what: str, seconds: float, bytes: int = 0) -> None:
+        from ..services.stats.measured import keep_timing
+
+        keep_timing(self.workspace, what, seconds, bytes)
 
     def since(self, session: str = "", *, start: str = "") -> Delta:
         """What changed since the session was left, or since a time, an age (2h) or a commit."""

@@ -12,7 +12,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "inspect": (
         "brief", "since", "status", "list", "search", "show", "log", "resumable", "checkpoints", "runs",
-        "usage", "pressure", "ui",
+        "usage", "stats", "pressure", "ui",
     ),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
@@ -66,6 +66,10 @@ TABLE: dict[str, tuple[str, str]] = {
     "usage": (
         "usage",
         "show what agents used: tokens, cost and how full windows were, by day, run, model or project",
+    ),
+    "stats": (
+        "stats",
+        "show how well it does: restarts survived, how useful briefs, handovers, memories and habits were",
     ),
     "pressure": ("pressure", "show how full the context window of a run is, and whether to prepare"),
     "since": ("since", "show what has changed since you left: commits, files, features, other runs"),

@@ -26,7 +26,7 @@ AROUND, STEP_CHARS = 2, 2_000
 """How many steps are shown before and after one that was found, and how much of each text."""
 
 
-READING = ("list", "show", "bootstrap", "pressure", "check", "habits")
+READING = ("list", "show", "bootstrap", "pressure", "check", "habits", "stats")
 """Actions that only read."""
 TEXTS = ("done", "begin", "add", "unblock", "ask", "learn", "error")
 PAIRS = ("block", "drop", "decide", "answer", "thread", "solved")
@@ -204,6 +204,8 @@ def _recovery(call: ToolCall) -> Any:
             return segue.pressure(tokens_used=given.get("tokens"))
         case "habits":
             return segue.habits()
+        case "stats":
+            return segue.stats()
     return _handover_check(segue, call.session)
 
 

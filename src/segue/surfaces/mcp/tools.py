@@ -39,7 +39,7 @@ FLAG = {"type": "boolean"}
 
 
 ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
-RECOVERY = {"type": "string", "enum": ["prepare", "bootstrap", "pressure", "check", "habits"]}
+RECOVERY = {"type": "string", "enum": ["prepare", "bootstrap", "pressure", "check", "habits", "stats"]}
 TOOLS = (
     Tool(
         "resume",
@@ -98,7 +98,8 @@ TOOLS = (
         "recovery",
         "Between two runs. prepare: write where the work stands to a manifest (of a transcript: its file and "
         "agent). bootstrap: start from the newest or a manifest. pressure: how full the window is. check: is "
-        "a handover interrupted? habits: what usually comes next here.",
+        "a handover interrupted? habits: what usually comes next here. stats: "
+        "how well recovery does.",
         {"action": RECOVERY, "reason": TEXT, "transcript": TEXT, "agent": TEXT, "manifest": TEXT,
          "checks": FLAG, "tokens": {"type": "integer"}},
         ("action",),
