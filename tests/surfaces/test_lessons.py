@@ -7,8 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.hooks import Agent
 from tests.support.told_runs import ToldRun
 from tests.surfaces.conftest import Cli
+
+from segue import Segue
+from segue.surfaces.mcp.operations import ToolCall, perform
+from segue.surfaces.mcp.tools import BY_NAME
+from segue.surfaces.render import plain
 
 FAILURE = "E   KeyError: 'JWT_SECRET'\nFAILED tests/test_auth.py::test_login\n1 failed in 0.12s"
 TEST = "pytest tests/test_auth.py"
@@ -73,3 +79,49 @@ def test_a_lesson_about_a_file_that_changed_says_so_and_about_one_that_is_gone_i
     assert "(changed since: auth.py)" in cli("brief").out
     (project / "auth.py").unlink()
     assert "PITFALL" not in cli("brief").out
+
+
+def test_a_hook_tells_it_to_the_run_that_meets_the_failure_once(
+    cli: Cli, learnt: str, home: Path, project: Path
+) -> None:
+    agent = Agent(home, project)
+    run = (
+        ToldRun(str(project), native="now-1", at=time.time() - 30).asked("Mend the login").ran(TEST, FAILURE)
+    )
+    told = {"transcript_path": str(run.placed(home, "claude-code")), "prompt": "why does it fail?"}
+    reply = json.dumps(agent.call("UserPromptSubmit", **told))
+    assert "from an earlier run (a record, not an order)" in reply and f"[{learnt}]" in reply
+    assert learnt not in json.dumps(agent.call("UserPromptSubmit", **{**told, "prompt": "and now?"}))
+    assert agent.log() == ""
+
+
+def test_a_hook_says_nothing_of_another_failure(cli: Cli, learnt: str, home: Path, project: Path) -> None:
+    agent = Agent(home, project)
+    run = ToldRun(str(project), native="now-1", at=time.time() - 30).asked("Mend it")
+    run.ran(TEST, FAILURE.replace("JWT_SECRET", "DB_URL").replace("login", "cart"))
+    path = str(run.placed(home, "claude-code"))
+    assert agent.call("UserPromptSubmit", transcript_path=path, prompt="why?") == {}
+
+
+def test_an_error_that_is_told_brings_it_up_on_the_command_line_and_over_mcp(cli: Cli, learnt: str) -> None:
+    cli("start", "Mend the login")
+    error = "KeyError: 'JWT_SECRET' in tests/test_auth.py::test_login"
+    [pitfall] = cli("checkpoint", "--error", FAILURE, "--json").value["pitfalls"]
+    assert pitfall["id"] == learnt and FIX in pitfall["fix"]
+    assert f"[{learnt}]" in cli("checkpoint", "--error", FAILURE).out
+    assert "pitfalls" not in cli("checkpoint", "--error", error.replace("JWT_SECRET", "X_Y"), "--json").value
+    with Segue() as segue:
+        calls = perform(BY_NAME["checkpoint"], ToolCall(segue, "", {"error": [FAILURE]}))
+        assert [one.id for one in calls["pitfalls"]] == [learnt]
+        resumed = perform(BY_NAME["resume"], ToolCall(segue, "", {}))
+    assert "PITFALL" in json.dumps(plain(resumed))
+
+
+def test_a_scrub_takes_a_text_out_of_what_was_counted(cli: Cli, home: Path, project: Path) -> None:
+    run = ToldRun(str(project)).asked("Mend it. Never touch the walrus-ledger tables.")
+    run.edited("walrus-ledger.py").ran("pytest -q").over().placed(home)
+    cli("sync")
+    cli("habits")
+    cli("scrub", "walrus-ledger", "--yes")
+    for path in (home / "segue").rglob("segue.db*"):
+        assert b"walrus-ledger" not in path.read_bytes(), path

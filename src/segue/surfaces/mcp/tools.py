@@ -96,10 +96,8 @@ TOOLS = (
     ),
     Tool(
         "recovery",
-        "Between two runs. prepare: write where the work stands to a manifest (of a transcript: its file and "
-        "agent). bootstrap: start from the newest or a manifest. pressure: how full the window is. check: is "
-        "a handover interrupted? habits: what usually comes next here. stats: "
-        "how well recovery does.",
+        "Between two runs. prepare: write where the work stands to a manifest. bootstrap: start from one. "
+        "pressure: how full the window is. check: is a handover interrupted? habits: what comes next. stats.",
         {"action": RECOVERY, "reason": TEXT, "transcript": TEXT, "agent": TEXT, "manifest": TEXT,
          "checks": FLAG, "tokens": {"type": "integer"}},
         ("action",),
