@@ -14,11 +14,12 @@ import msgspec
 
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.text import clean_text
-from ...core.habits.learn import RUNS_MAX, learn
+from ...core.habits.learn import COMMITS_MAX, RUNS_MAX, learn
 from ...core.habits.model import HabitTable, encode
 from ...core.habits.next_moves import hits
 from ...core.habits.trace import FORMAT, RunTrace, trace_of
-from ...effects.git.commit_files import commit_files
+from ...effects.git import repository as git
+from ...effects.git.queries import commit_files
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError
 from ...stores.base import ProjectFact, RunRow
@@ -56,7 +57,8 @@ def learn_habits(workspace: Workspace, *, seconds: float = COMMAND_SECONDS) -> H
     wanted = {row.key for row in rows}
     if gone := [key for key in known if key not in wanted]:
         facts.drop(project, TRACE, gone)
-    commits = commit_files(workspace.folder, seconds=min(GIT_SECONDS, seconds))
+    repository = git.find(workspace.folder)
+    commits = commit_files(repository, COMMITS_MAX, seconds=min(GIT_SECONDS, seconds)) if repository else []
     if not new and not gone and before is not None and before.commits == len(commits):
         return before
     table = learn(list(_traces(workspace, project)), _present(workspace, commits))
