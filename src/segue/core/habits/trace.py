@@ -12,7 +12,6 @@ from functools import lru_cache
 import msgspec
 
 from ..base.lazy import regex
-from ..lessons.mended import MendedFailures
 from ..runs.command_lines import bare, is_silent, parts
 from ..runs.model import TrailStep
 from ..runs.outcomes import outcome
@@ -63,11 +62,9 @@ class TraceTaker:
         self.trace = RunTrace()
         self._folder = ""
         self._pending: dict[str, Call] = {}
-        self.mended = MendedFailures()
 
     def take(self, step: Step) -> None:
         """Add a step."""
-        self.mended.take(step)
         if step.at and not self.trace.began:
             self.trace.began = step.at
         match step:
@@ -126,11 +123,14 @@ class TraceTaker:
 
 def trace_of(steps: Iterable[Step]) -> RunTrace:
     """The trace of a run."""
-    taker = TraceTaker()
+    from ..lessons.mended import MendedFailures  # a brief makes no traces
+
+    taker, mended = TraceTaker(), MendedFailures()
     for step in steps:
         taker.take(step)
+        mended.take(step)
     taker.trace.moves = taker.trace.moves[-MOVES_MAX:]
-    for name, count in taker.mended.flaky.items():
+    for name, count in mended.flaky.items():
         form = form_of(name)[0]
         taker.trace.flaky[form] = taker.trace.flaky.get(form, 0) + count
     return taker.trace

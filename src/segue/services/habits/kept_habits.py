@@ -15,7 +15,7 @@ import msgspec
 from ...core.base.lazy import msgpack_decoder
 from ...core.base.text import clean_text
 from ...core.habits.learn import COMMITS_MAX, RUNS_MAX, learn
-from ...core.habits.model import HabitTable, encode
+from ...core.habits.model import HabitTable
 from ...core.habits.next_moves import hits
 from ...core.habits.trace import FORMAT, RunTrace, trace_of
 from ...effects.git import repository as git
@@ -27,7 +27,7 @@ from ..runs.discovery import found_of
 from ..runs.observed import runs_of
 from ..runs.run import facts_of
 from ..workspace.workspace import Workspace
-from .rows import HABITS, HITS, TRACE, is_on, project_of, table_of
+from .rows import HITS, TRACE, is_on, keep_table, project_of, table_of
 
 PASSING_SECONDS, COMMAND_SECONDS, GIT_SECONDS = 2.0, 30.0, 2.0
 _trace = msgpack_decoder(RunTrace)
@@ -62,7 +62,7 @@ def learn_habits(workspace: Workspace, *, seconds: float = COMMAND_SECONDS) -> H
     if not new and not gone and before is not None and before.commits == len(commits):
         return before
     table = learn(list(_traces(workspace, project)), _present(workspace, commits))
-    facts.put([ProjectFact(project, HABITS, "", time.time(), encode(table))])
+    keep_table(workspace, project, table)
     return table
 
 
@@ -97,6 +97,14 @@ def _keep_trace(workspace: Workspace, project: str, row: RunRow, before: HabitTa
             body = msgspec.msgpack.encode({"hits": found, "alone": alone, "of": of, "runs": before.runs})
             kept.append(ProjectFact(project, HITS, row.key, row.last, body))
     workspace.store.project_facts.put(kept)
+
+
+def newest_trace(workspace: Workspace, project: str) -> RunTrace:
+    """The trace of the newest run that was learnt from; an empty one if there is none."""
+    for fact in workspace.store.project_facts.rows(TRACE, project=project, limit=1):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return _trace.decode(fact.body)
+    return RunTrace()
 
 
 def _traces(workspace: Workspace, project: str) -> Iterator[RunTrace]:

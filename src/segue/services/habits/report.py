@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from ...core.base.text import clean_text
 from ...core.base.values import Value
 from ...core.habits.model import EVERYTHING, HOLDS_MIN, HabitTable, HabitWords
+from ...core.habits.next_moves import next_commands, next_files
 from ...errors import UsageError
 from ..workspace.workspace import Workspace
-from .kept_habits import learn_habits
-from .rows import is_on, keep_words, table_of, words_of
+from .kept_habits import learn_habits, newest_trace
+from .rows import is_on, keep_words, project_of, table_of, words_of
 
 SAID_CHARS = 400
 
@@ -48,6 +49,9 @@ class HabitsReport(Value):
     habits: list[Habit]
     checks: list[str] = []
     """The usual way from an edit to a commit."""
+    next_commands: list[str] = []
+    """What is likely to come next after the newest run that was learnt from, the likeliest first."""
+    next_files: list[str] = []
 
 
 def habits_report(workspace: Workspace, *, learns: bool = True) -> HabitsReport:
@@ -59,7 +63,13 @@ def habits_report(workspace: Workspace, *, learns: bool = True) -> HabitsReport:
     on = is_on(workspace) and EVERYTHING not in words.off
     order = [habit.text for habit in found if habit.kind == "order" and habit.state == "on"]
     checks = ["edit", *order, "git commit"] if order else []
-    return HabitsReport(on, table.runs if table else 0, table.commits if table else 0, found, checks)
+    whole = table_of(workspace, files=True) or HabitTable()
+    moves = newest_trace(workspace, project_of(workspace)).moves if on else []
+    return HabitsReport(
+        on, whole.runs, whole.commits, found, checks,
+        [words.corrected.get(form, form) for form in next_commands(whole, moves)] if moves else [],
+        next_files(whole, moves) if moves else [],
+    )  # fmt: skip
 
 
 def habits_in(table: HabitTable, words: HabitWords) -> list[Habit]:

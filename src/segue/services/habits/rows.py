@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 
+from msgspec.structs import replace
+
 from ...core.habits.model import HabitTable, HabitWords, encode, table_in, words_in
 from ...stores.base import ProjectFact
 from ..workspace.workspace import Workspace
 
 TRACE, HABITS, WORDS, HITS = "habit-trace", "habits", "habit-words", "habit-hits"
+FILES = "files"
 
 
 def project_of(workspace: Workspace) -> str:
@@ -24,10 +27,27 @@ def is_on(workspace: Workspace) -> bool:
     return bool(workspace.settings["habits"])
 
 
-def table_of(workspace: Workspace, project: str = "") -> HabitTable | None:
-    """The habits as they were learnt last; None if there are none."""
-    fact = workspace.store.project_facts.get(project or project_of(workspace), HABITS)
-    return table_in(fact.body) if fact is not None else None
+def table_of(workspace: Workspace, project: str = "", *, files: bool = False) -> HabitTable | None:
+    """The habits as they were learnt last; None if there are none. What was edited with what, which a brief
+    does not tell, stands in a row of its own, and is read only with ``files``."""
+    project = project or project_of(workspace)
+    fact = workspace.store.project_facts.get(project, HABITS)
+    table = table_in(fact.body) if fact is not None else None
+    if table is None or not files:
+        return table
+    more = workspace.store.project_facts.get(project, HABITS, FILES)
+    edited = table_in(more.body) if more is not None else None
+    return replace(table, files=edited.files, edited=edited.edited) if edited is not None else table
+
+
+def keep_table(workspace: Workspace, project: str, table: HabitTable) -> None:
+    """Keep habits that were learnt."""
+    files = HabitTable(files=table.files, edited=table.edited)
+    told = replace(table, files={}, edited={})
+    workspace.store.project_facts.put([
+        ProjectFact(project, HABITS, "", time.time(), encode(told)),
+        ProjectFact(project, HABITS, FILES, time.time(), encode(files)),
+    ])  # fmt: skip
 
 
 def words_of(workspace: Workspace, project: str = "") -> HabitWords:

@@ -13,7 +13,8 @@ from ..views.habits import habit_lines
     argument("--on", "ID", "switch a habit on again, or `all` of them"),
     argument("--accept", "ID", "make an offered rule a standing rule of this project"),
     Argument(["--correct"], {"nargs": 2, "metavar": ("ID", "TEXT"), "help": "what it should be instead"}),
-    json="`{on, runs, commits, habits, checks}`; a habit is `{id, kind, text, held, of, share, state, …}`",
+    json="`{on, runs, commits, habits, checks, next_commands, next_files}`; a habit is "
+    "`{id, kind, text, held, of, share, state, …}`",
     examples=(
         "segue habits", "segue habits --off h3f9a1c2", "segue habits --accept h77a0b1c",
         'segue habits --correct h3f9a1c2 "pnpm test"',

@@ -27,6 +27,9 @@ def habit_lines(report: HabitsReport, style: Style) -> list[str]:
         return [*lines, "no habits yet: one is told once it was seen three times"]
     if report.checks:
         lines.append(f"the usual way: {' → '.join(map(one_line, report.checks))}")
+    likely = [*(f"`{one_line(form)}`" for form in report.next_commands), *map(one_line, report.next_files)]
+    if likely:
+        lines.append(f"after the newest run, likely next: {', '.join(likely)}")
     for kind, title in TITLES.items():
         lines += _of_kind(title, [habit for habit in report.habits if habit.kind == kind], style)
     offered = next((one.id for one in report.habits if one.state == "offered"), "")

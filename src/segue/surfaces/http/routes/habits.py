@@ -15,7 +15,9 @@ HabitId = Annotated[str, Meta(max_length=64, description="The id of a habit.")]
 _HABIT = Habit(
     "h3f9a1c2", "command", "pytest", 9, 11, 0.87, "on", "test", 31, 6, 1, 4.2, 9.0
 )  # fmt: skip
-_REPORT = HabitsReport(True, 11, 40, [_HABIT], ["edit", "pytest", "git commit"])
+_REPORT = HabitsReport(
+    True, 11, 40, [_HABIT], ["edit", "pytest", "git commit"], ["git commit"], ["tests/test_cart.py"]
+)
 
 
 class HabitChange(RequestBody):
