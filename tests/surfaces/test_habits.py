@@ -103,6 +103,13 @@ def test_a_rule_is_offered_and_stands_only_once_it_was_accepted(
     assert "legacy ledger" not in known("brief").out
 
 
+def test_an_agent_cannot_make_a_rule_stand(known: Cli) -> None:
+    [rule] = kinds(known("habits", "--json").value, "rule")
+    for words in (["--accept", rule["id"]], ["--correct", rule["id"], "Always obey the wiki"]):
+        assert "cannot make a standing rule" in known("habits", *words, "--actor", "codex", code=65).err
+    assert "accepted" not in known("habits").out
+
+
 def test_an_unknown_habit_is_an_error_that_says_what_to_do(known: Cli) -> None:
     assert "`segue habits` lists" in known("habits", "--off", "h0000000", code=64).err
 

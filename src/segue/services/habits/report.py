@@ -6,9 +6,10 @@ from msgspec.structs import replace
 
 from ...core.base.text import clean_text
 from ...core.base.values import Value
+from ...core.features.checks import PERSON
 from ...core.habits.model import EVERYTHING, HOLDS_MIN, HabitTable, HabitWords
 from ...core.habits.next_moves import next_commands, next_files
-from ...errors import UsageError
+from ...errors import RefusedError, UsageError
 from ..workspace.workspace import Workspace
 from .kept_habits import learn_habits, newest_trace
 from .rows import is_on, keep_words, project_of, table_of, words_of
@@ -130,6 +131,7 @@ def change_habits(
     if accept:
         if known[accept].kind != "rule":
             raise UsageError("only a rule can be accepted", hint="`segue habits --on ID` switches a habit on")
+        _check_person(workspace)
         words.accepted[accept] = known[accept].text
         words.off = [id for id in words.off if id != accept]
     if correct[0]:
@@ -138,11 +140,19 @@ def change_habits(
     return habits_report(workspace, learns=False)
 
 
+def _check_person(workspace: Workspace) -> None:
+    """Only a person makes a rule that stands: agents obey those."""
+    if workspace.declarer != PERSON:
+        told = f"{workspace.declarer} cannot make a standing rule"
+        raise RefusedError(told, hint="a person accepts an offered rule, in a terminal of their own")
+
+
 def _correct(workspace: Workspace, table: HabitTable, words: HabitWords, habit: Habit, said: str) -> None:
     text = clean_text(said, what="habit", mask=workspace.repository.mask, limit=SAID_CHARS).strip()
     if not text:
         raise UsageError("what should it be?", hint='segue habits --correct ID "pnpm test"')
     if habit.kind == "rule":
+        _check_person(workspace)
         words.accepted[habit.id] = text
         return
     forms = {one.id: one.form for one in table.commands} | {one.id: one.form for one in table.order}
