@@ -313,12 +313,13 @@ class Segue:
 
         with SceneQuery(self.workspace.working_tree.root) as begun:
             from ..services.resume.prepare import prepare
+            from ..services.stats.measured import keep_timing
 
             prepared = prepare(
                 self.workspace, session or None, reason=reason, begun=begun, transcript=transcript,
                 agent=agent, messages=messages, here=here, **more,
             )  # fmt: skip
-        self._keep_timing("prepare", prepared.seconds, prepared.bytes)
+        keep_timing(self.workspace, "prepare", prepared.seconds, prepared.bytes)
         return prepared
 
     def refine(
@@ -358,14 +359,7 @@ class Segue:
         """Start from the newest manifest: where the work stands, and whether everything is in place."""
         from ..services.resume.bootstrap import bootstrap
 
-        boot = bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
-        self._keep_timing("bootstrap", boot.seconds)
-        return boot
-
-    def _keep_timing(self, what: str, seconds: float, bytes: int = 0) -> None:
-        from ..services.stats.measured import keep_timing
-
-        keep_timing(self.workspace, what, seconds, bytes)
+        return bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
 
     def since(self, session: str = "", *, start: str = "") -> Delta:
         """What changed since the session was left, or since a time, an age (2h) or a commit."""

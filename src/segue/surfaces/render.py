@@ -515,7 +515,6 @@ def stats_words(row: Any) -> list[tuple[str, str]]:
         ("preparing", _seconds_figure(row.prepare_seconds)),
         ("size of a manifest", _bytes_figure(row.manifest_bytes)),
         ("score of a handover", _plain_figure(row.handover_score, f" of 100 ({row.handovers})")),
-        ("starting from a manifest", _seconds_figure(row.bootstrap_seconds)),
         ("memories", _memories_figure(row)),
         ("pitfalls", f"{row.pitfalls} told, {row.pitfalls_mended} mended" if row.pitfalls else NOTHING),
         ("next command by habit", _habits_figure(row)),

@@ -40,7 +40,7 @@ class Timing(Value):
 
     at: float
     what: str
-    """prepare or bootstrap"""
+    """prepare"""
     seconds: float
     bytes: int = 0
 
@@ -114,7 +114,6 @@ class StatsRow(Value):
     brief_bytes: float | None = None
     prepare_seconds: float | None = None
     manifest_bytes: float | None = None
-    bootstrap_seconds: float | None = None
     handovers: int = 0
     handover_score: float | None = None
     memories: int = 0
@@ -162,7 +161,6 @@ def _row(name: str, measured: Measured) -> StatsRow:
     recoveries, habits, memories = measured.recoveries, measured.habits, measured.memories
     edited = [one for one in recoveries if one.calls]
     prepared = [one for one in measured.timings if one.what == "prepare"]
-    booted = [one for one in measured.timings if one.what == "bootstrap"]
     helpful, harmful = sum(one.helpful for one in memories), sum(one.harmful for one in memories)
     guesses = sum(one.of for one in habits)
     return StatsRow(
@@ -170,7 +168,7 @@ def _row(name: str, measured: Measured) -> StatsRow:
         _median(edited, lambda one: one.seconds), _median(edited, lambda one: one.calls),
         _mean(recoveries, lambda one: one.score), _mean(recoveries, lambda one: one.bytes),
         _median(prepared, lambda one: one.seconds), _mean(prepared, lambda one: one.bytes),
-        _median(booted, lambda one: one.seconds), len(measured.handovers),
+        len(measured.handovers),
         _mean(measured.handovers, lambda one: one.score), len(memories),
         sum(one.recalled > 0 for one in memories), helpful + harmful, _share(helpful, helpful + harmful),
         sum(one.pitfalls for one in recoveries), sum(one.mended for one in recoveries), guesses,

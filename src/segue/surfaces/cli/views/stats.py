@@ -19,7 +19,7 @@ def stats_lines(report: StatsReport, style: Style) -> list[str]:
         return [lines[0], "nothing was measured yet: figures come with runs that took up others' work"]
     if len(report.months) > 1:
         rows = [[one.name, *(value for _, value in stats_words(one))] for one in report.months]
-        wanted = (0, 1, 2, 3, 6, 9, 13)
+        wanted = (0, 1, 2, 3, 6, 9, 12)
         names = ["month", *(name for name, _ in told)]
         lines += [
             "",

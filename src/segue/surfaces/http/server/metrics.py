@@ -23,7 +23,7 @@ STATS = {
     "pitfalls_told_total": "pitfalls", "pitfalls_mended_total": "pitfalls_mended",
     "seconds_to_edit_median": "seconds_to_edit", "calls_to_edit_median": "calls_to_edit",
     "brief_score": "brief_score", "brief_bytes": "brief_bytes", "handover_score": "handover_score",
-    "prepare_seconds_median": "prepare_seconds", "bootstrap_seconds_median": "bootstrap_seconds",
+    "prepare_seconds_median": "prepare_seconds",
     "manifest_bytes": "manifest_bytes", "memories_total": "memories",
     "memories_recalled_total": "memories_recalled", "memory_hit_rate": "memory_hit_rate",
     "habit_hit_rate": "habit_hit_rate", "habit_hit_rate_alone": "habit_hit_rate_alone",
