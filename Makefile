@@ -201,6 +201,10 @@ bench-blind: $(STAMP) ## cases for blind reading, in OUT=FOLDER: texts for reade
 bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.curve $(CORPUS) --picture docs/recall.svg $(ARGS)
 
+.PHONY: bench-habits
+bench-habits: $(STAMP) ## whether it gets better with use: the next command and file with habits of earlier runs; transcripts are in CORPUS="FOLDER…"
+	$(PY) -m bench.habits $(CORPUS) --picture docs/habits.svg $(ARGS)
+
 .PHONY: bench-restore
 bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, compared with a Python that does nothing
 	$(call clean_python,$(BENCH_VENV)) -m bench.restore $(ARGS)

@@ -29,6 +29,7 @@ from .schema import id_of
 
 if TYPE_CHECKING:  # most commands need the journal alone
     from ..memory_changes import MemoryChange
+    from ..sql_project_facts import SqlProjectFacts
     from ..sql_runs import SqlRuns
     from ..sql_server_tables import SqlServerTables
     from .memories import SqliteMemories
@@ -83,6 +84,18 @@ class SqliteStore:
             SqliteSql(self.database),
             lambda: trip("store.runs.before_commit"),
             lambda: trip("store.runs.after_commit"),
+        )
+
+    @cached_property
+    def project_facts(self) -> SqlProjectFacts:
+        """What was counted of projects."""
+        from ..sql_project_facts import SqlProjectFacts
+        from .sql import SqliteSql
+
+        return SqlProjectFacts(
+            SqliteSql(self.database),
+            lambda: trip("store.facts.before_commit"),
+            lambda: trip("store.facts.after_commit"),
         )
 
     @cached_property
