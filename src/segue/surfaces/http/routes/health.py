@@ -58,8 +58,8 @@ def ready(request: Request) -> Response:
     response='segue_requests_total{method="GET",route="/v1/sessions",status="200"} 2\n',
 )  # fmt: skip
 def metrics(caller: Caller) -> str:
-    """Counts and times, for Prometheus."""
-    return caller.server.metrics.text()
+    """Counts and times of requests, and how well recovery does in the project of the key, for Prometheus."""
+    return caller.server.metrics.text() + measured.stats_text(caller.segue.stats(days=0, learns=False))
 
 
 @route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)
