@@ -58,6 +58,8 @@ STORY: tuple[Sample, ...] = (
     Sample("search", "search expired token"),
     Sample("usage", "usage --by run"),
     Sample("usage", "usage --all --by model"),
+    Sample("stats", "stats"),
+    Sample("habits", "habits"),
     Sample("pressure", "pressure"),
     Sample("brief", "brief"),
     Sample("brief --explain", f"brief {FIRST_RUN} --explain"),

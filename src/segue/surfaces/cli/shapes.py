@@ -36,6 +36,7 @@ from ...core.sessions.state import (
     Trouble,
 )
 from ...core.sessions.status import Card as Card, SessionStatus
+from ...core.stats.report import StatsReport as StatsReport
 from ...core.usage.report import UsageReport as UsageReport
 from ...handover.compaction import CompactionReport as CompactionReport
 from ...handover.scoring import ScoredHandover
@@ -44,6 +45,7 @@ from ...services.brief.overview import Overview as Overview
 from ...services.features.features import Audit, FeatureList as FeatureList
 from ...services.features.import_export import ImportedFeatures as ImportedFeatures
 from ...services.features.verify import Verified
+from ...services.habits.report import HabitsReport as HabitsReport
 from ...services.handoff.notebook import Notebook as Notebook
 from ...services.hooks.install import Refusal
 from ...services.memories.curation import Pruned

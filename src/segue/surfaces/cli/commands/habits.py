@@ -15,6 +15,7 @@ from ..views.habits import habit_lines
     Argument(["--correct"], {"nargs": 2, "metavar": ("ID", "TEXT"), "help": "what it should be instead"}),
     json="`{on, runs, commits, habits, checks, next_commands, next_files}`; a habit is "
     "`{id, kind, text, held, of, share, state, …}`",
+    shape="HabitsReport",
     examples=(
         "segue habits", "segue habits --off h3f9a1c2", "segue habits --accept h77a0b1c",
         'segue habits --correct h3f9a1c2 "pnpm test"',

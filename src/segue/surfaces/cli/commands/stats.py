@@ -14,6 +14,7 @@ from ..views.stats import month_report, stats_lines
     flag("--all", "of all projects"),
     flag("--report", "a report in Markdown, to keep or to send"),
     json="`{since, until, total, months}`; a row is `{name, restarts, survived, brief_score, …}`",
+    shape="StatsReport",
     examples=("segue stats", "segue stats --month 2026-11 --report", "segue stats --days 0 --json"),
 )  # fmt: skip
 def stats(context: CommandContext) -> int:
