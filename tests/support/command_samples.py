@@ -21,11 +21,14 @@ import pytest
 from tests.support import workplace
 from tests.support.followed import Followed
 from tests.support.models import DECIDED, Replay, openai
+from tests.support.told_runs import ToldRun
 from tests.support.workplace import FIRST_RUN, Workplace
 
 from segue.surfaces.cli.main import main
 
 STANDIN = Path(__file__).parent / "stand_in_agent.py"
+MENDED_RUN = "0a1b2c3d-1"
+"""A run that mended a failure, from which there is something to learn."""
 GOES_ON = ("serve", "ui", "status --watch", "log --follow", "mcp")
 """Commands that do not end by themselves."""
 
@@ -104,7 +107,7 @@ STORY: tuple[Sample, ...] = (
     Sample("feature remove", "feature remove looks --reason 'not wanted'"),
     # -- memories
     Sample("remember", "remember 'Integration tests need DB_URL set, or they wait' --type strategy"),
-    Sample("remember --from-run", f"remember --from-run {FIRST_RUN}"),
+    Sample("remember --from-run", f"remember --from-run {MENDED_RUN}"),
     Sample("recall", "recall 'what do tests need'"),
     Sample("playbook", "playbook 'run the tests'"),
     Sample("vote", "vote {told[remember][id]} helpful --why 'it was so'"),
@@ -253,6 +256,12 @@ def _prepared(place: Workplace, root: Path, patch: pytest.MonkeyPatch) -> None:
     (root / "lives.json").write_text(json.dumps([{"write": {"good.txt": "x\n"}, "exit": 0}] * 4))
     (place.shop / "segue.toml").write_text("cleanup_days = 40\n")
     (place.shop / "handover.json").write_text("{}")
+    mended, test = 'os.environ.get("JWT_SECRET", "")', "pytest tests/test_auth.py"
+    run = ToldRun(str(place.shop), native=MENDED_RUN, at=time.time() - 90_000).asked("Make the login work")
+    run = run.ran(
+        test, "E   KeyError: 'JWT_SECRET'\nFAILED tests/test_auth.py::test_login\n1 failed in 0.12s"
+    )
+    run.edited("auth.py", 'os.environ["JWT_SECRET"]', mended).ran(test).over().placed(place.home)
     patch.chdir(place.shop)
     with place.open() as segue:
         segue.make_current(workplace.SHOP_SESSION)
