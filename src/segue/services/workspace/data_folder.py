@@ -48,6 +48,8 @@ class DataFolder:
         self.search = path / "archive" / "search.db"
         """The index for searching."""
         protect_database(self.search)
+        self.maps = path / "archive" / "maps"
+        """Maps of code, a database for each working tree."""
         self.backups = path / "backups"
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
