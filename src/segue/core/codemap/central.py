@@ -15,8 +15,9 @@ from .graph import CodeGraph, Node
 from .rank import links_of, pagerank
 from .symbols import TYPES
 
-SYMBOLS_MAX = 6
-"""How many symbols of one file are named."""
+FIRST_FILES, SYMBOLS_OF_FIRST, SYMBOLS_OF_OTHERS = 8, 4, 1
+"""How many files are told at length, and how many symbols are named of those and of the others: more files
+that matter are worth more than more of what one can see in a file."""
 SYMBOLS_OF_MENTION_MAX = 8
 _WORD = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATH = regex(r"[\w@.+-]*[/.][\w@/.+-]*\w")
@@ -106,7 +107,8 @@ def central(
     used = 0
     for path in ordered:
         best = sorted(symbols.get(path, ()), key=lambda one: (-one[0], one[1]))
-        file = MapFile(path, round(files[path], 6), path in touched, _shown(graph, best))
+        most = SYMBOLS_OF_FIRST if len(chosen) < FIRST_FILES else SYMBOLS_OF_OTHERS
+        file = MapFile(path, round(files[path], 6), path in touched, _shown(graph, best, most))
         line, file = _fitting(file, budget - used, count)
         if not line:
             break
@@ -117,12 +119,12 @@ def central(
     return CentralFiles(tuple(chosen), len(ordered) - len(chosen), count(text) if text else 0, text)
 
 
-def _shown(graph: CodeGraph, best: Sequence[tuple[float, int]]) -> tuple[MapSymbol, ...]:
+def _shown(graph: CodeGraph, best: Sequence[tuple[float, int]], most: int) -> tuple[MapSymbol, ...]:
     """The best symbols of a file in the order of their lines; a type stands for what it owns."""
-    chosen = [number for _, number in best[: 3 * SYMBOLS_MAX]]
+    chosen = [number for _, number in best[: 3 * most]]
     owners = {graph.definition(one).name for one in chosen if graph.definition(one).kind in TYPES}
     own = [one for one in chosen if graph.definition(one).owner not in owners] or chosen
-    shown = [graph.definition(one) for one in own[:SYMBOLS_MAX]]
+    shown = [graph.definition(one) for one in own[:most]]
     return tuple(
         MapSymbol(one.title, one.kind, one.line) for one in sorted(shown, key=lambda one: one.line)
     )
