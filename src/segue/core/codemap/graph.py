@@ -51,15 +51,22 @@ class CodeGraph:
                 self.number[node] = len(self.nodes)
                 self.nodes.append(node)
         self.by_name: dict[str, list[int]] = {}
-        for number, node in enumerate(self.nodes):
-            if node.place >= 0:
-                self.by_name.setdefault(self.definition(number).name, []).append(number)
+        self._defined: list[Definition | None] = []
+        self._by_family: dict[tuple[str, str], list[int]] = {}
+        for number, (path, place) in enumerate(self.nodes):
+            symbols = files[path]
+            one = symbols.definitions[place] if place >= 0 else None
+            self._defined.append(one)
+            if one is not None:
+                self.by_name.setdefault(one.name, []).append(number)
+                self._by_family.setdefault((family_of(symbols.language), one.name), []).append(number)
         self.edges: list[Edge] = list(self._edges())
 
     def definition(self, number: int) -> Definition:
         """The definition of a node that is no file."""
-        path, place = self.nodes[number]
-        return self.files[path].definitions[place]
+        one = self._defined[number]
+        assert one is not None, "a file is no definition"
+        return one
 
     def title(self, number: int) -> str:
         """What a node is called: its name with its owner's; empty for a file."""
@@ -91,12 +98,19 @@ class CodeGraph:
             if scope is None:
                 continue
             top = self.number[Node(path, -1)]
+            known: dict[tuple[str, str, str, str], tuple[list[int], bool]] = {}
             for target, line in scope.files.items():
                 if target != path:
                     yield Edge(top, self.number[Node(target, -1)], "import", (line,), True, 1.0)
             for reference in symbols.references:
-                user = self.number[Node(path, reference.within)]
-                found, sure = self._meant(path, reference, scope, scopes)
+                user = top + 1 + reference.within
+                owner = ""
+                if reference.receiver in _SELF and reference.within >= 0:
+                    owner = symbols.definitions[reference.within].owner
+                key = (reference.name, reference.receiver, reference.kind, owner)
+                if key not in known:
+                    known[key] = self._meant(path, reference, scope, scopes)
+                found, sure = known[key]
                 share = (1.0 if sure else GUESS_WEIGHT) / max(1, len(found))
                 for used in found:
                     if used != user:
@@ -128,10 +142,11 @@ class CodeGraph:
         name, receiver = reference.name, reference.receiver
         if reference.name in scope.names and not receiver:
             name = scope.names[reference.name][0] or name
-        found = [one for one in self.by_name.get(name, ()) if self._family(one) == scope.family]
-        found = [one for one in found if self.definition(one).kind != "declaration"] or found
+        found = self._by_family.get((scope.family, name), [])
         if not found:
             return [], False
+        if scope.family == "cpp":
+            found = [one for one in found if self.definition(one).kind != "declaration"] or found
         sure = self._received(path, reference, found, scope) if receiver else []
         if not receiver:
             sure = self._in_scope(path, reference.name, found, scope, scopes)
@@ -207,9 +222,6 @@ class CodeGraph:
         near = [one for one in wanted if self.nodes[one].path in scope.files or self.nodes[one].path == path]
         chosen = near or wanted
         return chosen if len(chosen) <= GUESSES_MAX else []
-
-    def _family(self, number: int) -> str:
-        return family_of(self.files[self.nodes[number].path].language)
 
 
 class _Scope(NamedTuple):

@@ -6,13 +6,12 @@ paths, and of several files the nearest one counts: the one that shares most fol
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .symbols import FileSymbols, Import
 
 FAMILIES = {"typescript": "javascript", "tsx": "javascript", "c": "cpp"}
 """Languages that use each other's definitions under one name."""
 FILES_OF_PACKAGE_MAX = 60
+_STANDS_FOR_FOLDER = frozenset({"__init__", "mod", "index"})
 _SCRIPT = (".ts", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs", ".d.ts")
 _ENDINGS = {
     "python": (".py", ".pyi", "/__init__.py"),
@@ -40,8 +39,10 @@ class ImportResolver:
         for path, symbols in files.items():
             if not symbols.language:
                 continue
-            stem = _stem(path)
-            self._by_end.setdefault(stem.rpartition("/")[2], []).append(path)
+            folder, _, name = _stem(path).rpartition("/")
+            self._by_end.setdefault(name, []).append(path)
+            if name in _STANDS_FOR_FOLDER:
+                self._by_end.setdefault(folder.rpartition("/")[2], []).append(path)
             self._folders.setdefault(path.rpartition("/")[0], []).append(path)
             if symbols.language == "c_sharp":
                 for one in symbols.definitions:
@@ -99,7 +100,7 @@ class ImportResolver:
         if module.startswith("@"):  # a package of a workspace: its folder has the name without the scope
             name = module.partition("/")[2]
             for inner in ("src/index", "index", "src/main"):
-                if name and (found := self._ending(path, f"{name}/{inner}", "javascript", whole=True)):
+                if name and (found := self._ending(path, f"{name}/{inner}", "javascript")):
                     return found
         return []
 
@@ -147,34 +148,27 @@ class ImportResolver:
                 return [name]
         return []
 
-    def _ending(self, path: str, wanted: str, family: str, *, whole: bool = False) -> list[str]:
+    def _ending(self, path: str, wanted: str, family: str) -> list[str]:
         """The nearest file whose path ends like this, without its ending."""
         if not wanted:
             return []
-        stems = {_stem(wanted)} if family == "cpp" else {wanted}
-        last = next(iter(stems)).rpartition("/")[2]
+        last = (_stem(wanted) if family == "cpp" else wanted).rpartition("/")[2]
         if family == "java" and wanted.endswith("/*"):
             found = [one for one in self._folders if f"/{one}".endswith(f"/{wanted[:-2]}")]
             return self._folders[_nearest(found, path)][:FILES_OF_PACKAGE_MAX] if found else []
-        named: Iterable[str] = self._by_end.get(last, ())
-        if not whole and family in ("python", "rust", "javascript"):
-            package = {"python": "__init__", "rust": "mod", "javascript": "index"}[family]
-            named = [*named, *(one for one in self._by_end.get(package, ()) if f"/{last}/" in f"/{one}")]
         found = [
             one
-            for one in named
+            for one in self._by_end.get(last, ())
             if family_of(self._files[one].language) == family
-            and (one.endswith(wanted) if family == "cpp" else _ends(one, wanted))
+            and (f"/{one}".endswith(f"/{wanted}") if family == "cpp" else _ends(one, wanted))
         ]
         return [_nearest(found, path)] if found else []
 
 
 def _ends(path: str, wanted: str) -> bool:
-    stem = _stem(path)
-    for name in ("/__init__", "/mod", "/index"):
-        if stem.endswith(name) and f"/{stem.removesuffix(name)}".endswith(f"/{wanted}"):
-            return True
-    return f"/{stem}".endswith(f"/{wanted}")
+    stem = f"/{_stem(path)}"
+    folder, _, name = stem.rpartition("/")
+    return stem.endswith(f"/{wanted}") or (name in _STANDS_FOR_FOLDER and folder.endswith(f"/{wanted}"))
 
 
 def _stem(path: str) -> str:

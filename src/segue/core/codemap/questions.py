@@ -65,24 +65,30 @@ def place_of(graph: CodeGraph, number: int) -> Place:
 
 
 def meant(graph: CodeGraph, name: str) -> list[int]:
-    """The nodes that somebody means by a name: a symbol (``verify``, ``Token.verify``, ``a.py:verify``) or a
-    file; empty if there is none."""
+    """The nodes that somebody means by a name: a symbol (``verify``, ``Token.verify``, ``tokens.verify``,
+    ``tokens.py:verify``) or a file; empty if there is none."""
     path, colon, symbol = name.rpartition(":")
     if not colon:
         path, symbol = "", name
     if not path and (file := graph.number.get(Node(name.removeprefix("./"), -1))) is not None:
         return [file]
     owner, _, last = symbol.replace("::", ".").replace("#", ".").rpartition(".")
-    found = [
+    owner = owner.rpartition(".")[2]
+    named = [
         one
         for one in graph.by_name.get(last, ())
-        if (not owner or graph.definition(one).owner == owner.rpartition(".")[2])
-        and (not path or f"/{graph.nodes[one].path}".endswith(f"/{path.removeprefix('./')}"))
+        if not path or f"/{graph.nodes[one].path}".endswith(f"/{path.removeprefix('./')}")
     ]
+    found = [one for one in named if not owner or graph.definition(one).owner == owner]
+    found = found or [one for one in named if _module(graph.nodes[one].path) == owner]
     if found or path:
         return [one for one in found if graph.definition(one).kind != "declaration"] or found
     files = [path for path in graph.files if f"/{path}".endswith(f"/{name}")]
     return [graph.number[Node(path, -1)] for path in files]
+
+
+def _module(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def with_inner(graph: CodeGraph, numbers: Iterable[int]) -> set[int]:
@@ -114,13 +120,14 @@ def uses_of(graph: CodeGraph, numbers: Iterable[int]) -> list[Use]:
 
 
 def _listed(graph: CodeGraph, edges: Iterable[Edge], shown: Callable[[Edge], int]) -> list[Use]:
+    lines: dict[tuple[int, str, str, bool], set[int]] = {}
+    for edge in edges:
+        key = (shown(edge), edge.kind, graph.nodes[edge.user].path, edge.sure)
+        lines.setdefault(key, set()).update(edge.lines)
     uses = [
-        Use(
-            place_of(graph, shown(edge)), edge.kind, graph.nodes[edge.user].path, tuple(sorted(edge.lines)),
-            edge.sure,
-        )
-        for edge in edges
-    ]  # fmt: skip
+        Use(place_of(graph, number), kind, path, tuple(sorted(found)), sure)
+        for (number, kind, path, sure), found in lines.items()
+    ]
     uses.sort(key=lambda use: (not use.sure, use.path, use.lines[:1], use.place.path, use.place.name))
     return uses[:USES_MAX]
 

@@ -8,12 +8,14 @@ its files, weakly. Ranks are shares of the walker's time: they sum to one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import sub
 
 from .graph import CodeGraph
 
-DAMPING = 0.85
+DAMPING = 0.7
+"""The chance that the walker goes on: it stays nearer to the work than on the web, where 0.85 is usual."""
 STEPS_MAX = 40
-CLOSE = 1e-5
+CLOSE = 1e-3
 BACKWARDS = 0.6
 """The weight of an edge against its direction: who uses a thing matters, but less than what it uses."""
 INSIDE, FOLDER = 0.5, 0.15
@@ -35,9 +37,10 @@ def pagerank(links: Links, seeds: Mapping[int, float], *, steps: int = STEPS_MAX
         start = [1 / size] * size
     sums = [sum(weight for _, weight in row) for row in links]
     shares = [[(to, weight / sums[at]) for to, weight in row] for at, row in enumerate(links)]
+    ends = [at for at, row in enumerate(shares) if not row]
     ranks = start[:]
     for _ in range(steps):
-        lost = sum(rank for rank, row in zip(ranks, shares, strict=True) if not row)
+        lost = sum(ranks[at] for at in ends)
         back = 1 - DAMPING + DAMPING * lost
         after = [back * one for one in start]
         for rank, row in zip(ranks, shares, strict=True):
@@ -45,7 +48,7 @@ def pagerank(links: Links, seeds: Mapping[int, float], *, steps: int = STEPS_MAX
                 given = DAMPING * rank
                 for to, share in row:
                     after[to] += given * share
-        change = sum(abs(one - other) for one, other in zip(after, ranks, strict=True))
+        change = sum(map(abs, map(sub, after, ranks)))
         ranks = after
         if change < CLOSE:
             break

@@ -38,7 +38,6 @@ class MapUpdate(Value):
     """What an update of the map did."""
 
     files: int = 0
-    lines: int = 0
     parsed: int = 0
     gone: int = 0
     left: int = 0
@@ -94,7 +93,7 @@ class CodeMap:
             self.file.put((), gone)
         if time.monotonic() < end:
             self._update_edited()
-        return MapUpdate(len(listed), 0, count, len(known.keys() - paths), len(stale) - done)
+        return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done)
 
     def _batches(
         self, stale: Sequence[ListedFile], known: dict[str, MappedFile], end: float
@@ -184,19 +183,13 @@ def _committed(root: Path, paths: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def map_path(workspace: Workspace) -> Path:
-    """Where the map of a working tree is kept."""
-    root = str(workspace.working_tree.root)
-    return workspace.home.maps / f"{sha256(root.encode(errors='surrogateescape')).hexdigest()[:16]}.db"
-
-
 def code_map(workspace: Workspace) -> CodeMap:
     """The map of a workspace's tree. Raises RefusedError on a server, which sees none."""
     if not workspace.sees_tree:
         raise RefusedError(
             "a server sees no working tree", hint="use `segue map` on the machine with the code"
         )
-    file = CodemapFile(map_path(workspace))
-    workspace.at_close.append(file.close)
     root = workspace.working_tree.root
+    file = CodemapFile(workspace.home.map_of(root))
+    workspace.at_close.append(file.close)
     return CodeMap(root, file, own_files(workspace.home, root).has)

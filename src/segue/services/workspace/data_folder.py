@@ -68,6 +68,10 @@ class DataFolder:
         self.damaged = path / "damaged"
         """Where recoveries keep the damaged originals."""
 
+    def map_of(self, root: Path) -> Path:
+        """The map of the code in a working tree."""
+        return self.maps / f"{_hashed(os.fsencode(root).hex())[:16]}.db"
+
     @property
     def swap_note(self) -> Path:
         """Exists while a recovery puts a new store in place, and holds the path of the original; or after the
