@@ -100,13 +100,11 @@ def within(lines: Sequence[str], tokens: int) -> list[str]:
 def named(text: str, files: Sequence[str]) -> set[str]:
     """The files that the first 1,000 tokens of a text name at the beginning of a line."""
     known = set(files)
-    return {
-        line.partition(": ")[0].rstrip(":") for line in within(text.split("\n"), TOKENS)
-    } & known
+    return {line.partition(": ")[0].rstrip(":") for line in within(text.split("\n"), TOKENS)} & known
 
 
 def ours(checkout: Checkout, cut: Cut) -> str:
-    touched = {name: 0.0 for name in cut.touched}
+    touched = dict.fromkeys(cut.touched, 0.0)
     weights = touched_files(cut.digest, cut.cwd, checkout.graph.files.keys())
     found = central(checkout.graph, weights or touched, cut.task, TOKENS)
     return found.text
@@ -115,7 +113,9 @@ def ours(checkout: Checkout, cut: Cut) -> str:
 Contender = Callable[[Checkout, Cut], str]
 
 
-def scored(pairs: Sequence[tuple[Path, Path]], contenders: dict[str, Contender], count: int) -> dict[str, Any]:
+def scored(
+    pairs: Sequence[tuple[Path, Path]], contenders: dict[str, Contender], count: int
+) -> dict[str, Any]:
     """Recall and seconds of each contender, a list a transcript."""
     rows: dict[str, Any] = {name: {"all": [], "new": [], "seconds": []} for name in contenders}
     moments: dict[str, list[int]] = {}
@@ -160,7 +160,9 @@ def report(result: dict[str, Any], repositories: Sequence[str]) -> None:
         lines,
     )  # fmt: skip
     runs = sum(one for one, _ in result["moments"].values())
-    print(f"\n{sum(two for _, two in result['moments'].values())} moments of {runs} runs: {result['moments']}")
+    print(
+        f"\n{sum(two for _, two in result['moments'].values())} moments of {runs} runs: {result['moments']}"
+    )
 
 
 def speed(root: Path) -> None:

@@ -55,7 +55,9 @@ def with_places(trail: Sequence[TrailStep], edited: Mapping[str, tuple[str, ...]
     ``edited`` are the names of what is, by path."""
     only = {path: names[0] for path, names in edited.items() if len(names) == 1}
     return [
-        replace(step, changes=tuple(_placed(change, only) for change in step.changes)) if step.changes else step
+        replace(step, changes=tuple(_placed(change, only) for change in step.changes))
+        if step.changes
+        else step
         for step in trail
     ]
 

@@ -125,9 +125,7 @@ def _shown(graph: CodeGraph, best: Sequence[tuple[float, int]], most: int) -> tu
     owners = {graph.definition(one).name for one in chosen if graph.definition(one).kind in TYPES}
     own = [one for one in chosen if graph.definition(one).owner not in owners] or chosen
     shown = [graph.definition(one) for one in own[:most]]
-    return tuple(
-        MapSymbol(one.title, one.kind, one.line) for one in sorted(shown, key=lambda one: one.line)
-    )
+    return tuple(MapSymbol(one.title, one.kind, one.line) for one in sorted(shown, key=lambda one: one.line))
 
 
 def _fitting(file: MapFile, room: int, count: Counter) -> tuple[str, MapFile]:

@@ -211,9 +211,7 @@ class CodeGraph:
     def _behind_header(self, found: list[int], scope: _Scope) -> list[int]:
         """Functions of C whose header, a file of the same name, is included."""
         stems = {file.rpartition("/")[2].partition(".")[0] for file in scope.stars}
-        return [
-            one for one in found if self.nodes[one].path.rpartition("/")[2].partition(".")[0] in stems
-        ]
+        return [one for one in found if self.nodes[one].path.rpartition("/")[2].partition(".")[0] in stems]
 
     def _guessed(self, path: str, reference: Reference, found: list[int], scope: _Scope) -> list[int]:
         members = [one for one in found if self.definition(one).kind == "method"]

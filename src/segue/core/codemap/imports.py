@@ -82,7 +82,9 @@ class ImportResolver:
                 base = base.rpartition("/")[0]
             stem = "/".join(filter(None, (base, rest)))
             found = self._there(stem, "python") or self._there(f"{stem}/__init__" if stem else "__init__", "")
-            inner = [self._there(f"{stem}/{name}" if stem else name, "python") for name, _ in one.names if name]
+            inner = [
+                self._there(f"{stem}/{name}" if stem else name, "python") for name, _ in one.names if name
+            ]
         else:
             found = self._ending(path, rest, "python")
             inner = [self._ending(path, f"{rest}/{name}", "python") for name, _ in one.names if name]

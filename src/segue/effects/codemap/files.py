@@ -111,4 +111,8 @@ def _is_written(path: str) -> bool:
 
 def _is_text(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return name in _TEXT_NAMES or name[name.rfind(".") :].lower() in _TEXTS if "." in name else name in _TEXT_NAMES
+    return (
+        name in _TEXT_NAMES or name[name.rfind(".") :].lower() in _TEXTS
+        if "." in name
+        else name in _TEXT_NAMES
+    )

@@ -71,13 +71,18 @@ _JAVASCRIPT_BASE = """
 (variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @item) value: (call_expression function: (identifier) @_import arguments: (arguments (string (string_fragment) @module))) (#eq? @_import "require")) @import
 (variable_declarator name: (identifier) @alias value: (call_expression function: (identifier) @_import arguments: (arguments (string (string_fragment) @module))) (#eq? @_import "require")) @import
 """  # noqa: E501
-_JAVASCRIPT = _JAVASCRIPT_BASE.replace(" (as_expression)", "") + """
+_JAVASCRIPT = (
+    _JAVASCRIPT_BASE.replace(" (as_expression)", "")
+    + """
 (class_declaration name: (identifier) @name) @definition.class
 (class_heritage (identifier) @inherit)
 (jsx_opening_element name: (identifier) @call)
 (jsx_self_closing_element name: (identifier) @call)
 """
-_TYPESCRIPT = _JAVASCRIPT_BASE + """
+)
+_TYPESCRIPT = (
+    _JAVASCRIPT_BASE
+    + """
 (class_declaration name: (type_identifier) @name) @definition.class
 (abstract_class_declaration name: (type_identifier) @name) @definition.class
 (interface_declaration name: (type_identifier) @name) @definition.type
@@ -87,10 +92,14 @@ _TYPESCRIPT = _JAVASCRIPT_BASE + """
 (implements_clause (type_identifier) @inherit)
 (extends_type_clause type: (type_identifier) @inherit)
 """
-_TSX = _TYPESCRIPT + """
+)
+_TSX = (
+    _TYPESCRIPT
+    + """
 (jsx_opening_element name: (identifier) @call)
 (jsx_self_closing_element name: (identifier) @call)
 """
+)
 _GO = """
 (function_declaration name: (identifier) @name) @definition.function
 (method_declaration receiver: (parameter_list (parameter_declaration type: [(type_identifier) @owner (pointer_type (type_identifier) @owner) (generic_type type: (type_identifier) @owner) (pointer_type (generic_type type: (type_identifier) @owner))])) name: (field_identifier) @name) @definition.method
@@ -167,7 +176,9 @@ _C = """
 (call_expression function: (field_expression argument: [(call_expression) (field_expression) (subscript_expression) (parenthesized_expression)] field: (field_identifier) @call))
 (preproc_include path: [(string_literal) (system_lib_string)] @module) @import
 """  # noqa: E501
-_CPP = _C + """
+_CPP = (
+    _C
+    + """
 (class_specifier name: (type_identifier) @name body: (_)) @definition.class
 (namespace_definition name: (namespace_identifier) @name) @definition.module
 (function_definition declarator: (function_declarator declarator: (field_identifier) @name)) @definition.method
@@ -182,7 +193,8 @@ _CPP = _C + """
 (call_expression function: (field_expression argument: (this) @receiver field: (field_identifier) @call))
 (call_expression function: (template_function name: (identifier) @call))
 (new_expression type: (type_identifier) @call)
-"""  # noqa: E501
+"""
+)
 _RUBY = """
 (method name: (_) @name) @definition.method
 (singleton_method name: (_) @name) @definition.method

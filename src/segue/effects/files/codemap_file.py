@@ -91,13 +91,9 @@ class CodemapFile(DatabaseFile):
         if paths is not None:
             where, values = " WHERE path IN (SELECT value FROM json_each(?))", (_json(paths),)
         rows = self._fetch(f"SELECT path, size, changed, head, places, names FROM edited{where}", values)
-        return {
-            row[0]: EditedFile(*row[:4], tuple(_read(row[4])), tuple(_read(row[5]))) for row in rows
-        }
+        return {row[0]: EditedFile(*row[:4], tuple(_read(row[4])), tuple(_read(row[5]))) for row in rows}
 
-    def put(
-        self, files: Iterable[tuple[MappedFile, FileSymbols | None]], gone: Iterable[str] = ()
-    ) -> None:
+    def put(self, files: Iterable[tuple[MappedFile, FileSymbols | None]], gone: Iterable[str] = ()) -> None:
         """Keep files, with what they define where that changed, and drop others; all or nothing."""
         rows = [(*about, self._encoded(found) if found is not None else None) for about, found in files]
         lost = [(path,) for path in gone]

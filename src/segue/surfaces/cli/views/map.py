@@ -67,7 +67,9 @@ def _uses(answer: MapAnswer, style: Style) -> list[str]:
 
 
 def _use_line(use: Use, question: str, style: Style) -> str:
-    shown = ", ".join(str(line) for line in use.lines[:LINES_MAX]) + (" …" if len(use.lines) > LINES_MAX else "")
+    shown = ", ".join(str(line) for line in use.lines[:LINES_MAX]) + (
+        " …" if len(use.lines) > LINES_MAX else ""
+    )
     guess = style.paint("  by its name only", "dim") if not use.sure else ""
     if question == "users":
         who = one_line(use.place.name) or "at the top"
