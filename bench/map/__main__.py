@@ -67,7 +67,8 @@ class Aider:
     def __init__(self, python: Path) -> None:
         self._process = subprocess.Popen(
             [python, ROOT / "bench/map/aider_map.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin"},
+            stderr=subprocess.DEVNULL, text=True,
+            env={"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/bin:/bin"},
         )  # fmt: skip
 
     def text(self, checkout: Checkout, cut: Cut, *, in_chat: bool) -> str:
@@ -156,8 +157,8 @@ def report(result: dict[str, Any], repositories: Sequence[str]) -> None:
         if row["seconds"]
     ]  # fmt: skip
     table(
-        f"Files of the next 40 calls within {TOKENS:,} tokens", ["", "recall", "new files", *repositories, "time"],
-        lines,
+        f"Files of the next 40 calls within {TOKENS:,} tokens",
+        ["", "recall", "new files", *repositories, "time"], lines,
     )  # fmt: skip
     runs = sum(one for one, _ in result["moments"].values())
     print(

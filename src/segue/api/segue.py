@@ -355,10 +355,12 @@ class Segue:
         self, question: str = "central", name: str = "", *, task: str = "", tokens: int = 1_000,
         session: str = "", seconds: float = 0.0, progress: Progress | None = None,
     ) -> MapAnswer:  # fmt: skip
-        """Ask the map of the code, after it was brought up to date (for at most so many seconds; 0: until it
-        is done): what is ``central`` for a task or for the newest run, within so many tokens; the ``users`` of
-        a name, and what it ``uses``; what is ``affected`` by a change of it, or without a name by what is not
-        committed, and which ``tests`` reach that. Needs the extra ``segue[map]``."""
+        """Ask the map of the code: what is ``central`` for a task or for the newest run, within so many
+        tokens; the ``users`` of a name, and what it ``uses``; what is ``affected`` by a change of it, or
+        without a name by what is not committed, and which ``tests`` reach that.
+
+        The map is brought up to date first, for at most so many seconds (0: until it is done). It needs the
+        extra ``segue[map]``."""
         from ..services.codemap.ask import ask
 
         return ask(

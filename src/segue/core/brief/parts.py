@@ -8,7 +8,7 @@ is empty, and none is padded.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..base.lazy import regex

@@ -72,11 +72,11 @@ def seeds_of(graph: CodeGraph, touched: Mapping[str, float], task: str) -> dict[
 def _files_named(graph: CodeGraph, task: str) -> list[tuple[int, float]]:
     wanted = {word.removeprefix("./") for word in _PATH.findall(task)}
     ends = {word.rpartition("/")[2] for word in wanted}
-    found = []
-    for path in graph.files:
-        if path.rpartition("/")[2] in ends and any(f"/{path}".endswith(f"/{word}") for word in wanted):
-            found.append((graph.number[Node(path, -1)], FILE_NAMED))
-    return found
+    return [
+        (graph.number[Node(path, -1)], FILE_NAMED)
+        for path in graph.files
+        if path.rpartition("/")[2] in ends and any(f"/{path}".endswith(f"/{word}") for word in wanted)
+    ]
 
 
 def _symbols_named(graph: CodeGraph, task: str) -> list[tuple[int, float]]:

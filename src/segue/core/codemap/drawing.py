@@ -77,11 +77,14 @@ def svg(nodes: Iterable[str], links: Iterable[MapLink]) -> str:
     lines += [_arrow(places[link.user], places[link.used], link.sure) for link in arrows]
     for name, (x, y, wide) in places.items():
         lines.append(
-            f'<g><rect x="{x:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{_BOX:.0f}" rx="4" fill="#eef2fb"'
-            f' stroke="#667"/><text x="{x + 8:.0f}" y="{y + 15:.0f}" fill="#112">{escape(_label(name))}</text>'
-            f"<title>{escape(_label(name))}</title></g>"
+            f'<rect x="{x:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{_BOX:.0f}" rx="4" fill="#eef2fb"'
+            f' stroke="#667"/><text x="{x + 8:.0f}" y="{y + 15:.0f}" fill="#112">{_in_svg(name)}</text>'
         )
     return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _in_svg(name: str) -> str:
+    return escape(_label(name))
 
 
 def _columns(nodes: Sequence[str], links: Sequence[MapLink]) -> list[list[str]]:

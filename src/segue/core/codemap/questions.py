@@ -1,4 +1,4 @@
-"""Questions to the map: who uses this, what does it use, what is affected by a change, which tests reach it."""
+"""Questions to the map: who uses this, what it uses, what a change affects, which tests reach it."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from ...core.codemap.symbols import NAME_CHARS_MAX, TYPES, Definition, FileSymbo
 from .languages import grammar_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, QueryCursor
 
 LINES_OF_USE_MAX = 20
-MATCHES_MAX = 65_536
-"""How much a query may hold open at once; only text made for it comes near."""
+MATCHES_MAX, DEPTH_MAX = 65_536, 1_000
+"""How much a query may hold open at once, and how deep it looks; only text that is made for it comes near."""
 _TYPES_ARE_CAPITAL = frozenset({"go", "rust", "java", "c", "cpp", "ruby", "c_sharp"})
 _SCOPES = TYPES | {"module", "function", "method"}
 
@@ -55,7 +55,7 @@ def parsed(source: bytes, language: str) -> FileSymbols:
     uses: dict[int, _Use] = {}
     imports: dict[tuple[str, int], dict[str, str]] = {}
     inside_imports: list[tuple[int, int]] = []
-    for _, found in QueryCursor(grammar.query, match_limit=MATCHES_MAX).matches(root):
+    for _, found in _bounded(QueryCursor(grammar.query)).matches(root):
         if "import" in found:
             _take_import(found, language, imports, inside_imports)
         elif "name" in found or "scope" in found:
@@ -66,7 +66,7 @@ def parsed(source: bytes, language: str) -> FileSymbols:
     wanted = {span.name for span in spans if span.kind != "scope"}
     wanted.update(here for names in imports.values() for there, here in names.items())
     names_at = {span.name_at for span in spans}
-    for node in QueryCursor(grammar.uses, match_limit=MATCHES_MAX).captures(root).get("use", ()):
+    for node in _bounded(QueryCursor(grammar.uses)).captures(root).get("use", ()):
         at = node.start_byte
         if at not in uses and at not in names_at:
             name = _text(node)
@@ -81,6 +81,13 @@ def parsed(source: bytes, language: str) -> FileSymbols:
         for (module, line), names in imports.items()
     )
     return FileSymbols(language, lines, definitions, references, listed, root.has_error)
+
+
+def _bounded(cursor: QueryCursor) -> QueryCursor:
+    """The cursor with limits. To cut it off after a time would be simpler, but crashes the process."""
+    cursor.match_limit = MATCHES_MAX
+    cursor.set_max_start_depth(DEPTH_MAX)
+    return cursor
 
 
 def _text(node: Node) -> str:
@@ -117,7 +124,7 @@ def _without_doubles(spans: list[_Span]) -> list[_Span]:
     for span in spans:
         key = (span.name_at if span.kind != "scope" else span.start, span.kind == "scope", span.name)
         known = best.get(key)
-        if known is None or (not known.owner and span.owner) or known.kind == "declaration":
+        if known is None or (not known.owner and span.owner) or known.kind in ("declaration", "constant"):
             best[key] = span
     return sorted(best.values(), key=lambda span: (span.start, -span.end, span.kind != "scope"))
 

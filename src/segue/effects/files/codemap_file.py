@@ -87,11 +87,15 @@ class CodemapFile(DatabaseFile):
         """What differs from the last commit, in these files or in all of them."""
         if not self.is_there():
             return {}
-        where, values = "", ()
-        if paths is not None:
-            where, values = " WHERE path IN (SELECT value FROM json_each(?))", (_json(paths),)
-        rows = self._fetch(f"SELECT path, size, changed, head, places, names FROM edited{where}", values)
-        return {row[0]: EditedFile(*row[:4], tuple(_read(row[4])), tuple(_read(row[5]))) for row in rows}
+        sql = "SELECT path, size, changed, head, places, names FROM edited"
+        if paths is None:
+            rows = self._fetch(sql)
+        else:
+            rows = self._fetch(f"{sql} WHERE path IN (SELECT value FROM json_each(?))", (_json(paths),))
+        return {
+            path: EditedFile(path, size, changed, head, tuple(_read(places)), tuple(_read(names)))
+            for path, size, changed, head, places, names in rows
+        }
 
     def put(self, files: Iterable[tuple[MappedFile, FileSymbols | None]], gone: Iterable[str] = ()) -> None:
         """Keep files, with what they define where that changed, and drop others; all or nothing."""

@@ -68,8 +68,8 @@ def ask(
     """Bring the map up to date, for at most so many seconds (0: until it is done), and ask it.
 
     ``central`` takes a ``task`` in words and a budget in ``tokens``; without a task it is about the newest
-    run of a session, or of this working tree. The others take the ``name`` of a symbol or a file; ``affected``
-    and ``tests`` without one are about what is changed and not committed."""
+    run of a session, or of this working tree. The others take the ``name`` of a symbol or a file;
+    ``affected`` and ``tests`` without one are about what is changed and not committed."""
     if question not in QUESTIONS:
         raise UsageError(f"the map cannot be asked for {question}", hint=f"it knows {', '.join(QUESTIONS)}")
     code = code_map(workspace)

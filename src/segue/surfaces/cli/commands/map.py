@@ -19,7 +19,10 @@ from ..views.map import map_lines
     ),
     optional("name", "NAME", "a symbol or a file; of affected and tests by default what is not committed"),
     argument("--task", "TEXT", "of central: a task in words, instead of the newest run"),
-    argument("--tokens", "N", f"of central: at most so many tokens; by default {TOKENS:,}", type=int, default=TOKENS),
+    argument(
+        "--tokens", "N", f"of central: at most so many tokens; by default {TOKENS:,}", type=int,
+        default=TOKENS,
+    ),
     flag("--dot", "print the picture for Graphviz"),
     flag("--svg", "print the picture as SVG"),
     session="flag", json="MapAnswer (docs/reference/library.md)",

@@ -49,7 +49,8 @@ def _file_line(file: MapFile, style: Style) -> str:
 
 def _about(answer: MapAnswer, style: Style) -> list[str]:
     heads = {
-        "users": "who uses", "uses": "what is used by", "affected": "affected by", "tests": "tests that reach",
+        "users": "who uses", "uses": "what is used by", "affected": "affected by",
+        "tests": "tests that reach",
     }  # fmt: skip
     named = [_place(place) for place in answer.about[:8]]
     more = f" and {len(answer.about) - 8} more" if len(answer.about) > 8 else ""

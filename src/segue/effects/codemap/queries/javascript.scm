@@ -1,0 +1,2 @@
+(class_declaration name: (identifier) @name) @definition.class
+(class_heritage (identifier) @inherit)
