@@ -182,6 +182,9 @@ def _conversations(project: Path) -> None:
     (project / "talk.log").write_text("User: Port billing\nAssistant: I begin.\n")
     (project / "manifest.json").write_text(json.dumps({"session_metadata": {"goal": "Port billing"}}))
     (project / "notes.txt").write_text("Remember the milk.\n")
+    (project / "greeting.py").write_text(
+        "def greet():\n    return shout()\n\n\ndef shout():\n    return greet()\n"
+    )
 
 
 def main_with(cli: Cli, *words: str) -> Ran:

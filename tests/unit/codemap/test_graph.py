@@ -167,7 +167,9 @@ def test_a_name_that_many_have_is_not_guessed_at_all() -> None:
 
 
 def test_names_of_different_languages_do_not_meet() -> None:
-    assert graph({"a.py": "def total():\n    pass\n", "b.go": "package b\n\nfunc x() { total() }\n"}).edges == []
+    assert (
+        graph({"a.py": "def total():\n    pass\n", "b.go": "package b\n\nfunc x() { total() }\n"}).edges == []
+    )
 
 
 def test_what_a_change_affects_is_told_step_by_step_with_what_leads_there() -> None:
@@ -181,9 +183,12 @@ def test_what_a_change_affects_is_told_step_by_step_with_what_leads_there() -> N
 
 
 def test_a_change_in_a_file_is_one_of_the_definitions_that_differ() -> None:
-    before = parsed(b"def one():\n    return 1\n\n\nclass A:\n    def two(self):\n        return 2\n", "python")
+    before = parsed(
+        b"def one():\n    return 1\n\n\nclass A:\n    def two(self):\n        return 2\n", "python"
+    )
     after = parsed(
-        b"import os\n\n\ndef one():\n    return 1\n\n\nclass A:\n    def two(self):\n        return 3\n", "python"
+        b"import os\n\n\ndef one():\n    return 1\n\n\nclass A:\n    def two(self):\n        return 3\n",
+        "python",
     )
     places = changed_definitions(before, after)
     assert [after.definitions[at].title for at in places] == ["A.two"]

@@ -267,7 +267,17 @@ def test_a_file_with_a_break_in_the_middle_keeps_what_is_around_it() -> None:
 @pytest.mark.parametrize("language", CASES)
 def test_text_that_is_made_to_hurt_takes_seconds_at_most(language: str) -> None:
     many = 20_000
-    pieces = (b"(\n", b"a.\n", b"f(\n", b"{\n", b"x\n", b"class A {\n", b"def f():\n", b"fn f() {\n", b"<a>\n")
+    pieces = (
+        b"(\n",
+        b"a.\n",
+        b"f(\n",
+        b"{\n",
+        b"x\n",
+        b"class A {\n",
+        b"def f():\n",
+        b"fn f() {\n",
+        b"<a>\n",
+    )
     for evil in (*(piece * many for piece in pieces), b"(\n" * many + b"1" + b"\n)" * many):
         began = time.monotonic()
         parsed(evil, language)

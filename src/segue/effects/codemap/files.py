@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..._files import read_bytes
+from ..files.codemap_file import changed_ns
 from ..files.project_links import leads_out
 from ..git import repository
 from ..git.own_paths import NOTHING, OwnPaths
@@ -62,7 +63,7 @@ def listed_files(root: Path, own: OwnPaths = NOTHING) -> list[ListedFile]:
             continue
         if own.has(root / name):
             continue
-        found.append(ListedFile(name, language, about.st_size, about.st_mtime_ns))
+        found.append(ListedFile(name, language, about.st_size, changed_ns(about)))
         if len(found) >= FILES_MAX:
             break
     return sorted(found)

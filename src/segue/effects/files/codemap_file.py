@@ -7,6 +7,7 @@ lines, and no text of the code.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +32,11 @@ _TABLES = """
         places TEXT NOT NULL, names TEXT NOT NULL
     ) WITHOUT ROWID
 """
+
+
+def changed_ns(about: os.stat_result) -> int:
+    """When a file or what is said of it was changed: programs set the one time as they like, not the other."""
+    return max(about.st_mtime_ns, about.st_ctime_ns)
 
 
 class MappedFile(NamedTuple):

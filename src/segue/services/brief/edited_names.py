@@ -22,7 +22,7 @@ def edited_names(workspace: Workspace, world: Probe | None) -> dict[str, tuple[s
     path = workspace.home.map_of(root)
     if not path.exists():
         return {}
-    from ...effects.files.codemap_file import CodemapFile
+    from ...effects.files.codemap_file import CodemapFile, changed_ns
 
     file = CodemapFile(path)
     found = {}
@@ -30,7 +30,7 @@ def edited_names(workspace: Workspace, world: Probe | None) -> dict[str, tuple[s
         for name, one in file.edited(world.dirty).items():
             with suppress(OSError, ValueError):
                 about = os.lstat(root / name)
-                same = (about.st_size, about.st_mtime_ns) == (one.size, one.changed_ns)
+                same = (about.st_size, changed_ns(about)) == (one.size, one.changed_ns)
                 if same and one.names and world.head.startswith(one.head or "-"):
                     found[name] = one.names
     except SegueError:
