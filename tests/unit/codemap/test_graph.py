@@ -24,7 +24,7 @@ PYTHON = {
     "src/shop/money.py": "RATE = 1\n\n\ndef cents(x):\n    return x * RATE\n",
     "src/shop/__init__.py": "from .money import cents\n",
     "src/shop/cart.py": (
-        "from shop import cents\nfrom . import money\n\n\nclass Base:\n    def keep(self):\n        pass\n\n\n"
+        "from shop import cents\nfrom . import money\n\n\nclass Base:\n    def keep(self):\n        pass\n\n"
         "class Cart(Base):\n    def total(self):\n        self.keep()\n        return cents(1) + money.RATE\n"
     ),
     "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_total():\n    assert Cart().total()\n",
@@ -54,7 +54,7 @@ RUST = {
     "src/lib.rs": "mod money;\nmod cart;\n",
     "src/money.rs": "pub fn cents(x: u8) -> u8 { x }\n",
     "src/cart.rs": (
-        "use crate::money::cents;\npub struct Cart;\nimpl Cart {\n  pub fn total(&self) -> u8 { self.one() }\n"
+        "use crate::money::cents;\npub struct Cart;\nimpl Cart {\n  pub fn total(&self) { self.one() }\n"
         "  fn one(&self) -> u8 { cents(1) }\n}\n"
     ),
 }
@@ -79,7 +79,7 @@ RUBY = {
     "  def one\n    1\n  end\nend\n",
 }  # fmt: skip
 C_SHARP = {
-    "Money.cs": "namespace Shop.Money { public class Cash { public static int Cents(int x) { return x; } } }\n",
+    "Money.cs": "namespace Shop.Money { public class Cash { public static int Cents(int x) { } } }\n",
     "Cart.cs": "using Shop.Money;\nnamespace Shop { class Cart { int Total() { return Cash.Cents(1); } } }\n",
 }
 

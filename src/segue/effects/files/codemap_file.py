@@ -35,7 +35,7 @@ _TABLES = """
 
 
 def changed_ns(about: os.stat_result) -> int:
-    """When a file or what is said of it was changed: programs set the one time as they like, not the other."""
+    """When a file was changed: programs set the one time as they like, but not the other."""
     return max(about.st_mtime_ns, about.st_ctime_ns)
 
 

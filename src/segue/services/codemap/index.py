@@ -18,7 +18,7 @@ from ...core.base.values import Progress, Value
 from ...core.codemap.symbols import Files, FileSymbols, changed_definitions
 from ...effects.codemap.files import ListedFile, listed_files, source_of
 from ...effects.codemap.languages import language_of
-from ...effects.codemap.parse import parsed
+from ...effects.codemap.parser_process import ParserProcess
 from ...effects.files.codemap_file import CodemapFile, EditedFile, MappedFile
 from ...effects.git import repository
 from ...effects.git.queries import GitQueries
@@ -57,10 +57,10 @@ class CodeMap:
         try:
             if self.file.stored_version() not in (0, CodemapFile.version):
                 self.file.delete()
-            return self._update(seconds, progress)
+            return self._updated(seconds, progress)
         except DamagedError:
             self.file.delete()
-            return self._update(seconds, progress)
+            return self._updated(seconds, progress)
 
     def files(self) -> Files:
         """What every file defines and uses; nothing if the map is not there or cannot be read."""
@@ -74,7 +74,11 @@ class CodeMap:
         """Which definitions of uncommitted files differ from the last commit."""
         return self.file.edited()
 
-    def _update(self, seconds: float, progress: Progress | None) -> MapUpdate:
+    def _updated(self, seconds: float, progress: Progress | None) -> MapUpdate:
+        with ParserProcess() as parser:
+            return self._update(parser, seconds, progress)
+
+    def _update(self, parser: ParserProcess, seconds: float, progress: Progress | None) -> MapUpdate:
         end = time.monotonic() + seconds if seconds else float("inf")
         listed = [one for one in listed_files(self.root) if not self._own(self.root / one.path)]
         known = self.file.known()
@@ -82,7 +86,7 @@ class CodeMap:
         gone = [path for path in known if path not in paths]
         stale = [one for one in listed if not _is_fresh(one, known.get(one.path))]
         done = count = 0
-        for batch in self._batches(stale, known, end):
+        for batch in self._batches(parser, stale, known, end):
             self.file.put(batch, gone)
             gone = []
             done += len(batch)
@@ -92,34 +96,36 @@ class CodeMap:
         if gone:
             self.file.put((), gone)
         if time.monotonic() < end:
-            self._update_edited()
+            self._update_edited(parser)
         return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done)
 
     def _batches(
-        self, stale: Sequence[ListedFile], known: dict[str, MappedFile], end: float
+        self, parser: ParserProcess, stale: Sequence[ListedFile], known: dict[str, MappedFile], end: float
     ) -> Iterator[list[tuple[MappedFile, FileSymbols | None]]]:
         batch: list[tuple[MappedFile, FileSymbols | None]] = []
         began = time.monotonic()
         for one in stale:
             if time.monotonic() > end:
                 break
-            batch.append(self._read(one, known.get(one.path)))
+            batch.append(self._read(parser, one, known.get(one.path)))
             if len(batch) >= BATCH_FILES or time.monotonic() - began > BATCH_SECONDS:
                 yield batch
                 batch, began = [], time.monotonic()
         if batch:
             yield batch
 
-    def _read(self, one: ListedFile, before: MappedFile | None) -> tuple[MappedFile, FileSymbols | None]:
+    def _read(
+        self, parser: ParserProcess, one: ListedFile, before: MappedFile | None
+    ) -> tuple[MappedFile, FileSymbols | None]:
         seen = time.time_ns()
         source = source_of(self.root, one.path) if one.language else None
         hash = sha256(source).hexdigest()[:32] if source is not None else "-"
         about = MappedFile(one.path, one.size, one.changed_ns, seen, hash)
         if before is not None and before.hash == hash:
             return about, None
-        return about, parsed(source, one.language) if source is not None else FileSymbols()
+        return about, parser.parsed(source, one.language) if source is not None else FileSymbols()
 
-    def _update_edited(self) -> None:
+    def _update_edited(self, parser: ParserProcess) -> None:
         """Compare the definitions of uncommitted files with those of the last commit."""
         if repository.find(self.root) is None:
             return
@@ -143,16 +149,18 @@ class CodeMap:
                 wanted.append((path, source or path if is_tracked and status.head else "", now))
         if not wanted and len(kept) == len(self.file.edited()):
             return
-        kept += self._compared(wanted, status.head)
+        kept += self._compared(parser, wanted, status.head)
         self.file.put_edited(kept)
 
-    def _compared(self, wanted: Sequence[tuple[str, str, MappedFile]], head: str) -> list[EditedFile]:
+    def _compared(
+        self, parser: ParserProcess, wanted: Sequence[tuple[str, str, MappedFile]], head: str
+    ) -> list[EditedFile]:
         committed = _committed(self.root, [source for _, source, _ in wanted if source])
         after = self.file.symbols_of([path for path, _, _ in wanted])
         found = []
         for path, source, now in wanted:
             text = committed.get(source)
-            old = parsed(text, language_of(path)) if text is not None else None
+            old = parser.parsed(text, language_of(path)) if text is not None else None
             symbols = after.get(path, FileSymbols())
             places = changed_definitions(old, symbols)
             names = dict.fromkeys(symbols.definitions[at].title for at in places)
