@@ -12,7 +12,7 @@ from tests.support.git import Repository
 from tests.surfaces.conftest import Cli
 
 from segue import Segue
-from segue.core.runs.steps import Call, Change, Prompt, Result, Start
+from segue.core.runs.steps import Call, Change, Prompt, Result, Start, Step
 from segue.errors import NotInstalled
 from segue.surfaces.mcp.calls import Calls
 from segue.testing.transcripts import written
@@ -99,14 +99,14 @@ def test_the_tool_gives_the_json_of_the_command(cli: Cli, shop: Repository) -> N
 def run_of(shop: Repository, home: Path) -> None:
     """A run of an agent that worked on the cart and was killed."""
     project = str(shop.folder)
-    steps = [
+    steps: list[Step] = [
         Start(1_700_000_000.0, "start", native="5f0c1c4e-0000-4000-8000-000000000001", cwd=project),
         Prompt(1_700_000_001.0, "Make the total of the cart exact"),
         Call(1_700_000_002.0, "1", "Read", "read", paths=(f"{project}/shop/cart.py",)),
         Result(1_700_000_003.0, "1", True, text=CART),
         Call(
             1_700_000_004.0, "2", "Edit", "edit", paths=(f"{project}/shop/money.py",),
-            changes=(Change(f"{project}/shop/money.py", "edit", "    return euros * R", "    return round(e"),),
+            changes=(Change(f"{project}/shop/money.py", "edit", "    return euros", "    return round("),),
         ),
         Result(1_700_000_005.0, "2", True, text="ok"),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from segue.core.codemap.drawing import MapLink, dot, svg
 from segue.core.codemap.rank import links_of, pagerank
 from segue.core.codemap.work import path_from, task_text, touched_files
 from segue.core.runs.digest import fold
-from segue.core.runs.steps import Call, Prompt, Start
+from segue.core.runs.steps import Call, Prompt, Start, Step
 
 EVIL = 'a"];\\evil\x1b[31m<script>alert(1)</script>\n&\u202e'
 
@@ -51,7 +51,7 @@ def test_ranks_sum_to_one_and_follow_the_seeds() -> None:
 
 
 def test_the_files_of_a_run_are_known_by_their_paths_from_the_root() -> None:
-    steps = [
+    steps: list[Step] = [
         Start(1.0, "start", cwd="/work/shop"),
         Prompt(1.0, "make cents exact"),
         Call(2.0, "1", "Read", "read", paths=("/work/shop/src/shop/money.py",)),

@@ -22,8 +22,9 @@ SYMBOLS_OF_MENTION_MAX = 8
 _WORD = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATH = regex(r"[\w@.+-]*[/.][\w@/.+-]*\w")
 _TELLING = regex(r"[^_]_[^_]|[a-z][A-Z]|[A-Z]{2}[a-z]|\d")
-TOUCHED, FILE_NAMED, NAME_NAMED = 1.0, 1.0, 0.6
-"""How much of a start a file that was touched, one that is named, and a symbol that is named are."""
+TOUCHED, FILE_NAMED, NAME_NAMED, WORD_NAMED = 1.0, 1.0, 0.6, 0.1
+"""How much of a start a file that was touched, one that is named, a symbol that is named, and one whose name
+may be just a word are."""
 
 
 class MapSymbol(Value):
@@ -82,9 +83,11 @@ def _files_named(graph: CodeGraph, task: str) -> list[tuple[int, float]]:
 def _symbols_named(graph: CodeGraph, task: str) -> list[tuple[int, float]]:
     found = []
     for word in dict.fromkeys(_WORD.findall(task)):
-        numbers = graph.by_name.get(word, ()) if _TELLING.search(word) or len(word) > 11 else ()
-        if 0 < len(numbers) <= SYMBOLS_OF_MENTION_MAX:
-            found += [(number, NAME_NAMED / len(numbers)) for number in numbers]
+        numbers = graph.by_name.get(word, ())
+        is_telling = _TELLING.search(word) is not None or len(word) > 11
+        most, weight = (SYMBOLS_OF_MENTION_MAX, NAME_NAMED) if is_telling else (2, WORD_NAMED)
+        if 0 < len(numbers) <= most and len(word) > 3:
+            found += [(number, weight / len(numbers)) for number in numbers]
     return found
 
 
