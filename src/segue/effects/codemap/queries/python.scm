@@ -4,6 +4,7 @@
 (class_definition superclasses: (argument_list (identifier) @inherit))
 (class_definition superclasses: (argument_list (attribute object: (identifier) @receiver attribute: (identifier) @inherit)))
 (call function: (identifier) @call)
+(call function: (attribute object: (call function: (identifier) @receiver) attribute: (identifier) @call) (#match? @receiver "^[A-Z]"))
 (call function: (attribute object: (identifier) @receiver attribute: (identifier) @call))
 (call function: (attribute object: [(call) (subscript) (attribute) (string) (parenthesized_expression)] attribute: (identifier) @call))
 (attribute object: (identifier) @receiver attribute: (identifier) @use)

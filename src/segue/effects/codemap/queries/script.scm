@@ -9,6 +9,7 @@
 (call_expression function: (member_expression object: [(identifier) (this)] @receiver property: [(property_identifier) (private_property_identifier)] @call))
 (call_expression function: (member_expression object: [(call_expression) (new_expression) (member_expression) (subscript_expression) (await_expression) (parenthesized_expression)] property: [(property_identifier) (private_property_identifier)] @call))
 (new_expression constructor: (identifier) @call)
+(call_expression function: (member_expression object: (new_expression constructor: (identifier) @receiver) property: (property_identifier) @call))
 (member_expression object: (identifier) @receiver property: (property_identifier) @use)
 (import_statement source: (string (string_fragment) @module)) @import
 (import_statement (import_clause (identifier) @alias) source: (string (string_fragment) @module)) @import
