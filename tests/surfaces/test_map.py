@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from tests.support.git import Repository
+from tests.support.runs import opened
 from tests.surfaces.conftest import Cli
 
-from segue import Segue
 from segue.core.runs.steps import Call, Change, Prompt, Result, Start, Step
 from segue.errors import NotInstalled
 from segue.surfaces.mcp.calls import Calls
-from segue.testing.transcripts import written
+from segue.testing.transcripts import placed
 
 MONEY = (
     "RATE = 100\n\n\ndef cents(euros):\n    return euros * RATE\n\n\n"
@@ -23,6 +22,7 @@ MONEY = (
 )
 CART = "from shop.money import cents\n\n\nclass Cart:\n    def total(self):\n        return cents(1)\n"
 TEST = "from shop.cart import Cart\n\n\ndef test_total():\n    assert Cart().total() == 100\n"
+NATIVE = "5f0c1c4e-0000-4000-8000-000000000001"
 FILES = {
     "shop/money.py": MONEY,
     "shop/cart.py": CART,
@@ -100,7 +100,7 @@ def run_of(shop: Repository, home: Path) -> None:
     """A run of an agent that worked on the cart and was killed."""
     project = str(shop.folder)
     steps: list[Step] = [
-        Start(1_700_000_000.0, "start", native="5f0c1c4e-0000-4000-8000-000000000001", cwd=project),
+        Start(1_700_000_000.0, "start", native=NATIVE, cwd=project),
         Prompt(1_700_000_001.0, "Make the total of the cart exact"),
         Call(1_700_000_002.0, "1", "Read", "read", paths=(f"{project}/shop/cart.py",)),
         Result(1_700_000_003.0, "1", True, text=CART),
@@ -110,10 +110,7 @@ def run_of(shop: Repository, home: Path) -> None:
         ),
         Result(1_700_000_005.0, "2", True, text="ok"),
     ]  # fmt: skip
-    folder = Path(os.environ["HOME"]) / ".claude" / "projects" / project.replace("/", "-").replace(".", "-")
-    folder.mkdir(parents=True)
-    path = folder / "5f0c1c4e-0000-4000-8000-000000000001.jsonl"
-    path.write_bytes(written("claude-code", steps))
+    placed("claude-code", steps, home=home, native=NATIVE, cwd=project)
     shop.write({"shop/money.py": MONEY.replace("euros * RATE", "round(euros * RATE)")})
 
 
@@ -128,10 +125,10 @@ def test_a_restoration_has_the_map_only_where_one_was_made_before(
     cli: Cli, shop: Repository, home: Path
 ) -> None:
     run_of(shop, home)
-    with Segue(home=home / "segue", folder=shop.folder) as seg:
+    with opened(home, shop.folder) as seg:
         assert "map of the code" not in seg.restore(budget=20_000).text
     cli("map")
-    with Segue(home=home / "segue", folder=shop.folder) as seg:
+    with opened(home, shop.folder) as seg:
         restored = seg.restore(budget=20_000)
     assert "the files that matter most for this work" in restored.text
     assert "shop/cart.py: Cart 4" in restored.text

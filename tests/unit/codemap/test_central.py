@@ -23,14 +23,15 @@ def test_what_was_touched_and_its_neighbours_come_first() -> None:
     assert paths[0] == "src/shop/cart.py"
     assert set(paths[1:4]) == {"tests/test_cart.py", "src/shop/money.py", "src/shop/__init__.py"}
     assert (found.files[0].touched, found.left_out) == (True, 0)
-    assert "Cart 10" in found.text.split("\n")[0]
+    assert "Cart 9" in found.text.split("\n")[0]
 
 
 def test_a_task_leads_to_the_files_and_symbols_that_it_names() -> None:
     code = graph(PYTHON)
     assert central(code, {}, "look at other/money.py", 1_000).files[0].path == "other/money.py"
-    assert central(code, {}, "why does test_total fail?", 1_000).files[0].path == "tests/test_cart.py"
-    assert seeds_of(code, {}, "total money and so on") == {}
+    named = seeds_of(code, {}, "why does test_total fail?")
+    assert [code.title(one) for one in named] == ["test_total"]
+    assert seeds_of(code, {}, "buy more and so on") == {}
 
 
 def test_a_small_budget_names_fewer_files_and_says_how_many_are_left() -> None:

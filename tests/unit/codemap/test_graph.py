@@ -11,8 +11,8 @@ from segue.core.codemap.questions import (
     changed_nodes,
     is_test,
     meant,
+    only_tests,
     reached_from,
-    tests_reaching,
     users_of,
     uses_of,
 )
@@ -178,7 +178,7 @@ def test_what_a_change_affects_is_told_step_by_step_with_what_leads_there() -> N
     told = {(one.place.name or one.place.path): (one.steps, one.through) for one in found if one.sure}
     assert told["Cart.total"] == (1, "cents")
     assert told["test_total"][0] == 2
-    tests = tests_reaching(found)
+    tests = only_tests(found)
     assert [one.place.name for one in tests] == ["test_total"]
 
 

@@ -143,7 +143,7 @@ CASES = {
         SCRIPT, "constant LIMIT, function checkout, class Basket, method Basket.add, method Basket.keep,"
         " function top",
         "sum<call@checkout money.cents<call@checkout LIMIT<use@checkout Base<inherit@Basket"
-        " this.keep<call@Basket.add Basket<call@Basket.add add<call@Basket.add checkout<call@top"
+        " this.keep<call@Basket.add Basket<call@Basket.add Basket.add<call@Basket.add checkout<call@top"
         " cart<use@top",
         "./cart.js @shop/money ./rates ./load",
     ),
@@ -249,6 +249,9 @@ def test_lines_are_those_of_the_name_and_of_the_end() -> None:
 
 def test_a_local_variable_is_no_use_of_anything() -> None:
     assert used(parsed(b"def f(path):\n    name = path\n    return name\n", "python")) == []
+    hidden = b"def f():\n    pass\n\n\ndef g(f):\n    def h():\n        return f()\n    return h\n"
+    assert used(parsed(hidden, "python")) == ["h<use@g"]
+    assert used(parsed(b"function f() {}\nconst g = (f) => f();\n", "javascript")) == []
 
 
 @pytest.mark.parametrize("language", CASES)

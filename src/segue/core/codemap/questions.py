@@ -155,7 +155,7 @@ def reached_from(graph: CodeGraph, numbers: Iterable[int], *, depth: int = DEPTH
     return sorted(seen.values(), key=lambda one: (one.steps, not one.sure, one.place.path, one.place.line))
 
 
-def tests_reaching(reached: Iterable[Reached]) -> list[Reached]:
+def only_tests(reached: Iterable[Reached]) -> list[Reached]:
     """Of what is reached, the tests: each file once if nothing inside it is known."""
     found = [one for one in reached if is_test(one.place.path)]
     inner = {one.place.path for one in found if one.place.name}

@@ -64,7 +64,7 @@ def parsed(source: bytes, language: str) -> FileSymbols:
             _take_use(found, uses)
     spans = _without_doubles(spans)
     wanted = {span.name for span in spans if span.kind != "scope"}
-    wanted.update(here for names in imports.values() for there, here in names.items())
+    wanted.update(here for names in imports.values() for here in names)
     names_at = {span.name_at for span in spans}
     for node in _bounded(QueryCursor(grammar.uses)).captures(root).get("use", ()):
         at = node.start_byte
@@ -131,7 +131,7 @@ def _without_doubles(spans: list[_Span]) -> list[_Span]:
 
 def _take_use(found: dict[str, list[Node]], uses: dict[int, _Use]) -> None:
     receiver = _text(found["receiver"][0]).lstrip("@") if "receiver" in found else ""
-    for kind in ("call", "inherit", "use"):
+    for kind in ("call", "inherit", "use", "local"):
         for node in found.get(kind, ()):
             at, name = node.start_byte, _text(node)
             known = uses.get(at)
@@ -144,7 +144,7 @@ def _take_import(
     inside: list[tuple[int, int]],
 ) -> None:  # fmt: skip
     node = found["import"][0]
-    statement = node.type not in ("call_expression", "variable_declarator", "call", "export_statement")
+    statement = node.type not in ("call_expression", "variable_declarator", "call")
     if statement:
         inside.append((node.start_byte, node.end_byte))
     line = node.start_point.row + 1
@@ -213,23 +213,21 @@ def _nested(
 ) -> tuple[tuple[Definition, ...], tuple[Reference, ...]]:
     """Definitions with their owners, and each use with the innermost definition around it."""
     definitions: list[Definition] = []
+    parents: list[int] = []
     grouped: dict[tuple[str, str, int, str], list[int]] = {}
     stack: list[tuple[_Span, int]] = []
     waiting = iter([*uses, _Use(1 << 62, 0, "", "", "")])
     use = next(waiting)
     for span in [*spans, None]:
         while use.name and (span is None or use.at < span.start):
-            while stack and stack[-1][0].end <= use.at:
-                stack.pop()
-            within = next((place for _, place in reversed(stack) if place >= 0), -1)
+            within = _innermost(stack, use.at)
             lines = grouped.setdefault((use.name, use.kind, within, use.receiver), [])
             if len(lines) < LINES_OF_USE_MAX and use.line not in lines:
                 lines.append(use.line)
             use = next(waiting)
         if span is None:
             break
-        while stack and stack[-1][0].end <= span.start:
-            stack.pop()
+        within = _innermost(stack, span.start)
         if span.kind == "scope":
             stack.append((span, -1))
             continue
@@ -239,9 +237,28 @@ def _nested(
         kind = "method" if span.kind == "function" and in_type else span.kind
         digest = blake2b(source[span.start : span.end], digest_size=6).hexdigest()
         stack.append((span, len(definitions)))
+        parents.append(within)
         definitions.append(Definition(span.name, kind, span.line, span.last, owner, digest))
+    local = {(within, name) for name, kind, within, _ in grouped if kind == "local" and within >= 0}
     references = tuple(
         Reference(name, kind, within, tuple(lines), receiver)
         for (name, kind, within, receiver), lines in grouped.items()
+        if kind != "local" and not (not receiver and local and _is_local(name, within, local, parents))
     )
     return tuple(definitions), references
+
+
+def _innermost(stack: list[tuple[_Span, int]], at: int) -> int:
+    """The place of the definition around a byte, once those that end before it are taken away; -1 if none."""
+    while stack and stack[-1][0].end <= at:
+        stack.pop()
+    return next((place for _, place in reversed(stack) if place >= 0), -1)
+
+
+def _is_local(name: str, within: int, local: set[tuple[int, str]], parents: list[int]) -> bool:
+    """Whether a parameter or variable of the definition, or of one around it, has the name."""
+    while within >= 0:
+        if (within, name) in local:
+            return True
+        within = parents[within]
+    return False

@@ -22,9 +22,9 @@ from ...core.base.lazy import msgpack_decoder
 from ...core.codemap.symbols import FileSymbols
 from ...errors import NotInstalled, extra
 
-FILE_SECONDS = 10.0
+FILE_SECONDS, START_SECONDS = 10.0, 60.0
 _SIZE = struct.Struct(">I")
-_MISSING = b"missing"
+_MISSING, _READY = b"missing", b"ready"
 
 
 class ParserProcess:
@@ -42,9 +42,9 @@ class ParserProcess:
 
     def parsed(self, source: bytes, language: str) -> FileSymbols:
         """What a file of a language defines, uses and imports. Raises NotInstalled without the extra."""
-        if self._process is None:
-            self._process = _started()
         try:
+            if self._process is None:
+                self._process = _started()
             answer = self._asked(self._process, msgspec.msgpack.encode((language, source)))
             if answer == _MISSING:
                 raise _not_installed()
@@ -65,16 +65,8 @@ class ParserProcess:
     def close(self) -> None:
         """End the process; a later call starts another."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        for pipe in (process.stdin, process.stdout):
-            try:
-                if pipe is not None:
-                    pipe.close()
-            except OSError:
-                pass  # it could not take what was still to be written
-        process.wait()
+        if process is not None:
+            _end(process)
 
 
 def _started() -> subprocess.Popen[bytes]:
@@ -84,10 +76,28 @@ def _started() -> subprocess.Popen[bytes]:
         is_there = False
     if not is_there:
         raise _not_installed()
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        _read_until(process.stdout.fileno(), len(_READY), time.monotonic() + START_SECONDS)
+    except BaseException:
+        _end(process)
+        raise
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        try:
+            if pipe is not None:
+                pipe.close()
+        except OSError:
+            pass  # it could not take what was still to be written
+    process.wait()
 
 
 def _not_installed() -> NotInstalled:
@@ -114,6 +124,8 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until there are no more."""
     from .parse import parsed
 
+    answers.write(_READY)
+    answers.flush()
     while head := requests.read(_SIZE.size):
         language, source = msgspec.msgpack.decode(
             requests.read(_SIZE.unpack(head)[0]), type=tuple[str, bytes]

@@ -20,9 +20,9 @@ from ...core.codemap.questions import (
     Use,
     changed_nodes,
     meant,
+    only_tests,
     place_of,
     reached_from,
-    tests_reaching,
     users_of,
     uses_of,
 )
@@ -90,7 +90,7 @@ def ask(
         return _with(answer, uses=tuple(found), links=links)
     reached = reached_from(graph, asked)
     if question == "tests":
-        reached = tests_reaching(reached)
+        reached = only_tests(reached)
     links = tuple(MapLink(label(one.place), one.through, one.sure) for one in reached[:LINKS_MAX])
     return _with(answer, reached=tuple(reached), links=links)
 

@@ -18,3 +18,5 @@
 (object_creation_expression type: [(identifier) @call (generic_name (identifier) @call)])
 (member_access_expression expression: (identifier) @receiver name: (identifier) @use)
 (using_directive [(identifier) (qualified_name)] @module) @import
+(parameter name: (identifier) @local)
+(variable_declarator name: (identifier) @local)

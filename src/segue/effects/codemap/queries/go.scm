@@ -12,3 +12,5 @@
 (qualified_type package: (package_identifier) @receiver name: (type_identifier) @use)
 (import_spec !name path: (interpreted_string_literal) @module) @import
 (import_spec name: (package_identifier) @alias path: (interpreted_string_literal) @module) @import
+(parameter_declaration name: (identifier) @local)
+(short_var_declaration left: (expression_list (identifier) @local))

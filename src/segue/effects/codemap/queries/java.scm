@@ -15,3 +15,5 @@
 (object_creation_expression type: (type_identifier) @call)
 (field_access object: (identifier) @receiver field: (identifier) @use)
 (import_declaration (scoped_identifier) @module) @import
+(formal_parameter name: (identifier) @local)
+(local_variable_declaration declarator: (variable_declarator name: (identifier) @local))

@@ -13,3 +13,13 @@
 (import_from_statement module_name: (_) @module name: (dotted_name) @item) @import
 (import_from_statement module_name: (_) @module name: (aliased_import name: (dotted_name) @item alias: (identifier) @alias)) @import
 (import_from_statement module_name: (_) @module (wildcard_import) @star) @import
+(parameters (identifier) @local)
+(parameters (_ (identifier) @local))
+(default_parameter name: (identifier) @local)
+(typed_default_parameter name: (identifier) @local)
+(lambda_parameters (identifier) @local)
+(assignment left: (identifier) @local)
+(assignment left: (pattern_list (identifier) @local))
+(for_statement left: (identifier) @local)
+(for_in_clause left: (identifier) @local)
+(as_pattern_target (identifier) @local)

@@ -8,3 +8,5 @@
 (call receiver: [(identifier) (constant) (self) (instance_variable)] @receiver method: (identifier) @call)
 (call receiver: [(call) (element_reference) (scope_resolution) (parenthesized_statements)] method: (identifier) @call)
 (call !receiver method: (identifier) @_import arguments: (argument_list (string (string_content) @module)) (#any-of? @_import "require" "require_relative" "load")) @import
+(method_parameters (identifier) @local)
+(assignment left: (identifier) @local)

@@ -21,3 +21,5 @@
 (scoped_type_identifier path: [(identifier) (scoped_identifier)] name: (type_identifier) @use)
 (use_declaration argument: (_) @module) @import
 (mod_item name: (identifier) @submodule !body) @import
+(parameter pattern: (identifier) @local)
+(let_declaration pattern: (identifier) @local)

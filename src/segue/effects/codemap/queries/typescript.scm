@@ -6,3 +6,6 @@
 (extends_clause value: (identifier) @inherit)
 (implements_clause (type_identifier) @inherit)
 (extends_type_clause type: (type_identifier) @inherit)
+(required_parameter pattern: (identifier) @local)
+(optional_parameter pattern: (identifier) @local)
+(arrow_function parameter: (identifier) @local)
