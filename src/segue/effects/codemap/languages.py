@@ -1,9 +1,9 @@
 """The languages that the map knows: their files, their grammars, and queries for what files define and use.
 
 A query, in ``queries/``, names what it finds: ``@definition.KIND`` with ``@name``, ``@call``, ``@inherit``
-and ``@use`` with an optional ``@receiver``, ``@local`` (no use: it hides one), ``@import`` with ``@module`` and, where a language has them,
-``@item``, ``@alias``, ``@star`` and ``@submodule``. Grammars come inside the packages of the extra
-``segue[map]``; nothing is downloaded.
+and ``@use`` with an optional ``@receiver``, ``@local`` for a name that hides others, ``@import`` with
+``@module`` and, where a language has them, ``@item``, ``@alias``, ``@star`` and ``@submodule``. Grammars come
+inside the packages of the extra ``segue[map]``; nothing is downloaded.
 """
 
 from __future__ import annotations
