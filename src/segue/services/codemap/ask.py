@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
+from ..._checked_calls import checked
 from ...core.base.values import Progress, Value
 from ...core.codemap.central import CentralFiles, MapFile, central
 from ...core.codemap.drawing import MapLink
@@ -61,6 +62,7 @@ class MapAnswer(Value):
     """How many files there was no time for; the next question goes on with them."""
 
 
+@checked
 def ask(
     workspace: Workspace, question: str = "central", name: str = "", *, task: str = "", tokens: int = TOKENS,
     session: str = "", seconds: float = 0.0, progress: Progress | None = None,
