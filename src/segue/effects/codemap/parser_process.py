@@ -31,7 +31,8 @@ class ParserProcess:
     """A process that parses files; started with the first one."""
 
     def __init__(self, seconds: float = FILE_SECONDS) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
+        """How long one file may take."""
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> ParserProcess:
@@ -57,7 +58,7 @@ class ParserProcess:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(_SIZE.pack(len(question)) + question)
         process.stdin.flush()
-        end = time.monotonic() + self._seconds
+        end = time.monotonic() + self.seconds
         descriptor = process.stdout.fileno()
         (size,) = _SIZE.unpack(_read_until(descriptor, _SIZE.size, end))
         return _read_until(descriptor, size, end)
