@@ -97,7 +97,7 @@ def in_tree(name: str, cwd: str, tree: set[str]) -> str:
     """A path of the transcript's machine as a path of the tree; empty if it is none."""
     full = os.path.normpath(name if name.startswith("/") else f"{cwd or '/'}/{name}")
     parts = full.strip("/").split("/")
-    base = len(cwd.strip("/").split("/")) if cwd and full.startswith(f"{cwd.rstrip('/')}/") else 1
+    base = len(cwd.strip("/").split("/")) if cwd and full.startswith(f"{cwd.rstrip('/')}/") else 0
     for first in (base, *range(1, len(parts))):
         path = "/".join(parts[first:])
         if path in tree and (first <= base or "/" in path):

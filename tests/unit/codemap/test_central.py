@@ -53,18 +53,18 @@ def test_ranks_sum_to_one_and_follow_the_seeds() -> None:
 
 def test_the_files_of_a_run_are_known_by_their_paths_from_the_root() -> None:
     steps: list[Step] = [
-        Start(1.0, "start", cwd="/work/shop"),
+        Start(1.0, "start", cwd="/src/shop"),
         Prompt(1.0, "make cents exact"),
-        Call(2.0, "1", "Read", "read", paths=("/work/shop/src/shop/money.py",)),
+        Call(2.0, "1", "Read", "read", paths=("/src/shop/src/shop/money.py",)),
         Call(3.0, "2", "Edit", "edit", paths=("src/shop/cart.py",)),
         Call(3.0, "3", "Read", "read", paths=("/etc/passwd",)),
     ]
     digest = fold(steps)
-    found = touched_files(digest, "/work/shop", PYTHON)
+    found = touched_files(digest, "/src/shop", PYTHON)
     assert list(found) == ["src/shop/cart.py", "src/shop/money.py"]
     assert found["src/shop/cart.py"] > found["src/shop/money.py"]
     assert "make cents exact" in task_text(None, [digest])
-    assert path_from("../shop/src/shop/cart.py", "/work/shop", "/work/shop", PYTHON) == "src/shop/cart.py"
+    assert path_from("../shop/src/shop/cart.py", "/src/shop", "/src/shop", PYTHON) == "src/shop/cart.py"
 
 
 def test_a_picture_shows_every_arrow_and_escapes_what_names_hold() -> None:

@@ -86,8 +86,8 @@ TOOLS = (
     ),
     Tool(
         "map",
-        "The code. central: what matters for a task (else for this work); users, uses: of a name; affected, "
-        "tests: by a name, else by uncommitted changes.",
+        "Code: what is central for a task, or this work; users or uses of a name; affected, tests: of a name "
+        "or uncommitted changes.",
         {"question": QUESTIONS, "name": TEXT, "task": TEXT, "tokens": {"type": "integer"}},
     ),
     Tool(
