@@ -137,6 +137,10 @@ test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one
 model-venv: $(MODEL_VENV)/.installed
 test-install: demo ## the package as users install it, in an environment of its own
 
+.PHONY: picture
+picture: $(PLAIN_VENV)/.installed ## record the demonstration anew, as the moving picture of the README
+	$(PLAIN_VENV)/bin/python -m tools.picture docs/pictures/next-run.svg
+
 .PHONY: site
 site: $(SITE_VENV)/.installed ## the documentation as a site, in site/; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build -q
@@ -152,10 +156,13 @@ format: $(STAMP) ## let ruff fix and format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-.PHONY: soak
-soak: $(STAMP) ## the crash tests with KILLS=200 kills, the properties with ten times the examples
+.PHONY: soak soak-integrations
+soak: $(STAMP) soak-integrations ## the crash tests with KILLS=200 kills, the properties with ten times the examples
 	SEGUE_KILLS=$(KILLS) SEGUE_EXAMPLES=10 $(PYTEST) --timeout 3600 tests/crash tests/properties \
 		tests/surfaces/test_rest_schema.py $(ARGS)
+soak-integrations: $(INTEGRATIONS_VENV)/.installed ## kill programs on the four frameworks, KILLS / 4 times each
+	SEGUE_KILLS=$(KILLS) $(INTEGRATIONS_VENV)/bin/python -m tests.support.run_tests -n $(JOBS) --dist worksteal \
+		--timeout 3600 -rP tests/integrations/*/test_kills.py $(ARGS)
 
 .PHONY: soak-agents
 soak-agents: $(STAMP) ## kill five agents at random moments in chains of restarts, KILLS / 4 times each, and check what each next run is told

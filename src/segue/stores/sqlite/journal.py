@@ -212,17 +212,14 @@ class SqliteStore:
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
         wanted = list(dict.fromkeys(addresses))
-        rows: dict[str, tuple[bytes, int]] = {}
+        found: dict[str, bytes] = {}
         for at in range(0, len(wanted), _ASKED_AT_ONCE):
-            named = [bytes.fromhex(address) for address in wanted[at : at + _ASKED_AT_ONCE]]
+            named = tuple([bytes.fromhex(address) for address in wanted[at : at + _ASKED_AT_ONCE]])
             sql = f"SELECT address, body, erased FROM pieces WHERE address IN ({_marks(named)})"
-            for address, body, erased in self.database.fetch(sql, tuple(named)):
-                rows[address.hex()] = (body, erased)
-        return {
-            name: proven_piece(name, row[0], erased=bool(row[1]))
-            for name in wanted
-            if (row := rows.get(name))
-        }
+            for raw, body, erased in self.database.fetch(sql, named):
+                name = raw.hex()
+                found[name] = proven_piece(name, body, erased=bool(erased))
+        return {name: found[name] for name in wanted if name in found}
 
     def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
         def in_this_file(db: apsw.Connection) -> T:
