@@ -45,6 +45,7 @@ class ListedFile(NamedTuple):
 def listed_files(root: Path, own: OwnPaths = NOTHING) -> list[ListedFile]:
     """The files that the map has, by their paths."""
     inside: dict[str, bool] = {}
+    base = os.fspath(root)
     found = []
     for name in _names(root):
         if _is_written(name):
@@ -56,12 +57,12 @@ def listed_files(root: Path, own: OwnPaths = NOTHING) -> list[ListedFile]:
         if folder not in inside:
             inside[folder] = not folder or not leads_out(root / folder, root)
         try:
-            about = os.lstat(root / name)
+            about = os.lstat(f"{base}/{name}")
         except (OSError, ValueError):
             continue
         if not inside[folder] or not stat.S_ISREG(about.st_mode) or about.st_size > FILE_BYTES_MAX:
             continue
-        if own.has(root / name):
+        if own is not NOTHING and own.has(root / name):
             continue
         found.append(ListedFile(name, language, about.st_size, changed_ns(about)))
         if len(found) >= FILES_MAX:

@@ -28,12 +28,13 @@ _MISSING, _READY = b"missing", b"ready"
 
 
 class ParserProcess:
-    """A process that parses files; started with the first one."""
+    """A process that parses files; started with the first one, or before it by ``start``."""
 
     def __init__(self, seconds: float = FILE_SECONDS) -> None:
         self.seconds = seconds
         """How long one file may take."""
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_ready = False
 
     def __enter__(self) -> ParserProcess:
         return self
@@ -41,11 +42,19 @@ class ParserProcess:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Start the process, so that it is ready when the first file comes; without the extra, do nothing."""
+        if self._process is None and _is_installed():
+            self._process = _started()
+            self._is_ready = False
+
     def parsed(self, source: bytes, language: str) -> FileSymbols:
         """What a file of a language defines, uses and imports. Raises NotInstalled without the extra."""
         try:
-            if self._process is None:
-                self._process = _started()
+            if not _is_installed():
+                raise _not_installed()
+            self.start()
+            assert self._process is not None
             answer = self._asked(self._process, msgspec.msgpack.encode((language, source)))
             if answer == _MISSING:
                 raise _not_installed()
@@ -56,6 +65,9 @@ class ParserProcess:
 
     def _asked(self, process: subprocess.Popen[bytes], question: bytes) -> bytes:
         assert process.stdin is not None and process.stdout is not None
+        if not self._is_ready:
+            _read_until(process.stdout.fileno(), len(_READY), time.monotonic() + START_SECONDS)
+            self._is_ready = True
         process.stdin.write(_SIZE.pack(len(question)) + question)
         process.stdin.flush()
         end = time.monotonic() + self.seconds
@@ -70,24 +82,18 @@ class ParserProcess:
             _end(process)
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _is_installed() -> bool:
     try:
-        is_there = find_spec("tree_sitter") is not None
+        return find_spec("tree_sitter") is not None
     except ValueError:
-        is_there = False
-    if not is_there:
-        raise _not_installed()
-    process = subprocess.Popen(
+        return False
+
+
+def _started() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    assert process.stdout is not None
-    try:
-        _read_until(process.stdout.fileno(), len(_READY), time.monotonic() + START_SECONDS)
-    except BaseException:
-        _end(process)
-        raise
-    return process
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

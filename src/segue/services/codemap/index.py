@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...core.base.canonical import sha256
@@ -21,8 +21,9 @@ from ...effects.codemap.languages import language_of
 from ...effects.codemap.parser_process import ParserProcess
 from ...effects.files.codemap_file import CodemapFile, EditedFile, MappedFile
 from ...effects.git import repository
+from ...effects.git.own_paths import NOTHING, OwnPaths
 from ...effects.git.queries import GitQueries
-from ...effects.git.status import status_of
+from ...effects.git.status import Status, StatusQuery
 from ...errors import DamagedError, RefusedError
 from ..workspace.own_files import own_files
 from ..workspace.workspace import Workspace
@@ -47,10 +48,10 @@ class MapUpdate(Value):
 class CodeMap:
     """The map of one working tree."""
 
-    def __init__(self, root: Path, file: CodemapFile, own: Callable[[Path], bool] | None = None) -> None:
+    def __init__(self, root: Path, file: CodemapFile, own: OwnPaths = NOTHING) -> None:
         self.root = root
         self.file = file
-        self._own = own or (lambda path: False)
+        self._own = own
 
     def update(self, *, seconds: float = 0.0, progress: Progress | None = None) -> MapUpdate:
         """Bring the map up to date, for at most so many seconds (0: until it is done)."""
@@ -80,8 +81,10 @@ class CodeMap:
 
     def _update(self, parser: ParserProcess, seconds: float, progress: Progress | None) -> MapUpdate:
         end = time.monotonic() + seconds if seconds else float("inf")
-        listed = [one for one in listed_files(self.root) if not self._own(self.root / one.path)]
         known = self.file.known()
+        parser.start()
+        status = self._status_query()
+        listed = listed_files(self.root, self._own)
         paths = {one.path for one in listed}
         gone = [path for path in known if path not in paths]
         stale = [one for one in listed if not _is_fresh(one, known.get(one.path))]
@@ -95,8 +98,9 @@ class CodeMap:
                 progress(done, len(stale), batch[-1][0].path)
         if gone:
             self.file.put((), gone)
-        if time.monotonic() < end:
-            self._update_edited(parser)
+        answer = status.answer(GIT_SECONDS)[1] if status is not None else None
+        if answer is not None and time.monotonic() < end:
+            self._update_edited(parser, answer)
         return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done)
 
     def _batches(
@@ -125,13 +129,17 @@ class CodeMap:
             return about, None
         return about, parser.parsed(source, one.language) if source is not None else FileSymbols()
 
-    def _update_edited(self, parser: ParserProcess) -> None:
-        """Compare the definitions of uncommitted files with those of the last commit."""
+    def _status_query(self) -> StatusQuery | None:
+        """Let git look at the tree while the files are listed."""
         if repository.find(self.root) is None:
-            return
-        _, status = status_of(self.root, "--untracked-files=all", seconds=GIT_SECONDS)
-        if status is None:
-            return
+            return None
+        try:
+            return StatusQuery(self.root, "--untracked-files=all")
+        except OSError:
+            return None
+
+    def _update_edited(self, parser: ParserProcess, status: Status) -> None:
+        """Compare the definitions of uncommitted files with those of the last commit."""
         entries = [(os.fsdecode(one.path), one.is_tracked, os.fsdecode(one.source)) for one in status.entries]
         entries = [one for one in entries if language_of(one[0])][:EDITED_MAX]
         known = self.file.known()
@@ -200,4 +208,4 @@ def code_map(workspace: Workspace) -> CodeMap:
     root = workspace.working_tree.root
     file = CodemapFile(workspace.home.map_of(root))
     workspace.at_close.append(file.close)
-    return CodeMap(root, file, own_files(workspace.home, root).has)
+    return CodeMap(root, file, own_files(workspace.home, root))
