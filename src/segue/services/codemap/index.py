@@ -84,6 +84,17 @@ class CodeMap:
         known = self.file.known()
         parser.start()
         status = self._status_query()
+        try:
+            update = self._take_in(parser, known, end, progress)
+        finally:
+            answer = status.answer(GIT_SECONDS)[1] if status is not None else None
+        if answer is not None and time.monotonic() < end:
+            self._update_edited(parser, answer)
+        return update
+
+    def _take_in(
+        self, parser: ParserProcess, known: dict[str, MappedFile], end: float, progress: Progress | None
+    ) -> MapUpdate:
         listed = listed_files(self.root, self._own)
         paths = {one.path for one in listed}
         gone = [path for path in known if path not in paths]
@@ -98,9 +109,6 @@ class CodeMap:
                 progress(done, len(stale), batch[-1][0].path)
         if gone:
             self.file.put((), gone)
-        answer = status.answer(GIT_SECONDS)[1] if status is not None else None
-        if answer is not None and time.monotonic() < end:
-            self._update_edited(parser, answer)
         return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done)
 
     def _batches(
