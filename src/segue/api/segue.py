@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ..services.codemap.ask import MapAnswer
     from ..services.handoff.notebook import Notebook
     from ..services.handoff.offers import HandoffOffer, Handoffs
-    from ..services.memories.service import Recalled, Remembered
+    from ..services.memories.curation import ComparedMemory
+    from ..services.memories.service import Recalled
     from ..services.models.ledger import SpendingReport
     from ..services.models.plan import Proposal
     from ..services.models.refine import Refinement
@@ -386,9 +387,9 @@ class Segue:
 
         return self.workspace.part(Memories)
 
-    def remember(self, content: str, **about: Any) -> Remembered:
+    def remember(self, content: str, **about: Any) -> ComparedMemory:
         """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`. Unless another
-        ``session`` is named, it was learnt in the current one."""
+        ``session`` is named, it was learnt in the current one. Says what it may repeat or contradict."""
         from ..services.memories.reader import session_at_work
 
         return self.memories.remember(

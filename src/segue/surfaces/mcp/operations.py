@@ -132,16 +132,10 @@ def _feature(call: ToolCall) -> Any:
 
 
 def _remember(call: ToolCall) -> Any:
-    from msgspec.structs import asdict
-
-    from ...services.memories.curation import compared_in_passing
-
-    kept = call.segue.remember(
+    return call.segue.remember(
         call.text("text"), type=call.given.get("type", TYPE), scope=call.given.get("scope", ""),
         session=call.session,
     )  # fmt: skip
-    found = compared_in_passing(call.segue.memories, kept, session=call.session)
-    return {**asdict(kept), **asdict(found)}
 
 
 def _recall(call: ToolCall) -> Any:
