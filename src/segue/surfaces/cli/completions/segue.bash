@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/segue
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_segue_subparsers=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
+_shtab_segue_subparsers=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
 
 _shtab_segue_start_option_strings=(--item --id --type --project --org --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_resume_option_strings=(--budget --note --explain --copy -s --session --json -C --folder --home --store --actor --no-color -h --help)
@@ -23,6 +23,7 @@ _shtab_segue_brief_option_strings=(--max-bytes --format --agent --explain --json
 _shtab_segue_status_option_strings=(--watch --every -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_list_option_strings=(--all --status --project --org --limit --ids --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_search_option_strings=(--agent --project --since --in --failed --semantic --limit --json -C --folder --home --store --actor --no-color -h --help)
+_shtab_segue_map_option_strings=(--task --tokens --dot --svg -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_ui_option_strings=(--port --no-open --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_show_option_strings=(--timeline --limit -C --context --full -s --session --json --folder --home --store --actor --no-color -h --help)
 _shtab_segue_log_option_strings=(--limit --after -f --follow -s --session --json -C --folder --home --store --actor --no-color -h --help)
@@ -172,6 +173,11 @@ _shtab_segue_list___home_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_search__C_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_search___folder_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_search___home_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_map__s_COMPGEN=_segue_sessions
+_shtab_segue_map___session_COMPGEN=_segue_sessions
+_shtab_segue_map__C_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_map___folder_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_map___home_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_ui__C_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_ui___folder_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_ui___home_COMPGEN=_shtab_compgen_dirs
@@ -464,6 +470,7 @@ _shtab_segue_handover_pos_0_choices=(run check status score compact)
 _shtab_segue_brief___format_choices=(text json markdown)
 _shtab_segue_list___status_choices=(created active paused completed abandoned)
 _shtab_segue_search___in_choices=(prompts answers commands output files notes)
+_shtab_segue_map_pos_0_choices=(central users uses affected tests)
 _shtab_segue_usage___by_choices=(day run model project agent session)
 _shtab_segue_feature_pos_0_choices=(add change remove show list attest begin block fail import export)
 _shtab_segue_feature___status_choices=(not_started in_progress testing passing failing blocked stale)
@@ -481,8 +488,8 @@ _shtab_segue_backup_pos_0_choices=(now list)
 _shtab_segue_model_pos_0_choices=(set show test unset)
 _shtab_segue_completion_pos_0_choices=(bash zsh fish)
 _shtab_segue_completion___words_choices=(items features checkpoints)
-_shtab_segue_help_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)
-_shtab_segue_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
+_shtab_segue_help_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)
+_shtab_segue_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
 
 _shtab_segue_start___json_nargs=0
 _shtab_segue_start___no_color_nargs=0
@@ -578,6 +585,12 @@ _shtab_segue_search___json_nargs=0
 _shtab_segue_search___no_color_nargs=0
 _shtab_segue_search__h_nargs=0
 _shtab_segue_search___help_nargs=0
+_shtab_segue_map___dot_nargs=0
+_shtab_segue_map___svg_nargs=0
+_shtab_segue_map___json_nargs=0
+_shtab_segue_map___no_color_nargs=0
+_shtab_segue_map__h_nargs=0
+_shtab_segue_map___help_nargs=0
 _shtab_segue_ui___no_open_nargs=0
 _shtab_segue_ui___json_nargs=0
 _shtab_segue_ui___no_color_nargs=0
