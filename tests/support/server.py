@@ -91,6 +91,8 @@ class SegueServer:
             lines.append(line)
             if line.startswith("}"):
                 told: dict[str, Any] = json.loads("".join(lines))
+                if "url" not in told:
+                    break
                 return told
         raise RuntimeError(f"the server did not start: {''.join(lines)}{self.log.read_text()[-2000:]}")
 

@@ -1,0 +1,139 @@
+"""Three etcd and three Postgres under Patroni: who is the primary, and what becomes of a machine.
+
+A machine is Patroni and its Postgres with all of their processes. ``kill`` is a power cut; ``freeze`` stops
+every process, as a host does that has no memory left, and ``thaw`` lets it go on as if nothing had been.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import signal
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.support.cluster.programs import POSTGRES_FOLDER, Program, below, free_ports, own, send, until
+
+TTL_SECONDS, LOOP_SECONDS, RETRY_SECONDS = 8, 1, 3
+
+
+class Etcd:
+    """Three members; without two of them nobody may become the primary."""
+
+    def __init__(self, folder: Path, count: int = 3) -> None:
+        ports = free_ports(2 * count)
+        self.urls = [f"127.0.0.1:{port}" for port in ports[:count]]
+        peers = {f"e{n}": f"http://127.0.0.1:{port}" for n, port in enumerate(ports[count:], 1)}
+        all_of_them = ",".join(f"{name}={url}" for name, url in peers.items())
+        self.members = []
+        for name, client in zip(peers, self.urls, strict=True):
+            own_url = f"http://{client}"
+            words = [
+                "etcd", "--name", name, "--data-dir", str(folder / name), "--listen-client-urls", own_url,
+                "--advertise-client-urls", own_url, "--listen-peer-urls", peers[name],
+                "--initial-advertise-peer-urls", peers[name], "--initial-cluster", all_of_them,
+                "--heartbeat-interval", "100", "--election-timeout", "1000",
+            ]  # fmt: skip
+            self.members.append(Program(name, words, folder))
+
+    def start(self) -> None:
+        for member in self.members:
+            member.start()
+
+    def stop(self) -> None:
+        for member in self.members:
+            member.kill()
+
+
+class Machine:
+    """A Postgres under Patroni."""
+
+    def __init__(self, name: str, folder: Path, etcd: Etcd, bootstrap: Mapping[str, Any]) -> None:
+        self.name, self.folder = name, folder
+        self.data = folder / f"data-{name}"
+        self.port, self._api = free_ports(2)
+        config = folder / f"{name}.json"  # JSON is YAML, too
+        config.write_text(json.dumps(self._config(etcd, bootstrap), indent=1))
+        self.program = Program(name, ["patroni", str(own(config))], folder)
+        self._frozen: list[int] = []
+
+    def _config(self, etcd: Etcd, bootstrap: Mapping[str, Any]) -> dict[str, Any]:
+        here, api = f"127.0.0.1:{self.port}", f"127.0.0.1:{self._api}"
+        return {
+            "scope": "segue", "name": self.name, "restapi": {"listen": api, "connect_address": api},
+            "etcd3": {"hosts": ",".join(etcd.urls)},
+            "bootstrap": {
+                "dcs": bootstrap, "initdb": [{"encoding": "UTF8"}, "data-checksums"],
+                "pg_hba": [
+                    "local all all trust", "host all all 127.0.0.1/32 trust", "host all all 10.0.0.0/8 trust",
+                    "host replication all 127.0.0.1/32 trust",
+                ],
+            },
+            "postgresql": {
+                "listen": f"*:{self.port}", "connect_address": here, "data_dir": str(self.data),
+                "bin_dir": str(POSTGRES_FOLDER), "pgpass": str(self.folder / f"pgpass-{self.name}"),
+                "authentication": {
+                    "superuser": {"username": "postgres", "password": "made-for-a-test"},
+                    "replication": {"username": "replicator", "password": "made-for-a-test"},
+                    "rewind": {"username": "rewinder", "password": "made-for-a-test"},
+                },
+                "parameters": {"unix_socket_directories": str(self.folder)},
+                "remove_data_directory_on_diverged_timelines": True,
+                "remove_data_directory_on_rewind_failure": True,
+            },
+        }  # fmt: skip
+
+    @property
+    def api(self) -> int:
+        """The port that says whether this is the primary."""
+        return self._api
+
+    def is_primary(self) -> bool:
+        """Whether it says that it is the primary, and holds the lock for it."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._api}/primary", timeout=1) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def start(self) -> None:
+        self.program.start()
+
+    def pids(self) -> list[int]:
+        """All of its processes; Postgres stands beside Patroni, not below it."""
+        found = below(self.program.pid) if self.program.runs else []
+        if (postmaster := self.postmaster()) and postmaster not in found:
+            found += below(postmaster)
+        return found
+
+    def postmaster(self) -> int:
+        """The first process of its Postgres; 0 if there is none."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pid = int((self.data / "postmaster.pid").read_text().split()[0])
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            return pid if str(self.data).encode() in words else 0
+        return 0
+
+    def kill(self) -> None:
+        """As a power cut; ``start`` brings it back, and Patroni makes a standby of it."""
+        send(self.pids(), signal.SIGKILL)
+        self.program.kill()
+        until(f"{self.name} is gone", lambda: not self.postmaster())
+
+    def freeze(self) -> None:
+        self._frozen = self.pids()
+        send(self._frozen, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        send(self._frozen, signal.SIGCONT)
+        self._frozen = []
+
+    def stop(self) -> None:
+        self.thaw()
+        if self.program.runs:
+            self.kill()
+        shutil.rmtree(self.data, ignore_errors=True)
