@@ -100,6 +100,12 @@ class Machine:
         except (urllib.error.URLError, OSError):
             return False
 
+    def roles(self) -> list[str]:
+        """The roles of all members that run, as Patroni knows them."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._api}/cluster", timeout=2) as answer:
+            members = json.load(answer)["members"]
+        return [one["role"] for one in members if one["state"] in ("running", "streaming")]
+
     def start(self) -> None:
         self.program.start()
 

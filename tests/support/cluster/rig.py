@@ -136,14 +136,14 @@ class Cluster:
             return list(found.fetchall()) if found.description else []
 
     def whole(self) -> bool:
-        """Whether two standbys stream, and one is synchronous if one has to be."""
+        """Whether two standbys stream, and Patroni knows of a synchronous one if there has to be one."""
         import psycopg
 
         with contextlib.suppress(psycopg.Error):
-            states = self.query("SELECT state, sync_state FROM pg_stat_replication")
-            streaming = [sync for state, sync in states if state == "streaming"]
-            is_safe = not self.synchronous or any(sync in ("sync", "quorum") for sync in streaming)
-            return len(streaming) >= 2 and is_safe
+            states = self.query("SELECT state FROM pg_stat_replication")
+            roles = self.primary().roles()
+            is_safe = not self.synchronous or "sync_standby" in roles
+            return states.count(("streaming",)) >= 2 and len(roles) == len(self.machines) and is_safe
         return False
 
     def until_whole(self, seconds: float = 60.0) -> None:

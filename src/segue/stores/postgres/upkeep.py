@@ -10,7 +10,8 @@ from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...errors import StaleVersion
-from .database import Database, changed, driver, many
+from .connection import driver
+from .database import Database, changed, many, patient
 from .journal import INSERT, PostgresStore, put_pieces
 from .schema import Db
 
@@ -64,8 +65,9 @@ def compact(database: Database) -> None:
     """Rewrite the tables: what was deleted is in their files no more. Nobody writes meanwhile."""
 
     def work(db: Db, _: UUID) -> bool:
-        for table in TABLES:
-            db.execute(f"VACUUM (FULL, ANALYZE) segue.{table}")
+        with patient(db):
+            for table in TABLES:
+                db.execute(f"VACUUM (FULL, ANALYZE) segue.{table}")
         return True
 
     database.writing(work, lambda *_: None)
