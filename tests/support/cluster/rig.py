@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import socket
 import tempfile
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.support.cluster.machines import LOOP_SECONDS, RETRY_SECONDS, TTL_SECO
 from tests.support.cluster.programs import free_ports, own, until
 from tests.support.server import SegueServer
 
+OPTIONS = ("--rate", "0", "--proxy", "127.0.0.1")
 _PARAMETERS = {
     "max_connections": 200, "shared_buffers": "64MB", "wal_keep_size": "64MB", "max_wal_size": "256MB",
     "dynamic_shared_memory_type": "mmap", "wal_log_hints": "on",
@@ -40,7 +42,7 @@ class Cluster:
         self.balancer = Balancer(self.folder, self.machines, ports)
         self.pooler = Pooler(self.folder, self.balancer.primary)
         self.servers = [
-            SegueServer(self.folder / f"server{n}", self.pooled("team"), options=["--rate", "0"], port=port)
+            SegueServer(self.folder / f"server{n}", self.pooled("team"), options=OPTIONS, port=port)
             for n, port in enumerate(ports, 1)
         ]
         self.key = ""
@@ -69,7 +71,11 @@ class Cluster:
             server.token = self.key
         for server in self.servers:
             server.until_ready(30)
-        until("the balancer has a server", lambda: _listens(self.balancer.servers))
+        until("the balancer has a server", self._is_served)
+
+    def _is_served(self) -> bool:
+        with urllib.request.urlopen(f"{self.front}/ready", timeout=2) as answer:
+            return bool(answer.status == 200)
 
     def stop(self) -> None:
         for server in self.servers:

@@ -197,7 +197,9 @@ class Database:
         if doubt:
             told = f"the connection to {where} was lost during a commit: what was written may be there or not"
             hint = "look with `segue log` before you do it again"
-            return errors.StoreUnavailable(f"{told} ({text})", hint=hint)
+            error = errors.StoreUnavailable(f"{told} ({text})", hint=hint)
+            error.doubt = True
+            return error
         if state in _AGAIN or state in _BUSY:
             told = f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}"
             return errors.StoreBusy(told, hint="try again")

@@ -1,0 +1,152 @@
+"""Machines of a cluster fail while clients write: nothing acknowledged is lost, nothing is there twice.
+
+Clients come by the library on Postgres and through the pooler, by the library on a server, by REST and by
+commands, and some hold a session in turn. Every history is checked against what is stored at the end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.cluster.clients import Load, begin_sessions, by_command, by_holding, by_library, by_rest
+from tests.support.cluster.histories import SAVED, faults, pauses
+from tests.support.cluster.machines import Machine
+from tests.support.cluster.programs import needs_cluster
+from tests.support.cluster.rig import Cluster
+
+from segue.stores.postgres import PostgresStore
+
+pytestmark = [needs_cluster, pytest.mark.timeout(300)]
+
+QUIET_SECONDS = 4.0
+"""How long clients work before something happens, and after all is well again."""
+GOES_ON_SECONDS_MAX = 10.0
+
+
+@contextmanager
+def under_load(cluster: Cluster, namespace: str, folder: Path, seed: int = 0) -> Iterator[Load]:
+    """Fifty clients on a project of their own; at the end the whole history is checked."""
+    direct = cluster.direct(namespace=namespace)
+    front = f"{cluster.front}?project={namespace}&insecure=1"
+    key = cluster.key
+    sessions = begin_sessions(direct, folder, 8)
+    load = Load(folder, sessions[:-1], seed=seed)
+    load.add(14, by_library(direct), "direct")
+    load.add(12, by_library(cluster.pooled(namespace=namespace)), "pooled")
+    load.add(12, by_library(front, api_key=key), "remote")
+    load.add(8, by_rest(cluster.front, project_key(cluster, namespace)), "rest")
+    load.add(1, by_command(front, key), "command")
+    load.add(2, by_holding(direct, sessions[-1]), "holder", holds=True)
+    load.add(1, by_holding(cluster.pooled(namespace=namespace), sessions[-1]), "pooled-holder", holds=True)
+    time.sleep(QUIET_SECONDS)
+    try:
+        yield load
+        time.sleep(QUIET_SECONDS)
+    finally:
+        load.finish()
+        saved = [one for one in load.writes() if one.outcome == SAVED]
+        print(f"{len(saved)} of {len(load.writes())} writes acknowledged; errors:")
+        for told, number in load.errors.most_common(12):
+            print(f"  {number:5} {told}")
+    journal = PostgresStore(direct)
+    found = faults(load.operations, load.stored(journal))
+    journal.close()
+    assert not found, "\n".join(map(str, found[:20]))
+    assert len(saved) > 100, "hardly anybody wrote"
+    assert any(hasattr(one, "fence") for one in load.operations), "nobody held"
+
+
+def project_key(cluster: Cluster, project: str) -> str:
+    """A key of one project."""
+    return cluster.servers[0].key(role="writer", project=project)
+
+
+def all_go_on(load: Load, since: float) -> None:
+    """Every client has a write acknowledged soon after a moment."""
+    deadline = since + GOES_ON_SECONDS_MAX + 2
+    names = load.writers
+    while time.monotonic() < deadline and names - pauses(load.writes(), since).keys():
+        time.sleep(0.1)
+    took = pauses(load.writes(), since)
+    slow = {name: round(seconds, 1) for name, seconds in took.items() if seconds > GOES_ON_SECONDS_MAX}
+    assert not names - took.keys(), f"these did not go on: {sorted(names - took.keys())}"
+    assert not slow, f"these took long: {slow}"
+    print(f"all went on within {max(took.values()):.1f} s")
+
+
+def fails_over(cluster: Cluster, load: Load, before: Machine) -> None:
+    """There is another primary, and everybody goes on with it."""
+    began = time.monotonic()
+    cluster.other_primary(before)
+    now = time.monotonic()
+    print(f"a new primary after {now - began:.1f} s")
+    all_go_on(load, now)
+
+
+def test_a_primary_that_is_killed_costs_time_and_nothing_else(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    with under_load(cluster, namespace, tmp_path) as load:
+        before = cluster.primary()
+        before.kill()
+        fails_over(cluster, load, before)
+        before.start()
+
+
+def test_a_primary_that_freezes_and_comes_back_does_not_go_on_as_one(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    with under_load(cluster, namespace, tmp_path) as load:
+        before = cluster.primary()
+        before.freeze()
+        try:
+            fails_over(cluster, load, before)
+        finally:
+            before.thaw()
+        cluster.until_whole()
+
+
+def test_a_standby_that_is_lost_stops_nobody_for_long(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    with under_load(cluster, namespace, tmp_path) as load:
+        standby = next(one for one in cluster.machines if one is not cluster.primary())
+        standby.kill()
+        all_go_on(load, time.monotonic() + 5.0)
+        standby.start()
+
+
+def test_without_a_majority_of_etcd_nobody_writes_and_afterwards_everybody_does(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    with under_load(cluster, namespace, tmp_path) as load:
+        for member in cluster.etcd.members[:2]:
+            member.kill()
+        time.sleep(15.0)
+        for member in cluster.etcd.members[:2]:
+            member.start()
+        cluster.primary()
+        all_go_on(load, time.monotonic())
+
+
+def test_a_pooler_that_is_restarted_loses_nothing(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    with under_load(cluster, namespace, tmp_path) as load:
+        for _ in range(3):
+            cluster.pooler.restart()
+            time.sleep(1.0)
+        all_go_on(load, time.monotonic())
+
+
+def test_a_server_that_is_killed_loses_nothing(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    with under_load(cluster, namespace, tmp_path) as load:
+        cluster.servers[0].kill()
+        all_go_on(load, time.monotonic())
+        cluster.servers[0].start()
+        time.sleep(2.0)
+        cluster.servers[1].kill()
+        all_go_on(load, time.monotonic())
+        cluster.servers[1].start()
