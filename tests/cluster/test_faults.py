@@ -75,7 +75,10 @@ def all_go_on(load: Load, since: float) -> None:
     slow = {name: round(seconds, 1) for name, seconds in took.items() if seconds > GOES_ON_SECONDS_MAX}
     assert not names - took.keys(), f"these did not go on: {sorted(names - took.keys())}"
     assert not slow, f"these took long: {slow}"
-    print(f"all went on within {max(took.values()):.1f} s")
+    kinds = {name.rstrip("0123456789"): 0.0 for name in took}
+    for name, seconds in took.items():
+        kinds[name.rstrip("0123456789")] = max(seconds, kinds[name.rstrip("0123456789")])
+    print("went on within", ", ".join(f"{kind} {seconds:.1f} s" for kind, seconds in kinds.items()))
 
 
 def fails_over(cluster: Cluster, load: Load, before: Machine) -> None:

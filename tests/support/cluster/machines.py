@@ -6,7 +6,6 @@ every process, as a host does that has no memory left, and ``thaw`` lets it go o
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import signal
@@ -18,6 +17,23 @@ from typing import Any
 
 from tests.support.cluster.programs import POSTGRES_FOLDER, Program, below, free_ports, own, send, until
 
+_INIT = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+begin = lambda: os.spawnvp(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
+again = []
+signal.signal(signal.SIGUSR1, lambda *_: (again.append(1), os.kill(patroni, signal.SIGKILL)))
+patroni = begin()
+try:
+    while True:
+        if os.waitpid(-1, 0)[0] == patroni and again:
+            again.clear()
+            patroni = begin()
+except ChildProcessError:
+    pass
+"""
+"""The first process of a machine: it reaps the others, or Patroni would take dead ones for alive. At
+SIGUSR1 it starts Patroni anew, and leaves Postgres alone."""
 TTL_SECONDS, LOOP_SECONDS, RETRY_SECONDS = 8, 1, 3
 
 
@@ -58,7 +74,8 @@ class Machine:
         self.port, self._api = free_ports(2)
         config = folder / f"{name}.json"  # JSON is YAML, too
         config.write_text(json.dumps(self._config(etcd, bootstrap), indent=1))
-        self.program = Program(name, ["patroni", str(own(config))], folder)
+        command = ["/usr/bin/python3", "-c", _INIT, "patroni", str(own(config))]
+        self.program = Program(name, command, folder)
         self._frozen: list[int] = []
 
     def _config(self, etcd: Etcd, bootstrap: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,25 +127,21 @@ class Machine:
         self.program.start()
 
     def pids(self) -> list[int]:
-        """All of its processes; Postgres stands beside Patroni, not below it."""
-        found = below(self.program.pid) if self.program.runs else []
-        if (postmaster := self.postmaster()) and postmaster not in found:
-            found += below(postmaster)
-        return found
-
-    def postmaster(self) -> int:
-        """The first process of its Postgres; 0 if there is none."""
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            pid = int((self.data / "postmaster.pid").read_text().split()[0])
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            return pid if str(self.data).encode() in words else 0
-        return 0
+        """All of its processes but the first one, which ends when it is alone."""
+        return below(self.program.pid)[1:] if self.program.runs else []
 
     def kill(self) -> None:
         """As a power cut; ``start`` brings it back, and Patroni makes a standby of it."""
-        send(self.pids(), signal.SIGKILL)
-        self.program.kill()
-        until(f"{self.name} is gone", lambda: not self.postmaster())
+
+        def is_gone() -> bool:
+            send(self.pids(), signal.SIGKILL)
+            return not self.program.runs
+
+        until(f"{self.name} is gone", is_gone, pause=0.02)
+
+    def restart_patroni(self) -> None:
+        """A new Patroni, while Postgres runs on."""
+        send([self.program.pid], signal.SIGUSR1)
 
     def freeze(self) -> None:
         self._frozen = self.pids()

@@ -157,7 +157,11 @@ class Cluster:
         for machine in self.machines:
             if not machine.program.runs:
                 machine.start()
-        until("the cluster is whole", self.whole, seconds)
+        try:
+            until("the cluster is whole", self.whole, seconds / 3)
+        except TimeoutError:  # Patroni 3.0 can lose track of its own key for the synchronous standby
+            self.primary().restart_patroni()
+            until("the cluster is whole", self.whole, seconds)
 
     def logs(self, keep: Callable[[str], None] = print) -> None:
         """Say what everybody logged last, for a test that failed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.support.cluster.histories import REFUSED, UNKNOWN, Held, Read, Write, faults, pauses
+from tests.support.cluster.histories import REFUSED, UNKNOWN, Held, Read, Stored, Write, faults, pauses
 
 STORED = {"s": ("", "a", "b", "c")}
 """Version 1 is the session's beginning, by nobody."""
@@ -18,7 +18,7 @@ def write(token: str, version: int, at: float, **more: object) -> Write:
 WHOLE = [write("a", 2, 0), write("b", 3, 2), write("c", 4, 4)]
 
 
-def kinds(*operations: Write | Read | Held, stored: dict[str, tuple[str, ...]] = STORED) -> list[str]:
+def kinds(*operations: Write | Read | Held, stored: Stored = STORED) -> list[str]:
     return [fault.kind for fault in faults(operations, stored)]
 
 

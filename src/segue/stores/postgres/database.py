@@ -78,6 +78,11 @@ class Database:
         self._pool.close()
 
     @property
+    def clock_ahead_seconds(self) -> float:
+        """How far the server's clock was ahead of ours when a connection was last opened."""
+        return self._connector.clock_ahead_seconds
+
+    @property
     def vector(self) -> str:
         """The schema of pgvector; empty if this database does not have it."""
         return self.ready.vector if self.ready else ""

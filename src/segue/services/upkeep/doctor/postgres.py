@@ -9,7 +9,7 @@ from ....settings import Settings
 from ....stores.postgres import PostgresStore
 from ....stores.postgres.upkeep import facts
 from ...workspace.data_folder import DataFolder
-from .finding import Diagnosis, every_event_read, of_server
+from .finding import Diagnosis, behind_copies, every_event_read, of_server
 
 CONNECTIONS_SHARE_MAX = 0.9
 
@@ -45,6 +45,7 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
     if found.connections > CONNECTIONS_SHARE_MAX * found.connections_max:
         detail = f"{found.connections} of {found.connections_max} are in use"
         yield Diagnosis("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
+    yield behind_copies(home, journal)
     detail = "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
     yield Diagnosis("backups", "ok", detail)
     more = f"{found.size_bytes / 1e6:.1f} MB with all namespaces"
