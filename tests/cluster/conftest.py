@@ -9,6 +9,9 @@ from itertools import count
 import pytest
 from tests.support.cluster.programs import missing
 from tests.support.cluster.rig import Cluster
+from tests.support.network import network
+
+__all__ = ["network"]
 
 ROUNDS = int(os.environ.get("SEGUE_ROUNDS", "1"))
 """How many rounds of random faults are tried."""

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from tests.support.cluster.clients import Load, begin_sessions, by_command, by_holding, by_library, by_rest
 from tests.support.cluster.histories import SAVED, faults, pauses
 from tests.support.cluster.machines import Machine
 from tests.support.cluster.programs import needs_cluster
-from tests.support.cluster.rig import Cluster
+from tests.support.cluster.rig import OPTIONS, Cluster
+from tests.support.network import Network
+from tests.support.server import SegueServer
 
+from segue.stores.base import Append
 from segue.stores.postgres import PostgresStore
+from segue.stores.postgres.schema import LOCK, SCHEMA
+from segue.testing.stores import drafts
 
 pytestmark = [needs_cluster, pytest.mark.timeout(300)]
 
@@ -153,3 +160,107 @@ def test_a_server_that_is_killed_loses_nothing(cluster: Cluster, namespace: str,
         cluster.servers[1].kill()
         all_go_on(load, time.monotonic())
         cluster.servers[1].start()
+
+
+def test_a_server_that_is_cut_off_from_the_database_says_so_and_goes_on_afterwards(
+    cluster: Cluster, namespace: str, tmp_path: Path, network: Network
+) -> None:
+    direct = cluster.direct(namespace=namespace)
+    away = cluster.direct(host=network.database.host)
+    options = [*OPTIONS, "--host", network.address]
+    server = SegueServer(tmp_path / "there", away, options=options, prefix=network.prefix)
+    sessions = begin_sessions(direct, tmp_path, 3)
+    server.start()
+    try:
+        load = Load(tmp_path, sessions)
+        front = f"{server.url}?project={namespace}&insecure=1"
+        load.add(10, by_library(front, api_key=cluster.key), "remote")
+        load.add(4, by_library(direct), "direct")
+        time.sleep(QUIET_SECONDS)
+        network.database.cut()
+        time.sleep(3.0)
+        began = time.monotonic()
+        assert server.ask("GET", "/health")[0] == 200
+        assert server.ask("GET", "/ready")[0] == 503
+        assert time.monotonic() - began < 5.0
+        time.sleep(15.0)
+        network.database.mend()
+        all_go_on(load, time.monotonic() + 5.0)
+        load.finish()
+        found = faults(load.operations, load.stored(PostgresStore(direct)))
+        assert not found, "\n".join(map(str, found[:20]))
+    finally:
+        server.stop()
+
+
+def test_a_primary_whose_disk_is_full_loses_nothing_and_goes_on_when_there_is_room(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    if not cluster.small_disks:
+        pytest.skip("NOT TESTED: small disks need root, and mounts")
+    with under_load(cluster, namespace, tmp_path) as load:
+        primary = cluster.primary()
+        ballast = primary.fill_disk()
+        time.sleep(10.0)
+        ballast.unlink()
+        cluster.primary()
+        all_go_on(load, time.monotonic() + 5.0)
+    assert any("StoreFull" in told or "no room" in told for told in load.errors), dict(load.errors)
+
+
+def test_a_failover_in_the_middle_of_a_migration_leaves_it_to_the_next_one(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    """A database of the first schema; its migration waits for a lock when the primary is killed."""
+    database = f"m{namespace}"
+    cluster.query(f"CREATE DATABASE {database}")
+    old = PostgresStore(cluster.direct(database))
+    old.append(Append("session/s", 0, drafts("a")))
+    old.close()
+    script = (
+        "DROP TABLE segue.search_texts, segue.search_sources;"
+        "UPDATE segue.meta SET value = '2' WHERE key = 'schema'"
+    )
+    cluster.query(script, database)
+    before = cluster.primary()
+    with psycopg.connect(cluster.direct(database)) as holder:
+        holder.execute("LOCK TABLE segue.meta IN ROW EXCLUSIVE MODE")
+        holder.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        with ThreadPoolExecutor(4) as pool:
+            stores = [PostgresStore(cluster.direct(database), busy_timeout_ms=30_000) for _ in range(4)]
+            reads = [pool.submit(one.read, "session/s") for one in stores]
+            time.sleep(1.0)
+            before.kill()
+            assert [len(one.result(90)) for one in reads] == [1] * 4
+    before.start()
+    assert cluster.query("SELECT value FROM segue.meta WHERE key = 'schema'", database) == [(str(SCHEMA),)]
+    stores[0].append(Append("session/s", 1, drafts("b")))
+    for one in stores:
+        one.close()
+
+
+def test_servers_whose_clocks_are_an_hour_apart_agree_on_who_holds_a_session(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+    if library is None:
+        pytest.skip("NOT TESTED: apt-get install libfaketime")
+    [session] = begin_sessions(cluster.direct(namespace=namespace), tmp_path, 1)
+    prefix = ["env", f"LD_PRELOAD={library}", "FAKETIME=+1h", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+    ahead = SegueServer(tmp_path / "ahead", cluster.pooled(), options=OPTIONS, prefix=prefix)
+    ahead.start()
+    ahead.token = cluster.key
+    try:
+        path, project = f"/v1/sessions/{session}/hold", {"Segue_Project": namespace}
+        ours = cluster.servers[0]
+        status, first, _ = ours.ask("POST", path, {"run": "a", "lease_seconds": 600}, **project)
+        assert status == 201
+        status, _, headers = ahead.ask("POST", path, {"run": "b", "lease_seconds": 600}, **project)
+        assert status == 409
+        assert abs(float(headers["segue-time"]) - time.time()) < 10, "it says the time of the database"
+        assert ours.ask("POST", f"{path}/release", {"run": "a", "fence": first["fence"]}, **project)[0] == 200
+        status, second, _ = ahead.ask("POST", path, {"run": "b", "lease_seconds": 600}, **project)
+        assert status == 201 and second["fence"] > first["fence"]
+        assert ours.ask("POST", path, {"run": "a", "lease_seconds": 600}, **project)[0] == 409
+    finally:
+        ahead.stop()

@@ -232,8 +232,11 @@ class AppendWatch(Protocol):
     def before(self, journal: Journal, appends: Iterable[Append]) -> None:
         """Raises if the store has lost what was acknowledged."""
 
-    def refused(self, stale: StaleVersion) -> None:
+    def refused(self, journal: Journal, stale: StaleVersion) -> None:
         """The same for an append that was refused."""
+
+    def check(self, journal: Journal, stream: str, seen: int) -> None:
+        """The same for a stream that was seen at a version."""
 
     def after(self, events: Sequence[Event]) -> None:
         """These were acknowledged."""

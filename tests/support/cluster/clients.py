@@ -25,7 +25,7 @@ from tests.support.cluster.histories import REFUSED, SAVED, UNKNOWN, Held, Read,
 
 from segue import Segue
 from segue.core import event_kinds as ev
-from segue.errors import SegueError, SessionHeld, StoreError
+from segue.errors import HistoryWentBack, SegueError, SessionHeld, StoreError
 from segue.services.sessions.repository import stream_of
 from segue.services.workspace.offline_queue import QueuedCommand
 from segue.stores.base import Journal
@@ -134,7 +134,7 @@ class Client:
         session, token, began = self.session(), self.token(), time.monotonic()
         try:
             saved = segue.session(session).note(token)
-        except StoreError as fault:
+        except (StoreError, HistoryWentBack) as fault:
             self.failed(fault)
             self.wrote(session, token, began, UNKNOWN)
             return

@@ -6,16 +6,19 @@ every process, as a host does that has no memory left, and ``thaw`` lets it go o
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
 import signal
+import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support.cluster.programs import POSTGRES_FOLDER, Program, below, free_ports, own, send, until
+from tests.support.cluster.programs import POSTGRES_FOLDER, Program, below, free_ports, own, send, until, user
 
 _INIT = """
 import ctypes, os, signal, sys
@@ -34,6 +37,7 @@ except ChildProcessError:
 """
 """The first process of a machine: it reaps the others, or Patroni would take dead ones for alive. At
 SIGUSR1 it starts Patroni anew, and leaves Postgres alone."""
+DISK_BYTES = 512 << 20
 TTL_SECONDS, LOOP_SECONDS, RETRY_SECONDS = 8, 1, 3
 
 
@@ -77,6 +81,7 @@ class Machine:
         command = ["/usr/bin/python3", "-c", _INIT, "patroni", str(own(config))]
         self.program = Program(name, command, folder)
         self._frozen: list[int] = []
+        self._mounted = False
 
     def _config(self, etcd: Etcd, bootstrap: Mapping[str, Any]) -> dict[str, Any]:
         here, api = f"127.0.0.1:{self.port}", f"127.0.0.1:{self._api}"
@@ -139,6 +144,31 @@ class Machine:
 
         until(f"{self.name} is gone", is_gone, pause=0.02)
 
+    def receivers(self) -> list[int]:
+        """The processes that take in what the primary sends."""
+        words = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.pids()}
+        return [pid for pid, line in words.items() if b"walreceiver" in line]
+
+    def mount(self) -> bool:
+        """Put its data on a small disk of its own; False where that is not allowed."""
+        if os.getuid():
+            return False
+        self.data.mkdir(mode=0o700)
+        options = f"size={DISK_BYTES},mode=0700,uid={user()}"
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.data)], capture_output=True
+        )
+        self._mounted = done.returncode == 0
+        return self._mounted
+
+    def fill_disk(self) -> Path:
+        """Leave no room on its disk; the file that takes it."""
+        ballast = self.data / "ballast"
+        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(65_536))
+        return ballast
+
     def restart_patroni(self) -> None:
         """A new Patroni, while Postgres runs on."""
         send([self.program.pid], signal.SIGUSR1)
@@ -155,4 +185,6 @@ class Machine:
         self.thaw()
         if self.program.runs:
             self.kill()
+        if self._mounted:
+            subprocess.run(["umount", "-l", str(self.data)], check=False)
         shutil.rmtree(self.data, ignore_errors=True)

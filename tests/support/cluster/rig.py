@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import socket
 import tempfile
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.support.cluster.fronts import Balancer, Pooler
 from tests.support.cluster.machines import LOOP_SECONDS, RETRY_SECONDS, TTL_SECONDS, Etcd, Machine
-from tests.support.cluster.programs import free_ports, own, until
+from tests.support.cluster.programs import free_ports, own, send, until
 from tests.support.server import SegueServer
 
 OPTIONS = ("--rate", "0", "--proxy", "127.0.0.1")
@@ -46,6 +47,7 @@ class Cluster:
             for n, port in enumerate(ports, 1)
         ]
         self.key = ""
+        self.small_disks = {machine.mount() for machine in self.machines} == {True}
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -99,9 +101,11 @@ class Cluster:
 
     # -- addresses -----------------------------------------------------------------------------
 
-    def direct(self, database: str = "team", *, user: str = "postgres", **more: str) -> str:
+    def direct(
+        self, database: str = "team", *, user: str = "postgres", host: str = "127.0.0.1", **more: str
+    ) -> str:
         """The address that names all three machines."""
-        hosts = ",".join(f"127.0.0.1:{machine.port}" for machine in self.machines)
+        hosts = ",".join(f"{host}:{machine.port}" for machine in self.machines)
         return _url(user, hosts, database, {"target_session_attrs": "read-write", **more})
 
     def pooled(self, database: str = "team", *, user: str = "postgres", **more: str) -> str:
@@ -151,6 +155,20 @@ class Cluster:
             is_safe = not self.synchronous or "sync_standby" in roles
             return states.count(("streaming",)) >= 2 and len(roles) == len(self.machines) and is_safe
         return False
+
+    @contextlib.contextmanager
+    def standbys_behind(self) -> Iterator[None]:
+        """Within the block no standby receives anything from the primary; nor afterwards what is under way to
+        it by then."""
+        primary = self.primary()
+        receivers = [pid for one in self.machines if one is not primary for pid in one.receivers()]
+        assert receivers
+        send(receivers, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            send(receivers, signal.SIGTERM)  # it ends instead of reading on
+            send(receivers, signal.SIGCONT)
 
     def until_whole(self, seconds: float = 60.0) -> None:
         """Wait until every machine is in its place, so that the next fault finds a whole cluster."""

@@ -170,8 +170,11 @@ class SessionRepository:
         scrubbed = any(event.kind == Erased.KIND for event in events)
         if known is not None and (head.version < state.version or other_history or scrubbed):
             self.forget(session)  # dropped, recovered or scrubbed: the cached state is no longer valid
-            if getattr(self.journal, "watch", None) is not None and head.version and not scrubbed:
-                raise HistoryWentBack(stream, known.state.version, head.version)
+            watch = getattr(self.journal, "watch", None)
+            if watch is not None and head.version and not scrubbed:
+                watch.check(self.journal, stream, known.state.version)
+                if other_history:
+                    raise HistoryWentBack(stream, known.state.version, events[0].version - 1)
             return self._refresh(session)
         for event in events:
             state = fold(state, event)

@@ -12,6 +12,7 @@ They hold what the store holds, cleaned of secrets, and go when something is era
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,8 @@ from ...stores.proofs import proven_event
 COPY_BYTES_MAX = 1 << 20
 """A file of copies that is larger becomes the older one, and the one before that goes."""
 SESSIONS_MAX = 500
+OLD_PRIMARY_SECONDS_MAX = 5.0
+_PAUSE_SECONDS = 0.25
 _SUFFIX, _OLDER = ".jsonl", ".older"
 _SESSIONS = "session/"
 
@@ -75,22 +78,33 @@ class LocalCopies:
             self._last[stream] = found
         return found
 
+    def newest(self) -> tuple[str, int]:
+        """The session that was written to last, and its version; an empty name if there is none."""
+        files = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
+        copies = self._read(files[-1]) if files else []
+        return (copies[-1].stream, max(one.version for one in copies)) if copies else ("", 0)
+
     # -- what a store calls ----------------------------------------------------------------------
 
     def before(self, journal: Journal, appends: Iterable[Append]) -> None:
         """Raise HistoryWentBack if a session that is to be written to has lost what is known here."""
         for wish in appends:
             if wish.stream.startswith(_SESSIONS) and wish.drafts and wish.expect < self.last(wish.stream):
-                self._check(wish.stream, journal.head(wish.stream).version)
+                self.check(journal, wish.stream, self.last(wish.stream))
 
-    def refused(self, stale: StaleVersion) -> None:
+    def refused(self, journal: Journal, stale: StaleVersion) -> None:
         """The same for an append that was refused."""
-        if stale.stream.startswith(_SESSIONS):
-            self._check(stale.stream, stale.actual)
+        if stale.stream.startswith(_SESSIONS) and stale.actual < self.last(stale.stream):
+            self.check(journal, stale.stream, self.last(stale.stream))
 
-    def _check(self, stream: str, actual: int) -> None:
-        if actual < (seen := self.last(stream)):
-            raise HistoryWentBack(stream, seen, actual)
+    def check(self, journal: Journal, stream: str, seen: int) -> None:
+        """Raise HistoryWentBack if a session stays behind a version: for a moment after a failover, the
+        primary of before may still answer."""
+        deadline = time.monotonic() + OLD_PRIMARY_SECONDS_MAX
+        while (actual := journal.head(stream).version) < seen:
+            if time.monotonic() > deadline:
+                raise HistoryWentBack(stream, seen, actual)
+            time.sleep(_PAUSE_SECONDS)
 
     def after(self, events: Sequence[Event]) -> None:
         """Keep copies of what was acknowledged. That it cannot be written is no error: the store has it."""

@@ -2,9 +2,11 @@
 
 Of several hosts the one that worked last is asked first, and one that was lost is asked last: a machine that
 is frozen takes connections and never answers. For the same reason a connection on which nothing was heard for
-too long counts as lost. Behind a pooler a connection is a place in a queue, and each transaction may run in
-another session: nothing is prepared there, and nothing is set but within a transaction. A pooler is known by
-its process number, which is not the server's.
+too long counts as lost, and a primary that comes back after another one took over is not taken for one.
+
+Behind a pooler a connection is a place in a queue, and each transaction may run in another session: nothing
+is prepared there, and nothing is set but within a transaction. A pooler is known by its process number, which
+is not the server's.
 
 A commit that stopped waiting for its standby (a timeout, an end of the server) reports success, with a
 warning. Here that is a doubt like any other (``unreplicated``): a standby that takes over may not have it.
@@ -36,6 +38,7 @@ _WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 _SETTINGS = """
     SELECT pg_backend_pid(), current_setting('synchronous_commit'),
         extract(epoch FROM clock_timestamp())::float8,
+        CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END,
         CASE WHEN pg_backend_pid() = %(own)s THEN set_config('lock_timeout', %(lock)s, false) END,
         CASE WHEN pg_backend_pid() = %(own)s
             THEN set_config('idle_in_transaction_session_timeout', %(idle)s, false) END
@@ -101,6 +104,8 @@ class Connector:
         self._lock_ms = str(int(busy_timeout_ms))
         self._silence_seconds_max = busy_timeout_ms / 1000 + _SILENCE_SECONDS
         self._places = list(address.places)
+        self._timeline = ""
+        """The newest one on which a primary answered, in hexadecimal digits of one length."""
         self.clock_ahead_seconds = 0.0
         """How far the server's clock is ahead of ours."""
 
@@ -135,7 +140,8 @@ class Connector:
     def _set_up(self, db: Any) -> None:
         own, before = db.info.backend_pid, time.time()
         values = {"own": own, "lock": self._lock_ms, "idle": str(ABANDONED_MS)}
-        [(pid, commit, there, *_)] = db.execute(_SETTINGS, values).fetchall()
+        [(pid, commit, there, timeline, *_)] = db.execute(_SETTINGS, values).fetchall()
+        self._refuse_older(timeline)
         ahead = there - (before + time.time()) / 2
         self.clock_ahead_seconds = ahead if abs(ahead) > _CLOCKS_APART_SECONDS_MIN else 0.0
         db.add_notice_handler(lambda notice: _note(db, notice))
@@ -146,6 +152,12 @@ class Connector:
                 raise errors.StoreError(told, hint="ALTER ROLE … SET synchronous_commit = on, for this role")
         elif commit == "off":
             db.execute("SET synchronous_commit = on")
+
+    def _refuse_older(self, timeline: str) -> None:
+        """Each failover begins a timeline: a primary of an older one was away, and does not know it yet."""
+        if timeline and timeline < self._timeline:
+            raise driver().OperationalError("a primary of before the last failover answered")
+        self._timeline = timeline or self._timeline
 
     def begin(self, db: Any) -> None:
         """What a transaction needs that has no session of its own."""

@@ -15,7 +15,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -61,6 +61,8 @@ class Database:
         self.namespace = address.namespace
         self.busy_timeout_ms = busy_timeout_ms
         self.ready: schema.Ready | None = None
+        self._answered = False
+        """Whether a server ever let us in."""
         self._preparing = threading.Lock()
         self._connector = Connector(address, busy_timeout_ms)
         hint = "try again, or allow more with ?pool=N in SEGUE_STORE"
@@ -70,6 +72,7 @@ class Database:
         """The same database, for another namespace; both share their connections."""
         other = Database(self.address, busy_timeout_ms=self.busy_timeout_ms)
         other.namespace, other._pool, other._connector = namespace, self._pool, self._connector
+        other._answered = self._answered
         other.ready = self.reading(lambda db: schema.prepare(db, namespace))
         return other
 
@@ -105,6 +108,7 @@ class Database:
 
     def _open(self, deadline: float) -> Db:
         db = self._connector.open(deadline)
+        self._answered = True
         try:
             if self.ready is None:
                 with self._preparing:
@@ -119,6 +123,21 @@ class Database:
     def fetch(self, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
         """The rows of a statement that only reads."""
         return self.reading(lambda db: rows(db, sql, values))
+
+    def fetch_as_is(self, sql: str) -> list[Row]:
+        """The same without making or changing tables first; tried once."""
+        psycopg = driver()
+        try:
+            with closing(self._connector.open(time.monotonic() + _FIRST_SECONDS)) as db:
+                return rows(db, sql)
+        except psycopg.Error as fault:
+            raise self.translate(fault) from None
+
+    def schema_there(self) -> int:
+        """The schema of the tables; 0 if there are none."""
+        [(there,)] = self.fetch_as_is("SELECT to_regclass('segue.meta') IS NOT NULL")
+        found = self.fetch_as_is("SELECT value FROM segue.meta WHERE key = 'schema'") if there else []
+        return int(found[0][0]) if found else 0
 
     def reading(self, look: Callable[[Db], T]) -> T:
         """Look; a connection that is lost is replaced."""
@@ -169,11 +188,11 @@ class Database:
             except psycopg.Error as fault:
                 lost = begun and _is_lost(fault)
                 doubt = doubt or (lost and done is not None)
-                if lost or doubt or _is_starting(fault):
+                if lost or doubt or self._answered or _is_starting(fault):
                     times = _DOUBT_TIMES if doubt else _LOST_TIMES if lost else 1
                     deadline = max(deadline, began + whole * times)
                 if not _may_try_again(fault) or time.monotonic() + pause > deadline:
-                    if self.ready is None:
+                    if not self._answered:
                         _unreached[self.address.shown] = time.monotonic()
                     raise self.translate(fault, doubt=doubt) from None
             time.sleep(pause * random.uniform(0.5, 1.0))
@@ -183,7 +202,7 @@ class Database:
         """How long to try: whoever was connected waits for a failover, a newcomer hears soon that nobody
         answers, and at once if it has just been told so. A server that is starting does answer."""
         whole = self.busy_timeout_ms / 1000
-        if self.ready is not None:
+        if self._answered:
             return whole
         since = time.monotonic() - _unreached.get(self.address.shown, -_QUIET_SECONDS)
         return min(whole, _FIRST_SECONDS if since >= _QUIET_SECONDS else 0.0)

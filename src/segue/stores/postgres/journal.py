@@ -156,7 +156,7 @@ class PostgresStore:
                 events = self._append_all(appends, pieces or {}, memories)
         except StaleVersion as stale:
             if self.watch is not None:
-                self.watch.refused(stale)
+                self.watch.refused(self, stale)
             raise
         trip("postgres.append.after_commit")
         for event in events:

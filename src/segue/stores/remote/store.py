@@ -71,7 +71,7 @@ class RemoteStore:
             found = self._journal.once("append", settle, *appends, pieces=pieces or {}, memories=memories)
         except StaleVersion as stale:
             if self.watch is not None:
-                self.watch.refused(stale)
+                self.watch.refused(self, stale)
             raise
         events = found if found and isinstance(found[0], Event) else _sealed(wishes, found)
         if self.watch is not None:
