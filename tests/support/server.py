@@ -97,6 +97,11 @@ class SegueServer:
         raise RuntimeError(f"the server did not start: {''.join(lines)}{self.log.read_text()[-2000:]}")
 
     @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid

@@ -146,8 +146,8 @@ class Machine:
 
     def receivers(self) -> list[int]:
         """The processes that take in what the primary sends."""
-        words = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.pids()}
-        return [pid for pid, line in words.items() if b"walreceiver" in line]
+        words = {pid: Path(f"/proc/{pid}/cmdline") for pid in self.pids()}
+        return [pid for pid, line in words.items() if b"walreceiver" in _read(line)]
 
     def mount(self) -> bool:
         """Put its data on a small disk of its own; False where that is not allowed."""
@@ -169,6 +169,11 @@ class Machine:
                 file.write(bytes(65_536))
         return ballast
 
+    def kill_postgres(self) -> None:
+        """End the processes of Postgres, and leave Patroni to see to it."""
+        words = {pid: Path(f"/proc/{pid}/cmdline") for pid in self.pids()}
+        send([pid for pid, line in words.items() if b"postgres" in _read(line)], signal.SIGKILL)
+
     def restart_patroni(self) -> None:
         """A new Patroni, while Postgres runs on."""
         send([self.program.pid], signal.SIGUSR1)
@@ -188,3 +193,10 @@ class Machine:
         if self._mounted:
             subprocess.run(["umount", "-l", str(self.data)], check=False)
         shutil.rmtree(self.data, ignore_errors=True)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""

@@ -8,7 +8,7 @@ import signal
 import socket
 import tempfile
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +169,16 @@ class Cluster:
         finally:
             send(receivers, signal.SIGTERM)  # it ends instead of reading on
             send(receivers, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def stopped(self, pids: Sequence[int]) -> Iterator[None]:
+        """Within the block these processes stand still."""
+        assert pids
+        send(pids, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            send(pids, signal.SIGCONT)
 
     def until_whole(self, seconds: float = 60.0) -> None:
         """Wait until every machine is in its place, so that the next fault finds a whole cluster."""

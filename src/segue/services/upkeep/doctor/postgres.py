@@ -34,6 +34,12 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
         yield Diagnosis("durability", "bad", found.durable, hint)
     else:
         yield Diagnosis("durability", "ok", "a commit that is acknowledged is on the server's disk")
+    if found.owns:
+        detail = f"{found.role} owns the tables, and may change or drop them"
+        hint = "fine for one person; servers should write as another: `segue schema --roles DATABASE`"
+        yield Diagnosis("role", "ok", detail, hint)
+    else:
+        yield Diagnosis("role", "ok", f"{found.role} writes, and cannot change tables")
     if journal.database.vector:
         yield Diagnosis("vectors", "ok", f"pgvector {found.pgvector} finds the nearest")
     elif found.pgvector_available:

@@ -116,6 +116,11 @@ def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddres
         elif ready.token_file:
             context.say(f"the key for this machine is in {ready.token_file}")
         context.say(f"  export SEGUE_STORE={url}")
+    if owner := ready.as_owner:
+        context.warn(
+            f"{owner} owns the tables: let the server run as a role that only writes"
+            " (`segue schema --roles DATABASE` makes one)"
+        )
     if not place.loopback and not place.tls:
         context.warn(
             "keys are sent unencrypted over the network: put TLS in front, or give --tls-cert and --tls-key"

@@ -53,7 +53,9 @@ async def ready(request: Request) -> Response:
 )  # fmt: skip
 def metrics(caller: Caller) -> str:
     """Counts and times, for Prometheus."""
-    return caller.server.metrics.text()
+    server = caller.server
+    is_ready = f"# TYPE segue_ready gauge\nsegue_ready {int(server.readiness.is_ready())}\n"
+    return server.metrics.text() + is_ready
 
 
 @route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)
