@@ -244,8 +244,9 @@ class HistoryWentBack(ConflictError, code="history_went_back", fields=("stream",
 
     def __init__(self, stream: str, seen: int, actual: int) -> None:
         name = stream.removeprefix("session/")
+        other = "another history has come in its place" if actual >= seen else f"the store is at {actual} now"
         super().__init__(
-            f"session {name} went back: version {seen} was saved, and the store is at {actual} now",
+            f"session {name} went back: version {seen} was saved, and {other}",
             hint="`segue recover` brings back what this machine has kept of it",
         )
         self.stream, self.seen, self.actual = stream, seen, actual

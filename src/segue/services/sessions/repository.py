@@ -174,7 +174,7 @@ class SessionRepository:
             if watch is not None and head.version and not scrubbed:
                 watch.check(self.journal, stream, known.state.version)
                 if other_history:
-                    raise HistoryWentBack(stream, known.state.version, events[0].version - 1)
+                    raise HistoryWentBack(stream, known.state.version, head.version)
             return self._refresh(session)
         for event in events:
             state = fold(state, event)
