@@ -73,6 +73,35 @@ def facts(database: Database) -> Facts:
     )
 
 
+class TableState(Value):
+    """A table, as the statistics of the server tell it."""
+
+    name: str
+    live: int
+    dead: int
+    """Rows that are no more, and whose room is not free yet."""
+    size_bytes: int
+    vacuumed: str
+    """When it was last vacuumed; empty if never."""
+    transactions: int
+    """How old its oldest row is; at two thousand million the server stops."""
+
+
+_TABLES = """
+    SELECT s.relname::text, s.n_live_tup, s.n_dead_tup, pg_total_relation_size(s.relid),
+        coalesce(to_char(greatest(s.last_vacuum, s.last_autovacuum) AT TIME ZONE 'UTC',
+            'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''),
+        age(c.relfrozenxid)
+    FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid WHERE s.schemaname = 'segue'
+    ORDER BY s.n_dead_tup DESC, s.relname
+"""
+
+
+def tables(database: Database) -> list[TableState]:
+    """The tables, those with the most dead rows first."""
+    return [TableState(*row) for row in database.fetch(_TABLES)]
+
+
 def owns_tables(db: Db) -> bool:
     """Whether our role owns the tables."""
     return bool(rows(db, _OWNS)[0][0])
