@@ -113,3 +113,12 @@ def test_no_statement_of_a_store_reads_a_large_table_whole(
     assert plans.count > 25
     guilty = {sql: table for sql, table in plans.whole.items() if table in big}
     assert not guilty, json.dumps(guilty, indent=1)
+
+
+def test_a_statement_that_reads_a_large_table_whole_is_noticed(
+    large: tuple[PostgresServer, Path, list[str]], plans: Plans
+) -> None:
+    store = PostgresStore(large[0].url(namespace="p7"))
+    store.database.reading(lambda db: db.execute("SELECT count(*) FROM segue.events WHERE body = ''"))
+    store.close()
+    assert set(plans.whole.values()) == {"events"}

@@ -48,11 +48,11 @@ def copy_projects(store: PostgresStore, first: int, last: int) -> None:
                 (f"segue.{table}",),
             )
         ]
-        rest = ", ".join(columns[1:])
+        names, rest = ", ".join(columns), ", ".join(columns[1:])
         with store.database._connection(float("inf")) as db:
             db.silence_seconds_max = 3_600.0  # type: ignore[attr-defined]
             db.execute(
-                f"INSERT INTO segue.{table} ({', '.join(columns)}) SELECT 'p' || g, {rest} FROM segue.{table},"
+                f"INSERT INTO segue.{table} ({names}) SELECT 'p' || g, {rest} FROM segue.{table},"
                 f" generate_series({first}, {last}) g WHERE namespace = '{SEED}'"
             )
 

@@ -131,8 +131,7 @@ def test_a_line_that_is_torn_or_changed_is_not_brought_back(team: Segue, tmp_pat
     session.note("two")
     [file] = team.workspace.home.copies.glob("*.jsonl")
     lines = file.read_bytes().splitlines()
-    file.write_bytes(
-        b"\n".join([*lines[:2], lines[2].replace(b'"version":3', b'"version":4'), lines[3][:40]])
-    )
+    changed = lines[2].replace(b'"version":3', b'"version":4')
+    file.write_bytes(b"\n".join([*lines[:2], changed, lines[3][:40]]))
     go_back(tmp_path, session.id, 2)
     assert copies_of(team).lost(team.workspace.store) == []
