@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -17,14 +17,14 @@ import pytest
 from tests.support.cluster.clients import Load, begin_sessions, by_command, by_holding, by_library, by_rest
 from tests.support.cluster.histories import SAVED, faults, pauses
 from tests.support.cluster.machines import Machine
-from tests.support.cluster.programs import needs_cluster
+from tests.support.cluster.programs import needs_cluster, until
 from tests.support.cluster.rig import OPTIONS, Cluster
 from tests.support.network import Network
 from tests.support.server import SegueServer
 
 from segue.stores.base import Append
 from segue.stores.postgres import PostgresStore
-from segue.stores.postgres.schema import LOCK, SCHEMA
+from segue.stores.postgres.schema import SCHEMA
 from segue.testing.stores import drafts
 
 pytestmark = [needs_cluster, pytest.mark.timeout(300)]
@@ -211,7 +211,7 @@ def test_a_primary_whose_disk_is_full_loses_nothing_and_goes_on_when_there_is_ro
 def test_a_failover_in_the_middle_of_a_migration_leaves_it_to_the_next_one(
     cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
-    """A database of the first schema; its migration waits for a lock when the primary is killed."""
+    """Tables were made already, and all but one who migrates wait, when the primary is killed."""
     database = f"m{namespace}"
     cluster.query(f"CREATE DATABASE {database}")
     old = PostgresStore(cluster.direct(database))
@@ -222,14 +222,14 @@ def test_a_failover_in_the_middle_of_a_migration_leaves_it_to_the_next_one(
         "UPDATE segue.meta SET value = '2' WHERE key = 'schema'"
     )
     cluster.query(script, database)
+    waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'segue.meta'::regclass"
+    stores = [PostgresStore(cluster.direct(database), busy_timeout_ms=30_000) for _ in range(4)]
     before = cluster.primary()
-    with psycopg.connect(cluster.direct(database)) as holder:
-        holder.execute("LOCK TABLE segue.meta IN ROW EXCLUSIVE MODE")
-        holder.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+    with suppress(psycopg.OperationalError), psycopg.connect(cluster.direct(database)) as holder:
+        holder.execute("LOCK TABLE segue.meta IN SHARE MODE")  # what a migration writes last
         with ThreadPoolExecutor(4) as pool:
-            stores = [PostgresStore(cluster.direct(database), busy_timeout_ms=30_000) for _ in range(4)]
             reads = [pool.submit(one.read, "session/s") for one in stores]
-            time.sleep(1.0)
+            until("one of them is in the middle", lambda: bool(cluster.query(waiting, database)))
             before.kill()
             assert [len(one.result(90)) for one in reads] == [1] * 4
     before.start()

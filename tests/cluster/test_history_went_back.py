@@ -62,7 +62,7 @@ def test_a_client_that_is_ahead_of_the_store_says_so_and_brings_back_what_it_has
         assert caught.value.seen == told[-1] and caught.value.actual < told[0]
         assert tokens_of(other.workspace.store, session)[-1] == "of another machine"
 
-        looked = {one["name"]: one for one in segue(home, url, "doctor")["findings"]}
+        looked = {one["name"]: one for one in segue(home, url, "doctor")}
         assert looked["history"]["status"] == "bad" and "segue recover" in looked["history"]["hint"]
         dry = segue(home, url, "recover", "--dry-run")
         assert not dry["changed"] and "5 events" in str(dry["rungs"])
@@ -72,6 +72,6 @@ def test_a_client_that_is_ahead_of_the_store_says_so_and_brings_back_what_it_has
         assert saved.version == told[-1] + 1
         wanted = ("kept", "of another machine", *(f"lost {n}" for n in range(5)), "and on")
         assert tokens_of(other.workspace.store, session)[-8:] == wanted
-        looked = {one["name"]: one for one in segue(home, url, "doctor")["findings"]}
+        looked = {one["name"]: one for one in segue(home, url, "doctor")}
         assert looked["history"]["status"] == "ok" and looked["store"]["status"] == "ok"
     before.start()

@@ -103,9 +103,9 @@ def test_a_server_runs_as_the_writer_and_says_nothing_is_amiss(
     with SegueServer(tmp_path / "server", url, options=OPTIONS) as server:
         made = server.ask("POST", "/v1/sessions", {"goal": "as a writer"})
         assert made[0] == 201
-    found = {one["name"]: one for one in segue(tmp_path, url, "doctor")["findings"]}
+    found = {one["name"]: one for one in segue(tmp_path, url, "doctor")}
     assert "cannot change tables" in found["role"]["detail"] and found["store"]["status"] == "ok"
-    found = {one["name"]: one for one in segue(tmp_path, cluster.direct(roles), "doctor")["findings"]}
+    found = {one["name"]: one for one in segue(tmp_path, cluster.direct(roles), "doctor")}
     assert "segue schema --roles" in found["role"]["hint"]
 
 
@@ -160,7 +160,7 @@ def test_commands_that_only_look_ask_a_standby_and_see_what_this_machine_wrote(
     standby = next(one for one in cluster.machines if one is not primary)
     until("it is there, too", lambda: len(PostgresStore(away).read(f"session/{session.id}")) == 2)
     before = cluster.query(counts, machine=standby)[0][0]
-    assert [one["id"] for one in segue(tmp_path, url, "list", "--all", more=look)["sessions"]] == [session.id]
+    assert [one["id"] for one in segue(tmp_path, url, "list", "--all", more=look)] == [session.id]
     until("the standby counts it", lambda: cluster.query(counts, machine=standby)[0][0] > before, 20)
     receivers = [pid for one in cluster.machines if one is not primary for pid in one.receivers()]
     with cluster.stopped(receivers[:1]), Segue(store=url, home=tmp_path, folder=tmp_path) as client:

@@ -119,7 +119,7 @@ def test_a_store_is_restored_to_the_moment_before_a_mistake(archiving: Archiving
     archiving.program.kill()
     archiving.restore(str(moment))
     archiving.start()
-    found = {one["name"]: one for one in segue(home, archiving.url, "doctor")["findings"]}
+    found = {one["name"]: one for one in segue(home, archiving.url, "doctor")}
     assert found["store"]["status"] == "ok", "every chain is proven"
     assert found["history"]["status"] == "bad", "this machine has seen more"
     assert segue(home, archiving.url, "recover")["changed"]

@@ -121,4 +121,4 @@ def test_a_statement_that_reads_a_large_table_whole_is_noticed(
     store = PostgresStore(large[0].url(namespace="p7"))
     store.database.reading(lambda db: db.execute("SELECT count(*) FROM segue.events WHERE body = ''"))
     store.close()
-    assert set(plans.whole.values()) == {"events"}
+    assert "events" in plans.whole.values()
