@@ -206,6 +206,10 @@ bench-openai-agents: $(BENCH_VENV)/.installed ## what a session of the OpenAI Ag
 bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compared with bare inserts and with the embedded store
 	$(call clean_python,$(BENCH_VENV)) -m bench.postgres $(ARGS)
 
+.PHONY: bench-growth
+bench-growth: $(BENCH_VENV)/.installed ## what a Postgres store costs when it has grown; ARGS="--events 10000000"
+	$(call clean_python,$(BENCH_VENV)) -m bench.growth $(ARGS)
+
 .PHONY: bench-server
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
