@@ -32,6 +32,7 @@ def synchronous() -> Iterator[Cluster]:
 def cluster(synchronous: Cluster, request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The same, whole before the test; a test that fails says what everybody logged."""
     synchronous.until_whole()
+    synchronous.until_served()
     failed = request.session.testsfailed
     yield synchronous
     if request.session.testsfailed > failed:

@@ -37,20 +37,20 @@ GOES_ON_SECONDS_MAX = 10.0
 @contextmanager
 def under_load(cluster: Cluster, namespace: str, folder: Path, seed: int = 0) -> Iterator[Load]:
     """Fifty clients on a project of their own; at the end the whole history is checked."""
-    direct = cluster.direct(namespace=namespace)
-    front = f"{cluster.front}?project={namespace}&insecure=1"
-    key = cluster.key
+    direct, pooled = cluster.direct(namespace=namespace), cluster.pooled(namespace=namespace)
+    front, key = f"{cluster.front}?project={namespace}&insecure=1", cluster.key
+    own_key = project_key(cluster, namespace)
     sessions = begin_sessions(direct, folder, 8)
     load = Load(folder, sessions[:-1], seed=seed)
-    load.add(14, by_library(direct), "direct")
-    load.add(12, by_library(cluster.pooled(namespace=namespace)), "pooled")
-    load.add(12, by_library(front, api_key=key), "remote")
-    load.add(8, by_rest(cluster.front, project_key(cluster, namespace)), "rest")
-    load.add(1, by_command(front, key), "command")
-    load.add(2, by_holding(direct, sessions[-1]), "holder", holds=True)
-    load.add(1, by_holding(cluster.pooled(namespace=namespace), sessions[-1]), "pooled-holder", holds=True)
-    time.sleep(QUIET_SECONDS)
     try:
+        load.add(14, by_library(direct), "direct")
+        load.add(12, by_library(pooled), "pooled")
+        load.add(12, by_library(front, api_key=key), "remote")
+        load.add(8, by_rest(cluster.front, own_key), "rest")
+        load.add(1, by_command(front, key), "command")
+        load.add(2, by_holding(direct, sessions[-1]), "holder", holds=True)
+        load.add(1, by_holding(pooled, sessions[-1]), "pooled-holder", holds=True)
+        time.sleep(QUIET_SECONDS)
         yield load
         time.sleep(QUIET_SECONDS)
     finally:

@@ -42,7 +42,10 @@ TTL_SECONDS, LOOP_SECONDS, RETRY_SECONDS = 8, 1, 3
 
 
 class Etcd:
-    """Three members; without two of them nobody may become the primary."""
+    """Three members; without two of them nobody may become the primary.
+
+    Patroni speaks the second version of its interface, which compares before it sets. With the third one,
+    Patroni 3.0 lets a primary that was frozen in the wrong moment take back a lock that another one has."""
 
     def __init__(self, folder: Path, count: int = 3) -> None:
         ports = free_ports(2 * count)
@@ -56,7 +59,7 @@ class Etcd:
                 "etcd", "--name", name, "--data-dir", str(folder / name), "--listen-client-urls", own_url,
                 "--advertise-client-urls", own_url, "--listen-peer-urls", peers[name],
                 "--initial-advertise-peer-urls", peers[name], "--initial-cluster", all_of_them,
-                "--heartbeat-interval", "100", "--election-timeout", "1000",
+                "--heartbeat-interval", "100", "--election-timeout", "1000", "--enable-v2=true",
             ]  # fmt: skip
             self.members.append(Program(name, words, folder))
 
@@ -87,7 +90,7 @@ class Machine:
         here, api = f"127.0.0.1:{self.port}", f"127.0.0.1:{self._api}"
         return {
             "scope": "segue", "name": self.name, "restapi": {"listen": api, "connect_address": api},
-            "etcd3": {"hosts": ",".join(etcd.urls)},
+            "etcd": {"hosts": ",".join(etcd.urls)},
             "bootstrap": {
                 "dcs": bootstrap, "initdb": [{"encoding": "UTF8"}, "data-checksums"],
                 "pg_hba": [

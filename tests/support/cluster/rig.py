@@ -180,6 +180,13 @@ class Cluster:
         finally:
             send(pids, signal.SIGCONT)
 
+    def until_served(self) -> None:
+        """Wait until every server is ready."""
+        for server in self.servers if self.key else ():
+            if not server.runs:
+                server.start()
+            server.until_ready(30)
+
     def until_whole(self, seconds: float = 60.0) -> None:
         """Wait until every machine is in its place, so that the next fault finds a whole cluster."""
         for machine in self.machines:
@@ -187,7 +194,7 @@ class Cluster:
                 machine.start()
         try:
             until("the cluster is whole", self.whole, seconds / 3)
-        except TimeoutError:  # Patroni 3.0 can lose track of its own key for the synchronous standby
+        except TimeoutError:  # Patroni may have lost track of its key for the synchronous standby
             self.primary().restart_patroni()
             until("the cluster is whole", self.whole, seconds)
 

@@ -32,12 +32,14 @@ class Readiness:
             raise StoreUnavailable("this server is about to end", hint="use another one")
         if self._answer is None or self._answer.done():
             self._answer = self._asking.submit(self._look)
-        answer = asyncio.wrap_future(self._answer)
-        done, _ = await asyncio.wait([answer], timeout=ANSWER_SECONDS_MAX)
-        if not done:
-            raise StoreUnavailable(
-                f"the store has not answered for {ANSWER_SECONDS_MAX:g} s", hint="is its server up?"
-            )
+        answer = self._answer
+        came, loop = asyncio.Event(), asyncio.get_running_loop()
+        answer.add_done_callback(lambda _: loop.call_soon_threadsafe(came.set))
+        try:
+            await asyncio.wait_for(came.wait(), ANSWER_SECONDS_MAX)
+        except TimeoutError:
+            told = f"the store has not answered for {ANSWER_SECONDS_MAX:g} s"
+            raise StoreUnavailable(told, hint="is its server up?") from None
         answer.result()
 
     def is_ready(self) -> bool:
