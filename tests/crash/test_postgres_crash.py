@@ -372,3 +372,22 @@ def test_a_server_that_is_gone_is_said_so_soon_and_found_again(tmp_path: Path) -
         verify_chain(journal.read("s"))
     finally:
         server.stop()
+
+
+def test_a_server_that_freezes_is_not_waited_for_for_ever_and_is_used_again() -> None:
+    server = PostgresServer(tcp=True).start()
+    try:
+        journal = PostgresStore(server.url(), busy_timeout_ms=1_000)
+        journal.append(Append("s", 0, drafts("a")))
+        with server.frozen():
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable) as caught:
+                journal.append(Append("s", 1, drafts("b")))
+            assert 2.5 < time.monotonic() - began < 15
+            assert caught.value.doubt, "it may have been written"
+            with pytest.raises(StoreUnavailable):
+                journal.read("s")
+        assert journal.head("s").version in (1, 2)
+        journal.close()
+    finally:
+        server.stop()
