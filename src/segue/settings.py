@@ -277,6 +277,33 @@ def resolve(
     return Settings(values)
 
 
+def with_setting(content: str, name: str, text: str | None) -> str:
+    """The content of a settings file with a setting changed to what ``text`` says, or taken out; everything
+    else stays as it is. Raises BadSettings."""
+    import json
+    import re
+    import tomllib
+
+    setting = _BY_NAME.get(name)
+    if setting is None:
+        raise BadSettings(f"unknown setting `{name}`", hint=_nearest(name))
+    value = None if text is None else _from_text(setting, text)
+    shown = json.dumps(value, ensure_ascii=False) if value is not None else ""
+    end = re.search(r"^\s*\[", content, re.MULTILINE)
+    top, tables = (content[: end.start()], content[end.start() :]) if end else (content, "")
+    line = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*=.*(?:\n|$)", re.MULTILINE)
+    new = "" if value is None else f"{name} = {shown}\n"
+    if line.search(top):
+        top = line.sub(lambda _: new, top, count=1)
+    elif new:
+        top = f"{top}{'' if not top or top.endswith(chr(10)) else chr(10)}{new}"
+    made = top + tables
+    wanted = {**tomllib.loads(content), name: value}
+    if tomllib.loads(made) != {key: one for key, one in wanted.items() if one is not None}:
+        raise BadSettings(f"`{name}` cannot be changed in this file", hint="change it in an editor")
+    return made
+
+
 def _toml(path: Path) -> dict[str, Any]:
     import tomllib
 

@@ -39,7 +39,7 @@ def data(made: Rig) -> Path:
 
 def init(made: Rig, agent: str, *words: str) -> None:
     more = ["--trust-hooks", "--yes"] if agent == "codex" else []
-    done = made.segue("init", "--agent", agent, *more, *words)
+    done = made.segue("init", "--yes", "--agent", agent, *more, *words)
     assert done.code == 0, done
 
 
@@ -190,7 +190,7 @@ def test_one_plugin_serves_claude_code_and_two_installs_act_once(rig: MakeRig) -
     made = rig("claude-code", scripts=[WORK, HELLO])
     init(made, "claude-code")
     folder = made.home / "market"
-    assert made.segue("init", "--plugin", str(folder)).code == 0
+    assert made.segue("init", "--yes", "--plugin", str(folder)).code == 0
     cut_off(made, "claude-code")
     before = len(made.model.requests)
     done = made.run("claude-code", "SCRIPT:hello go on", "--plugin-dir", str(folder / "plugins" / "segue"))
@@ -204,7 +204,7 @@ def test_one_plugin_serves_claude_code_and_two_installs_act_once(rig: MakeRig) -
 def test_the_same_plugin_serves_codex_once_its_hooks_are_trusted(rig: MakeRig) -> None:
     made = rig("codex", scripts=[WORK, HELLO, PLAN])
     folder = made.home / "market"
-    assert made.segue("init", "--plugin", str(folder)).code == 0
+    assert made.segue("init", "--yes", "--plugin", str(folder)).code == 0
     for words in (("marketplace", "add", str(folder)), ("add", "segue@segue-local")):
         added = made.spawn(["codex", "plugin", *words]).wait(60)
         assert added.code == 0, added

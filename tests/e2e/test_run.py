@@ -257,7 +257,7 @@ def test_an_agent_that_leaves_its_own_list_open_is_given_up_and_the_list_is_said
 def test_hooks_and_a_supervisor_do_not_ask_for_the_same_proof_twice(rig: MakeRig, agent: str) -> None:
     made = rig(agent, scripts=SCRIPTS, queue=["good"])
     trust = ["--trust-hooks", "--yes"] if agent == "codex" else []
-    assert made.segue("init", "--agent", agent, "--no-mcp", *trust).code == 0
+    assert made.segue("init", "--yes", "--agent", agent, "--no-mcp", *trust).code == 0
     notices = told(start(made, "--agent", COMMANDS[agent]).wait(150))
     assert notices[-1]["outcome"] == "done" and notices[-1]["proven"], notices
     assert len(made.model.turns("good")) == len(GOOD.turns), made.model.told()

@@ -18,6 +18,7 @@ from segue.core.brief.manifest import read
 from segue.core.models.spending import Caps, Price
 from segue.errors import ModelFailed, OverBudget
 from segue.services.models import ask as models, config, ledger, plan as planning, refine
+from segue.services.models.triggers import HANDOVER, SECONDS_MAX
 
 PATIENCE_SECONDS = 900.0  # of a machine that is busy with other things
 pytestmark = pytest.mark.timeout(1_800)
@@ -86,6 +87,20 @@ def test_it_is_cut_off_when_its_time_is_over(seg: Segue, model: SmallModel, home
     assert time.monotonic() - start < 60
     (entry,) = ledger.report(seg.workspace, Caps()).entries
     assert entry.outcome == "failed" and entry.cost == entry.ceiling
+
+
+def test_at_a_handover_it_is_asked_by_a_process_of_its_own(seg: Segue, model: SmallModel, home: Path) -> None:
+    seg.start("Auth", id="auth")
+    place(home, seg.workspace.folder, old=0.0)
+    seg.sync()
+    rung = config.model_choice(NAME, url=model.url, price=Price(0.15, 0.60), window=WINDOW)
+    config.save(seg.workspace, config.model_config([rung], Caps(), [HANDOVER]))
+    seg.handoff("auth", "codex", "go on, please")
+    until = time.monotonic() + 2 * SECONDS_MAX
+    while not (calls := [one for one in ledger.report(seg.workspace, Caps()).entries if one.outcome]):
+        assert time.monotonic() < until, "it ended without a word"
+        time.sleep(0.2)
+    assert calls[0].purpose == "brief (handover)" and 0 < calls[0].cost <= calls[0].ceiling
 
 
 def test_more_than_its_window_is_refused_and_said(seg: Segue, model: SmallModel) -> None:

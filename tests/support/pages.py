@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import re
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from tests.support.children import ends_with_us
+from tests.support.children import ended, ends_with_us, first_object
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -50,14 +49,8 @@ class PagesProcess:
             words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment,
             cwd=self.folder, preexec_fn=ends_with_us(),
         )  # fmt: skip
-        assert self._process.stdout is not None
-        lines: list[str] = []
-        for line in self._process.stdout:
-            lines.append(line)
-            if line.startswith("}"):
-                self.link = str(json.loads("".join(lines))["url"])
-                return self
-        raise RuntimeError(f"the pages did not start: {''.join(lines)}")
+        self.link = str(first_object(self._process)["url"])
+        return self
 
     @property
     def port(self) -> int:
@@ -69,18 +62,8 @@ class PagesProcess:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal, wait for the end, and return the exit code."""
-        if self._process is None:
-            return 0
-        self._process.send_signal(how)
-        try:
-            code = self._process.wait(30)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._process = None
-        return code
+        process, self._process = self._process, None
+        return ended(process, how)
 
     def segue(self, *words: str, folder: Path | None = None) -> str:
         """What a command prints, in a process of its own on the same machine."""

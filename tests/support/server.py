@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.children import ends_with_us
+from tests.support.children import ended, ends_with_us, first_object
 
 
 class SegueServer:
@@ -60,7 +60,11 @@ class SegueServer:
 
     def listening(self) -> SegueServer:
         """Wait until it listens."""
-        told = self._told()
+        assert self._process is not None
+        try:
+            told = first_object(self._process)
+        except RuntimeError as why:
+            raise RuntimeError(f"{why}{self.log.read_text()[-2000:]}") from why
         self.url, self.port = str(told["url"]), int(str(told["url"]).rpartition(":")[2])
         self.token = str(told["token"] or self.token)
         return self
@@ -84,18 +88,6 @@ class SegueServer:
         }
         return kept | ({"SEGUE_STORE": self.store} if self.store else {})
 
-    def _told(self) -> dict[str, Any]:
-        assert self._process is not None and self._process.stdout is not None
-        lines: list[str] = []
-        for line in self._process.stdout:
-            lines.append(line)
-            if line.startswith("}"):
-                told: dict[str, Any] = json.loads("".join(lines))
-                if "url" not in told:
-                    break
-                return told
-        raise RuntimeError(f"the server did not start: {''.join(lines)}{self.log.read_text()[-2000:]}")
-
     @property
     def runs(self) -> bool:
         """Whether it was started and has not ended."""
@@ -115,18 +107,8 @@ class SegueServer:
         return self._end(signal.SIGTERM)
 
     def _end(self, how: signal.Signals) -> int:
-        if self._process is None:
-            return 0
-        self._process.send_signal(how)
-        try:
-            code = self._process.wait(30)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._process = None
-        return code
+        process, self._process = self._process, None
+        return ended(process, how)
 
     def key(self, **wish: str) -> str:
         """A new key, by the server's own route."""

@@ -13,8 +13,7 @@ from tests.tidy.docs_cli import TARGET, reference
 
 import segue
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.main import _split
-from segue.surfaces.cli.table import GROUPS, TABLE
+from segue.surfaces.cli.table import DAILY, GROUPS, LOOKING, MEANT, OTHER_NAMES, TABLE, split
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,7 +32,7 @@ def test_every_command_has_two_to_four_examples_that_its_parser_takes(name: str)
         line = example.partition(" > ")[0].partition(" < ")[0].rpartition(" | ")[2].removeprefix('eval "$(')
         words = shlex.split(line.removesuffix(')"'))
         assert words[:1] == ["segue"], example
-        before, named, rest = _split(words[1:])
+        before, named, rest = split(words[1:])
         assert named == name
         own = rest[: rest.index("--")] if command.more and "--" in rest else rest
         command.parser().read([*before, *own])
@@ -52,9 +51,55 @@ def test_help_of_a_command_is_the_same_by_both_ways_and_needs_no_store(
     assert not (home / "segue").exists()
 
 
-def test_the_overview_names_every_command(cli: Cli) -> None:
+def test_help_shows_the_commands_of_a_day_and_how_to_see_all(cli: Cli) -> None:
     text = cli("--help").out
     assert cli("help").out == cli("-h").out == text
+    shown = [name for name, (_, about) in TABLE.items() if f"  {name:12} {about}\n" in text]
+    assert sorted(shown) == sorted(DAILY) and len(DAILY) == 10
+    assert "segue help --all" in text and len(text.splitlines()) < 40
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_a_name_that_people_try_does_what_they_mean(name: str) -> None:
+    assert name not in TABLE
+    command, *options = OTHER_NAMES[name]
+    known = {flag for names, _ in find(command).arguments for flag in names}
+    assert set(options) <= known
+
+
+def test_ls_version_and_help_of_another_name_lead_on(started: Cli) -> None:
+    assert started("ls").out == started("list").out
+    assert started("version").out == started("--version").out
+    assert started("help", "ps").out == started("runs", "--help").out
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_a_name_with_several_meanings_points_to_a_command(cli: Cli, name: str) -> None:
+    assert MEANT[name] in TABLE and name not in TABLE
+    assert f"did you mean `segue {MEANT[name]}`?" in cli(name, code=64).err
+
+
+@pytest.mark.parametrize("name", sorted(LOOKING))
+def test_where_there_is_nothing_yet_looking_is_no_error(cli: Cli, name: str) -> None:
+    ran = cli(name)
+    assert ran.out == "" and ran.err and not ran.err.startswith("segue:")
+    assert cli(name, "--json").value is None
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_installed_where_the_shell_looks(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+    done = cli("completion", "--install", "--json").value
+    assert done["shell"] == shell
+    assert Path(done["file"]).read_text() == cli("completion", shell, "--json").value["script"]
+
+
+def test_the_overview_of_all_names_every_command(cli: Cli) -> None:
+    text = cli("help", "--all").out
     assert all(f"  {name:12} {about}\n" in text for name, (_, about) in TABLE.items())
 
 

@@ -71,7 +71,7 @@ def test_installing_touches_only_what_it_says_and_uninit_restores_every_byte(
     names = [word for agent in AGENTS for word in ("--agent", agent)]
     plan = cli("init", *names, *scope, "--dry-run", "--json").value
     assert snapshot(home, project) == before, "a dry run writes nothing"
-    done = cli("init", *names, *scope, "--json").value
+    done = cli("init", "--yes", *names, *scope, "--json").value
     assert [one["path"] for one in done["changes"]] == [one["path"] for one in plan["changes"]]
     after = snapshot(home, project)
     own = str(home / "segue")
@@ -80,7 +80,7 @@ def test_installing_touches_only_what_it_says_and_uninit_restores_every_byte(
     said = {one["path"] for one in done["changes"]}
     assert files == {path for path in said if not path.startswith(f"{own}/")}
     assert not set(before) - set(after)
-    assert not cli("init", *names, *scope, "--json").value["changes"], "twice is once"
+    assert not cli("init", "--yes", *names, *scope, "--json").value["changes"], "twice is once"
     assert snapshot(home, project) == after
     cli("uninit", *scope)
     assert snapshot(home, project) == before, "it leaves no trace"
@@ -88,7 +88,7 @@ def test_installing_touches_only_what_it_says_and_uninit_restores_every_byte(
 
 def test_what_others_wrote_and_how_they_wrote_it_stays(cli: Cli, project: Path, home: Path) -> None:
     user_files(home, project)
-    cli("init", "--user", "--agent", "claude-code", "--agent", "opencode", "--agent", "codex")
+    cli("init", "--yes", "--user", "--agent", "claude-code", "--agent", "opencode", "--agent", "codex")
     text = (home / ".claude" / "settings.json").read_text()
     assert "// how I like it" in text and "// mine" in text
     value = parse(text).value
@@ -100,7 +100,7 @@ def test_what_others_wrote_and_how_they_wrote_it_stays(cli: Cli, project: Path, 
 
 def test_after_the_user_changed_a_file_only_what_is_ours_goes(cli: Cli, project: Path, home: Path) -> None:
     user_files(home, project)
-    cli("init", "--user", "--agent", "claude-code", "--agent", "codex", "--agent", "agents-md")
+    cli("init", "--yes", "--user", "--agent", "claude-code", "--agent", "codex", "--agent", "agents-md")
     settings = home / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace('"dark"', '"light"'))
     config = home / ".codex" / "config.toml"
@@ -117,7 +117,7 @@ def test_after_the_user_changed_a_file_only_what_is_ours_goes(cli: Cli, project:
 def test_a_data_folder_that_was_lost_does_not_keep_uninit_from_working(
     cli: Cli, project: Path, home: Path
 ) -> None:
-    cli("init", "--agent", "claude-code", "--agent", "agents-md")
+    cli("init", "--yes", "--agent", "claude-code", "--agent", "agents-md")
     shutil.rmtree(home / "segue")
     cli("uninit")
     assert not (project / ".claude" / "settings.local.json").exists()
@@ -135,10 +135,10 @@ def test_a_file_that_cannot_be_understood_stops_it_before_anything_is_written(
     file = home / ".gemini" / "settings.json"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     before = snapshot(home, project)
-    done = cli("init", "--user", "--agent", "gemini-cli", "--json", code=69)
+    done = cli("init", "--yes", "--user", "--agent", "gemini-cli", "--json", code=69)
     assert done.value["error"]["code"] == "not_writable" and str(file) in done.value["error"]["message"]
     assert snapshot(home, project) == before
-    others = cli("init", "--user", "--agent", "claude-code", "--agent", "gemini-cli", "--json").value
+    others = cli("init", "--yes", "--user", "--agent", "claude-code", "--agent", "gemini-cli", "--json").value
     assert others["agents"] == ["claude-code"] and str(file) in others["refused"][0]["reason"]
     assert snapshot(home / ".gemini") == {path: was for path, was in before.items() if "/.gemini/" in path}
 
@@ -148,7 +148,7 @@ def test_a_file_that_may_not_be_written_stops_it_too(cli: Cli, home: Path) -> No
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").write_text("{}")
     (home / ".claude").chmod(0o500)
-    done = as_anybody("init", "--user", "--agent", "claude-code", "--json")
+    done = as_anybody("init", "--yes", "--user", "--agent", "claude-code", "--json")
     assert done.returncode == 69 and json.loads(done.stdout)["error"]["code"] == "not_writable"
     assert (home / ".claude" / "settings.json").read_text() == "{}"
 
@@ -158,7 +158,7 @@ def test_a_file_where_a_folder_should_be_stops_it_before_anything_is_written(
 ) -> None:
     (home / ".claude").write_text("not a folder")
     before = snapshot(home, project)
-    done = cli("init", "--user", "--agent", "claude-code", "--json", code=69)
+    done = cli("init", "--yes", "--user", "--agent", "claude-code", "--json", code=69)
     assert done.value["error"]["code"] == "not_writable" and ".claude" in done.value["error"]["message"]
     assert snapshot(home, project) == before
 
@@ -170,7 +170,7 @@ def test_settings_that_are_a_link_are_changed_where_they_are(cli: Cli, project: 
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").symlink_to(real)
     before = snapshot(home, project)
-    cli("init", "--user", "--agent", "claude-code", "--no-mcp")
+    cli("init", "--yes", "--user", "--agent", "claude-code", "--no-mcp")
     assert (home / ".claude" / "settings.json").is_symlink()
     assert "SessionStart" in real.read_text()
     cli("uninit", "--user")
@@ -182,7 +182,7 @@ def test_a_file_keeps_its_mode(cli: Cli, home: Path) -> None:
     file = home / ".gemini" / "settings.json"
     file.write_text("{}")
     file.chmod(0o640)
-    cli("init", "--user", "--agent", "gemini-cli")
+    cli("init", "--yes", "--user", "--agent", "gemini-cli")
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
@@ -190,13 +190,13 @@ def test_an_entry_of_the_same_name_that_is_not_ours_is_left_alone(cli: Cli, home
     (home / ".gemini").mkdir()
     file = home / ".gemini" / "settings.json"
     file.write_text('{"mcpServers": {"segue": {"command": "another"}}}')
-    assert "Segue did not write it" in cli("init", "--user", "--agent", "gemini-cli", code=69).err
-    cli("init", "--user", "--agent", "gemini-cli", "--no-mcp")
+    assert "Segue did not write it" in cli("init", "--yes", "--user", "--agent", "gemini-cli", code=69).err
+    cli("init", "--yes", "--user", "--agent", "gemini-cli", "--no-mcp")
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "gemini-cli", "cline"])
 def test_without_the_server_none_is_said_to_be_written(cli: Cli, agent: str) -> None:
-    said = cli("init", "--user", "--agent", agent, "--no-mcp")
+    said = cli("init", "--yes", "--user", "--agent", agent, "--no-mcp")
     assert "MCP" not in said.out and "segue mcp" not in said.out
 
 
@@ -207,8 +207,8 @@ def test_two_projects_share_what_acts_everywhere_and_the_last_one_takes_it_out(
     other.mkdir()
     (home / ".codex").mkdir()
     hooks = home / ".codex" / "hooks.json"
-    cli("init", "--agent", "codex")
-    cli("-C", str(other), "init", "--agent", "codex")
+    cli("init", "--yes", "--agent", "codex")
+    cli("-C", str(other), "init", "--yes", "--agent", "codex")
     marks = home / "segue" / "hook" / "roots" / "codex"
     mine, others = (marks / str(one).lstrip("/") / ".on" for one in (project, other))
     assert mine.exists() and others.exists()
@@ -231,9 +231,9 @@ def test_each_project_takes_back_its_own_part_of_a_file_that_another_needs_too(
 ) -> None:
     other, file = beside(project, home)
     before = snapshot(home, project, other)
-    cli("init", "--agent", "claude-code")
+    cli("init", "--yes", "--agent", "claude-code")
     alone = file.read_bytes()
-    cli("-C", str(other), "init", "--agent", "claude-code")
+    cli("-C", str(other), "init", "--yes", "--agent", "claude-code")
     assert sorted(json.loads(file.read_bytes())["projects"]) == sorted([str(project), str(other)])
     cli("-C", str(other), "uninit")
     assert json.loads(file.read_bytes()) == json.loads(alone)
@@ -247,8 +247,8 @@ def test_a_project_takes_back_its_own_part_where_the_user_has_it_everywhere(
 ) -> None:
     file = home / ".claude.json"
     file.write_text("{}\n")
-    cli("init", "--agent", "claude-code")
-    cli("init", "--agent", "claude-code", "--user")
+    cli("init", "--yes", "--agent", "claude-code")
+    cli("init", "--yes", "--agent", "claude-code", "--user")
     cli("uninit")
     assert list(json.loads(file.read_bytes())) == ["mcpServers"]
     cli("uninit", "--user")
@@ -259,9 +259,9 @@ def test_what_an_agent_changed_between_the_inits_of_two_projects_is_kept_by_unin
     cli: Cli, project: Path, home: Path
 ) -> None:
     other, file = beside(project, home)
-    cli("init", "--agent", "claude-code")
+    cli("init", "--yes", "--agent", "claude-code")
     file.write_text(file.read_text().replace('ups": 3', 'ups": 4'))
-    cli("-C", str(other), "init", "--agent", "claude-code")
+    cli("-C", str(other), "init", "--yes", "--agent", "claude-code")
     cli("-C", str(other), "uninit")
     cli("uninit")
     assert json.loads(file.read_bytes()) == {"numStartups": 4}
@@ -271,9 +271,9 @@ def test_what_the_user_changed_between_two_inits_is_kept_by_uninit(cli: Cli, pro
     file = project / ".claude" / "settings.local.json"
     file.parent.mkdir()
     file.write_text('{"theme": "dark"}')
-    cli("init", "--agent", "claude-code")
+    cli("init", "--yes", "--agent", "claude-code")
     file.write_text(file.read_text().replace("dark", "light"))
-    cli("init", "--agent", "claude-code", "--live")
+    cli("init", "--yes", "--agent", "claude-code", "--live")
     cli("uninit")
     assert json.loads(file.read_bytes()) == {"theme": "light"}
 
@@ -315,8 +315,12 @@ def test_at_a_terminal_it_shows_what_it_will_do_and_asks(cli: Cli, project: Path
     assert code == 0 and "?" not in told and not file.exists()
 
 
-def test_where_nobody_can_answer_it_writes_at_once_and_says_what(cli: Cli, project: Path) -> None:
-    told = cli("init", "--agent", "claude-code").out
+def test_where_nobody_can_answer_it_writes_only_what_was_confirmed_and_says_what(
+    cli: Cli, project: Path
+) -> None:
+    refused = cli("init", "--agent", "claude-code", code=64)
+    assert "--yes" in refused.err and not (project / ".claude").exists()
+    told = cli("init", "--yes", "--agent", "claude-code").out
     assert str(project / ".claude" / "settings.local.json") in told and "+++" not in told
 
 
@@ -324,7 +328,7 @@ def test_without_an_agent_on_the_machine_it_says_what_to_do(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "agents-md" in cli("init").out
+    assert "agents-md" in cli("init", "--yes").out
     assert "known:" in cli("init", "--agent", "emacs", code=64).err
 
 
@@ -339,7 +343,7 @@ def test_agents_that_are_there_are_found(cli: Cli, home: Path, monkeypatch: pyte
 
 def test_a_pause_file_keeps_init_from_writing(cli: Cli, project: Path, home: Path) -> None:
     (project / "PAUSE").touch()
-    cli("init", "--agent", "claude-code", code=65)
+    cli("init", "--yes", "--agent", "claude-code", code=65)
     assert not (home / "segue" / "hook").exists()
 
 
@@ -348,7 +352,7 @@ def test_a_pause_file_keeps_init_from_writing(cli: Cli, project: Path, home: Pat
 
 def commands(home: Path, project: Path, cli: Cli, *words: str) -> dict[str, str]:
     """Event to command, as it was written for Claude Code."""
-    cli("init", "--agent", "claude-code", *words)
+    cli("init", "--yes", "--agent", "claude-code", *words)
     name = "settings.json" if "--shared" in words else "settings.local.json"
     value = json.loads((project / ".claude" / name).read_text())
     return {event: rows[0]["hooks"][0]["command"] for event, rows in value["hooks"].items()}
@@ -416,7 +420,7 @@ def test_the_plugin_for_opencode_is_a_module_that_loads_and_answers_without_segu
     cli: Cli, project: Path, home: Path
 ) -> None:
     (home / "config" / "opencode").mkdir(parents=True)
-    cli("init", "--agent", "opencode")
+    cli("init", "--yes", "--agent", "opencode")
     plugin = home / "segue" / "hook" / "segue.js"
     (home / "segue" / "hook" / "hook.py").unlink()
     script = f"""
@@ -438,7 +442,7 @@ def test_the_plugin_tree_is_in_the_package_and_is_rendered_for_this_machine(
     cli: Cli, project: Path, home: Path
 ) -> None:
     folder = home / "market"
-    files = cli("init", "--plugin", str(folder), "--json").value["files"]
+    files = cli("init", "--yes", "--plugin", str(folder), "--json").value["files"]
     assert len(files) == 7
     plugin = folder / "plugins" / "segue"
     hooks = json.loads((plugin / "hooks" / "hooks.json").read_text())["hooks"]
@@ -464,7 +468,7 @@ def finding(cli: Cli, name: str, code: int = 0) -> dict[str, str]:
 
 def test_the_doctor_knows_whether_hooks_are_there_whole_and_ours(cli: Cli, project: Path, home: Path) -> None:
     assert finding(cli, "hooks")["detail"] == "none are installed"
-    cli("init", "--agent", "claude-code")
+    cli("init", "--yes", "--agent", "claude-code")
     assert finding(cli, "hooks") | {"hint": ""} == {
         "name": "hooks", "status": "ok", "detail": "in claude-code, with a status line", "hint": ""
     }  # fmt: skip
@@ -479,17 +483,17 @@ def test_without_the_mcp_sdk_no_server_is_installed_and_one_that_is_there_is_nam
     cli: Cli, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = home / ".claude.json"
-    cli("init", "--agent", "claude-code")
+    cli("init", "--yes", "--agent", "claude-code")
     assert "mcpServers" in file.read_text()
     monkeypatch.setitem(sys.modules, "mcp", None)  # as if it were not there
     found = finding(cli, "hooks")
     assert found["status"] == "warn" and ".[mcp]" in found["hint"]
     assert ".[mcp]" not in cli("uninit").err
     assert not file.exists()
-    told = cli("init", "--agent", "claude-code").err
+    told = cli("init", "--yes", "--agent", "claude-code").err
     assert "left out" in told and "pip install '.[mcp]'" in told and not file.exists()
     assert finding(cli, "hooks")["status"] == "ok"
-    assert "left out" not in cli("init", "--agent", "claude-code", "--no-mcp").err
+    assert "left out" not in cli("init", "--yes", "--agent", "claude-code", "--no-mcp").err
 
 
 def test_the_doctor_counts_what_waits_in_the_spool(cli: Cli, project: Path, home: Path) -> None:

@@ -43,18 +43,18 @@ def test_an_agent_that_cannot_take_it_is_named_and_the_others_get_it(cli: Cli, h
     hooks = cline_hooks(home)
     hooks.mkdir(parents=True)
     (hooks / "TaskStart").write_text("#!/bin/sh\necho mine\n")
-    done = cli("init", *EACH)
+    done = cli("init", "--yes", *EACH)
     assert "cline was left out" in done.err and "TaskStart" in done.err
     assert (home / ".codex" / "hooks.json").exists() and (home / ".gemini" / "settings.json").exists()
     assert [path.name for path in hooks.iterdir()] == ["TaskStart"]
     assert "mine" in (hooks / "TaskStart").read_text()
-    again = cli("init", *EACH, "--json").value
+    again = cli("init", "--yes", *EACH, "--json").value
     assert [one["agent"] for one in again["refused"]] == ["cline"]
     assert sorted(again["agents"]) == ["claude-code", "codex", "gemini-cli", "opencode"]
 
 
 def test_an_agent_can_be_left_out_by_any_of_its_names(cli: Cli, home: Path) -> None:
-    done = cli("init", *EACH, "--except", "cline", "--except", "gemini", "--json").value
+    done = cli("init", "--yes", *EACH, "--except", "cline", "--except", "gemini", "--json").value
     assert sorted(done["agents"]) == ["claude-code", "codex", "opencode"] and done["refused"] == []
     assert not (home / ".gemini").exists() and not cline_hooks(home).exists()
     assert "nosuch" in cli("init", "--except", "nosuch", code=64).err
@@ -75,7 +75,7 @@ def test_an_alias_stands_for_an_agent_and_a_name_for_itself(word: str, name: str
 def test_every_command_that_takes_an_agent_takes_its_aliases(cli: Cli, home: Path, project: Path) -> None:
     path = place(home, project, "claude-code", native="0a1b2c3d")
     place(home, project, "opencode", native="ses_one")
-    assert cli("init", "--agent", "claude", "--json").value["agents"] == ["claude-code"]
+    assert cli("init", "--yes", "--agent", "claude", "--json").value["agents"] == ["claude-code"]
     assert cli("uninit", "--agent", "claude", "--json").value["agents"] == ["claude-code"]
     assert cli("sync", "--agent", "claude", "--json").value["read"] == 1
     assert [run["agent"] for run in cli("runs", "--agent", "claude", "--json").value] == ["claude-code"]
@@ -118,11 +118,11 @@ def test_clines_hooks_go_where_cline_looks_for_them(
 
 
 def test_that_clines_hooks_are_off_is_said_only_where_they_are(cli: Cli, home: Path) -> None:
-    assert cli("init", "--agent", "cline", "--json").value["notes"] == []
+    assert cli("init", "--yes", "--agent", "cline", "--json").value["notes"] == []
     state = home / ".cline" / "data" / "globalState.json"
     state.parent.mkdir(parents=True, exist_ok=True)
     state.write_text('{"hooksEnabled": false}')
-    [note] = cli("init", "--agent", "cline", "--json").value["notes"]
+    [note] = cli("init", "--yes", "--agent", "cline", "--json").value["notes"]
     assert "switched off" in note
 
 
@@ -131,7 +131,7 @@ def test_that_clines_hooks_are_off_is_said_only_where_they_are(cli: Cli, home: P
 
 @pytest.mark.parametrize("agent", ["codex", "opencode"])
 def test_uninit_names_what_remains_and_the_command_that_removes_it(cli: Cli, home: Path, agent: str) -> None:
-    cli("init", "--agent", agent, "--user")
+    cli("init", "--yes", "--agent", agent, "--user")
     done = cli("uninit")
     assert "nothing to do" not in done.out
     assert f"still installed for the user, in {agent}: `segue uninit --user` removes it" in done.out
@@ -143,10 +143,10 @@ def test_uninit_names_what_remains_and_the_command_that_removes_it(cli: Cli, hom
 def test_uninit_of_one_agent_names_the_others_and_other_projects(
     cli: Cli, project: Path, tmp_path: Path
 ) -> None:
-    cli("init", "--agent", "codex", "--agent", "opencode")
+    cli("init", "--yes", "--agent", "codex", "--agent", "opencode")
     other = tmp_path / "other shop"
     other.mkdir()
-    cli("init", "--agent", "claude", "-C", str(other))
+    cli("init", "--yes", "--agent", "claude", "-C", str(other))
     notes = cli("uninit", "--agent", "codex", "--json").value["notes"]
     assert any("for this project, in opencode: `segue uninit --agent opencode`" in note for note in notes)
     assert any(f"for {other}, in claude-code: `segue uninit` there" in note for note in notes)
@@ -157,7 +157,7 @@ def test_the_doctor_says_whether_codex_trusts_the_hooks(cli: Cli, home: Path) ->
         found = cli("doctor", "--json").value
         return dict(next(one for one in found if one["name"] == "hooks"))
 
-    cli("init", "--agent", "codex", "--no-mcp")
+    cli("init", "--yes", "--agent", "codex", "--no-mcp")
     assert hooks()["status"] == "warn" and "trusts none of the hooks" in hooks()["detail"]
     assert "--trust-hooks" in hooks()["hint"]
     file = home / ".codex" / "hooks.json"
@@ -179,7 +179,7 @@ def test_the_local_settings_that_init_makes_are_no_work_of_the_user(
     repository = Repository(project)
     exclude = project / ".git" / "info" / "exclude"
     before = exclude.read_bytes() if exclude.exists() else None
-    cli("init", "--agent", "claude")
+    cli("init", "--yes", "--agent", "claude")
     assert (project / ".claude" / "settings.local.json").exists()
     assert repository.git("status", "--porcelain") == ""
     cli("uninit")

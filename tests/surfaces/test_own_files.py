@@ -31,17 +31,17 @@ def repository(project: Path, home: Path) -> Repository:
 
 def init_local(cli: Cli) -> None:
     for agent in FIVE:
-        cli("init", "--agent", agent)
+        cli("init", "--yes", "--agent", agent)
 
 
 def init_shared(cli: Cli) -> None:
     for agent in (*FIVE, "agents-md"):
-        cli("init", "--agent", agent, "--shared")
+        cli("init", "--yes", "--agent", agent, "--shared")
 
 
 def init_as_before(cli: Cli) -> None:
     """As an earlier version installed it, which did not have git ignore the file."""
-    cli("init", "--agent", "claude")
+    cli("init", "--yes", "--agent", "claude")
     Path(".git/info/exclude").unlink(missing_ok=True)
 
 
@@ -50,7 +50,7 @@ def init_into_a_file_of_the_user(cli: Cli) -> None:
     Path(".claude/settings.local.json").write_text('{"model": "opus"}\n')
     Repository(Path(), fresh=False).commit("settings")
     Path("mine.py").write_text("b = 3\n")
-    cli("init", "--agent", "claude")
+    cli("init", "--yes", "--agent", "claude")
 
 
 def prepare_here(cli: Cli) -> None:

@@ -74,10 +74,16 @@ def test_colour_needs_a_terminal_and_no_refusal() -> None:
     assert style_for(Terminal(), {"NO_COLOR": ""}).colour
 
 
+def test_colour_can_be_forced_where_there_is_no_terminal() -> None:
+    assert style_for(io.StringIO(), {"FORCE_COLOR": "1"}).colour
+    assert not style_for(io.StringIO(), {"FORCE_COLOR": "0"}).colour
+    assert not style_for(io.StringIO(), {"FORCE_COLOR": "1"}, no_color=True).colour
+
+
 def test_width_is_that_of_the_terminal_and_a_pipe_has_none() -> None:
     assert style_for(Terminal(), {"COLUMNS": "72"}).width == 72
     assert style_for(Terminal(), {"COLUMNS": "5"}).width == 40
-    assert style_for(Terminal(), {}).width == 100
+    assert style_for(Terminal(), {}).width == 80, "a terminal without a size"
     assert style_for(io.StringIO(), {"COLUMNS": "72"}).width == 0
 
 

@@ -177,7 +177,7 @@ def test_the_quick_way_loads_neither_the_store_nor_msgspec(started: Cli, project
 def test_the_installed_command_shows_the_line_and_survives_the_loss_of_segue(
     started: Cli, project: Path, home: Path
 ) -> None:
-    started("init", "--agent", "claude", "--no-mcp")
+    started("init", "--yes", "--agent", "claude", "--no-mcp")
     settings = json.loads((project / ".claude" / "settings.local.json").read_text())
     command = settings["statusLine"]["command"]
 
@@ -217,11 +217,11 @@ def test_init_gives_a_line_to_those_who_have_none_and_uninit_takes_it_back(
 ) -> None:
     settings_file(home).parent.mkdir(parents=True)
     settings_file(home).write_bytes(b'{"theme": "dark"}')
-    cli("init", "--agent", "claude", "--user", "--no-mcp")
+    cli("init", "--yes", "--agent", "claude", "--user", "--no-mcp")
     assert "StatusLine" in installed(settings_file(home))["command"]
     cli("uninit", "--user")
     assert settings_file(home).read_bytes() == b'{"theme": "dark"}'
-    cli("init", "--agent", "claude", "--user", "--no-mcp", "--no-status-line")
+    cli("init", "--yes", "--agent", "claude", "--user", "--no-mcp", "--no-status-line")
     assert installed(settings_file(home)) is None
     assert "exclude each other" in cli("init", "--status-line", "--no-status-line", code=64).err
 
@@ -231,7 +231,7 @@ def test_a_line_of_ones_own_stays_in_whichever_file_it_is(
     cli: Cli, project: Path, home: Path, scope: tuple[str, ...]
 ) -> None:
     body = with_own_line(home)
-    cli("init", "--agent", "claude", "--no-mcp", *scope)
+    cli("init", "--yes", "--agent", "claude", "--no-mcp", *scope)
     assert installed(settings_file(home)) == OWN
     assert installed(project / ".claude" / "settings.local.json") is None
     cli("uninit", *scope)
@@ -242,18 +242,18 @@ def test_the_option_puts_ours_in_its_place_and_uninit_gives_it_back_to_the_byte(
     cli: Cli, project: Path, home: Path
 ) -> None:
     body = with_own_line(home)
-    cli("init", "--agent", "claude", "--user", "--status-line", "--no-mcp")
+    cli("init", "--yes", "--agent", "claude", "--user", "--status-line", "--no-mcp")
     assert "StatusLine" in installed(settings_file(home))["command"]
-    assert not cli("init", "--agent", "claude", "--user", "--status-line", "--no-mcp", "--json").value[
-        "changes"
-    ]
+    assert not cli(
+        "init", "--yes", "--agent", "claude", "--user", "--status-line", "--no-mcp", "--json"
+    ).value["changes"]
     cli("uninit", "--user")
     assert settings_file(home).read_bytes() == body
 
 
 def test_a_file_that_was_edited_since_gets_its_own_line_back_too(cli: Cli, project: Path, home: Path) -> None:
     with_own_line(home)
-    cli("init", "--agent", "claude", "--user", "--status-line", "--no-mcp")
+    cli("init", "--yes", "--agent", "claude", "--user", "--status-line", "--no-mcp")
     text = settings_file(home).read_text()
     settings_file(home).write_text(text.replace('"dark"', '"light"'))
     cli("uninit", "--user")
@@ -262,16 +262,16 @@ def test_a_file_that_was_edited_since_gets_its_own_line_back_too(cli: Cli, proje
 
 
 def test_colleagues_get_no_line_unless_it_is_asked_for(cli: Cli, project: Path) -> None:
-    cli("init", "--agent", "claude", "--shared", "--no-mcp")
+    cli("init", "--yes", "--agent", "claude", "--shared", "--no-mcp")
     shared = project / ".claude" / "settings.json"
     assert installed(shared) is None
-    cli("init", "--agent", "claude", "--shared", "--no-mcp", "--status-line")
+    cli("init", "--yes", "--agent", "claude", "--shared", "--no-mcp", "--status-line")
     assert "segue hook claude-code StatusLine" in installed(shared)["command"]
 
 
 def test_the_doctor_says_whether_there_is_a_line(cli: Cli, project: Path, home: Path) -> None:
     with_own_line(home)
-    cli("init", "--agent", "claude", "--no-mcp")
+    cli("init", "--yes", "--agent", "claude", "--no-mcp")
     assert "hooks: in claude-code\n" in cli("doctor").out
-    cli("init", "--agent", "claude", "--no-mcp", "--status-line")
+    cli("init", "--yes", "--agent", "claude", "--no-mcp", "--status-line")
     assert "in claude-code, with a status line" in cli("doctor").out

@@ -28,13 +28,20 @@ _INTRO = """\
 
 <!-- Written by `make docs` from the parsers. Do not edit: a test compares. -->
 
-`segue COMMAND [options]`. `segue --help` lists the commands, `segue help COMMAND` or
-`segue COMMAND --help` explains one, `segue --version` shows the version. `python -m segue`
-is the same.
+`segue COMMAND [options]`. `segue --help` lists the commands of a day, `segue help --all` every one,
+`segue help COMMAND` or `segue COMMAND --help` explains one, `segue --version` shows the version.
+`python -m segue` is the same.
 
 **`segue` alone** says where the work in this folder stands, and exits with 0: the current session with
 what is under way, next and blocked, the last run and how it ended, what waits for you, and the commands
 that fit; with `--json` an Overview.
+
+**Nothing yet is no error.** Where there is no session or run to look at, `status`, `brief`, `since`, `show`,
+`log` and `checkpoints` say so on standard error and exit with 0; with `--json` they print `null`.
+
+**Other names** do the same: `ls` and `sessions` are `list`, `new` is `start`, `history` is `log`, `ps` is
+`runs`, `cost` is `usage`, `find` is `search`, `watch` is `status --watch`, `tail` is `log --follow`,
+`dashboard` is `ui`, `settings` is `config`.
 
 **Which session** a command means: the ID that is given (as an argument or with `--session`), else
 `SEGUE_SESSION`, else the current one of the working tree.

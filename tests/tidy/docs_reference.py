@@ -210,9 +210,9 @@ def settings_page() -> str:
             "[server](../guides/team.md), `https://segue.example`, to which `api_key` is shown.\n",
             "## Other variables of the environment\n",
             table(("variable", "what it is"), variables),
-            "`NO_COLOR`, `TERM=dumb`, `COLUMNS`, `XDG_DATA_HOME` and `XDG_CONFIG_HOME` mean what they mean",
-            "elsewhere. `Segue()` without arguments reads the environment; `Segue(home=…)` and",
-            "`Segue(store=…)` read none of it.\n",
+            "`NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`, `COLUMNS`, `XDG_DATA_HOME` and `XDG_CONFIG_HOME` mean",
+            "what they mean elsewhere. `Segue()` without arguments reads the environment; `Segue(home=…)`",
+            "and `Segue(store=…)` read none of it.\n",
         ]
     )
 

@@ -230,3 +230,8 @@ def test_a_recording_is_taken_apart_into_commands_and_what_they_said() -> None:
 def test_the_readme_gives_the_two_commands_for_people_in_a_hurry() -> None:
     page = text_of("README.md")
     assert "make demo" in page and "make test" in page
+
+
+def test_every_page_is_in_the_site() -> None:
+    named = set(re.findall(r"^ +- ([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert named == {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}

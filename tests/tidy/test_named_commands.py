@@ -12,7 +12,7 @@ import pytest
 
 from segue.errors import SegueError
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.main import _split
+from segue.surfaces.cli.table import OTHER_NAMES, split
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -22,7 +22,7 @@ _OPEN = re.compile(r"…|\.\.\.|[|<>*]|\bACTION\b|\[|/")
 """Marks of one that is told in part, or stands for several."""
 WHOLE = {"budget 1 1", "show 1 --timeline1"}
 """Whose options are filled in as a whole."""
-NO_COMMANDS = {"help", "COMMAND", "--help", "--version", "checkpointer"}
+NO_COMMANDS = {"help", "COMMAND", "--help", "--version", "version", "checkpointer", *OTHER_NAMES}
 FILLED = "1"
 """What stands for a value that is filled in: a name or a number."""
 
@@ -50,7 +50,7 @@ def named(text: str) -> Iterator[str]:
 def refused(command: str) -> str:
     """Why Segue does not take a command; empty if it does."""
     words = shlex.split(command, posix=True)
-    before, name, rest = _split(words[: words.index("--")] if "--" in words else words)
+    before, name, rest = split(words[: words.index("--")] if "--" in words else words)
     if not name or rest in ([], ["--help"]) or rest[-1].startswith("--"):  # a command or an option as such
         try:
             known = find(name).name if name else ""

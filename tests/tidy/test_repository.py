@@ -25,7 +25,6 @@ SMALL = {
     "core/base/json_prefix.py": "keeps Python's json off the path of a hook",
     "stores/forks.py": "one guard for three stores",
     "handover/adapters/_agents_md.py": "the name by which agent-handover's own tests import it",
-    "services/workspace/shown_settings.py": "says what of the settings may be shown, for every surface",
     "api/features.py": "the façade of one capability",
     "surfaces/cli/views/since.py": "the view of one capability",
     "surfaces/cli/views/memories.py": "the view of one capability",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..core.runs.window_pressure import Pressure
     from ..core.usage.report import UsageReport
     from ..effects.vectors.embedder import Embedder
+    from ..services.handoff.notebook import Notebook
     from ..services.handoff.offers import HandoffOffer, Handoffs
     from ..services.memories.service import Recalled, Remembered
     from ..services.models.ledger import SpendingReport
@@ -409,6 +410,13 @@ class Segue:
 
             return export_readable(self.workspace, id, format)
         return export_session(self.workspace, id, format)
+
+    def export_notebook(self, folder: Path | str) -> Notebook:
+        """Write this project as Markdown files of limited size for a notebook tool, or what has changed of
+        it."""
+        from ..services.handoff.notebook import export_notebook
+
+        return export_notebook(self.workspace, Path(folder))
 
     def import_(self, data: bytes, *, format: str | None = None, as_id: str = "") -> Session:
         """Import the content of an export, which is verified first; repeating an import adds nothing."""

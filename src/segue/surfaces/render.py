@@ -65,8 +65,9 @@ def style_for(stream: TextIO, environment: Mapping[str, str], *, no_color: bool 
     """The style of a stream in an environment."""
     terminal = is_terminal(stream)
     plain = no_color or bool(environment.get("NO_COLOR")) or environment.get("TERM") == "dumb"
+    forced = environment.get("FORCE_COLOR", "0") not in ("", "0") and not no_color
     return Style(
-        colour=terminal and not plain,
+        colour=forced or (terminal and not plain),
         unicode=_can_encode(stream, "✓▶○■░…"),
         width=_columns(stream, environment) if terminal else 0,
     )
@@ -93,9 +94,10 @@ def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
     if parse_digits(given) > 0:
         return max(40, parse_digits(given))
     try:
-        return max(40, os.get_terminal_size(stream.fileno()).columns)
+        columns = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError, AttributeError):
-        return 100
+        columns = 0
+    return max(40, columns) if columns else 80
 
 
 # -- text --------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from contextlib import suppress
 
 
 def pid_of_client(port: int, server_port: int) -> int:
-    """The process whose socket has this port and is connected to the server's. A child that it has just
-    forked has the socket too, for a moment."""
+    """The process whose socket has this port and is connected to the server's; 0 if it is gone. A child that
+    it has just forked has the socket too, for a moment."""
     inode = next(filter(None, (_inode(table, port, server_port) for table in ("tcp", "tcp6"))), "")
     if not inode:
         return 0
-    wanted, own = f"socket:[{inode}]", os.getpid()
-    names = [name for name in _listed("/proc") if name.isdigit() and int(name) != own]
+    wanted = f"socket:[{inode}]"
+    names = [name for name in _listed("/proc") if name.isdigit()]
     holders = {int(name): _parent(name) for name in names if _has(name, wanted)}
     return next((pid for pid, parent in holders.items() if parent not in holders), 0)
 

@@ -43,7 +43,7 @@ class Request(Value):
     script: str = ""
     turn: int = 0
     is_aside: bool = False  # a title, a summary: not the work itself
-    pid: int = 0  # of the process that asked; 0 unknown
+    pid: int = 0  # of the process that asked; 0: it was gone already
 
     def text(self) -> str:
         """All of it, as text."""
@@ -206,7 +206,7 @@ class ScriptedModel:
             return spot
         launch = self._launches.get(pid)
         if launch is None:
-            if is_aside(asked) or not self.queue:
+            if is_aside(asked) or not self.queue or not pid:  # one that is gone takes nothing from the next
                 return Spot()
             launch = _Launch(self.queue.pop(0), turns_in(asked.messages))
             self._launches[pid] = launch

@@ -23,6 +23,7 @@ from segue.errors import BadImport, BadSettings, ModelFailed, NoModel, OverBudge
 from segue.services.brief import project_brief as briefs
 from segue.services.brief.model_claims import path_of
 from segue.services.models import ask as models, config, ledger, plan as planning, refine
+from segue.services.models.triggers import FILE
 from segue.testing.transcripts import placed
 
 
@@ -163,7 +164,7 @@ def test_without_a_model_nothing_is_asked_and_nothing_changes(home: Path, projec
         with pytest.raises(NoModel):
             refined(seg)
         seg.prepare()
-        assert not (seg.workspace.home.path / config.FILE).exists()
+        assert not (seg.workspace.home.path / FILE).exists()
         assert not seg.workspace.store.streams("spend/")
 
 

@@ -196,6 +196,13 @@ for turn in range(2):
         assert len({one.pid for one in model.requests}) == 2
 
 
+def test_one_that_died_with_its_request_on_the_way_takes_nothing_from_the_next() -> None:
+    path, body = _anthropic(1, "go on")
+    with ScriptedModel([Script("next", [[Say("It is me.")]])], queue=["next"]) as model:
+        assert model.take(path, {}, body, ("127.0.0.1", 1)).script == "", "nobody has that port"
+        assert "It is me." in _ask(model, path, body)[1]
+
+
 @pytest.mark.parametrize(
     ("messages", "spot"),
     [

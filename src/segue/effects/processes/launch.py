@@ -3,6 +3,8 @@
 A child has a process group, a mark in its environment and a file for its output, so that it can outlive its
 supervisor and be recognised, by pid and start time or by the mark. It is ended gently first, by a signal that
 it can handle, and then by one that it cannot. Processes that it leaves behind carry its mark too.
+
+Segue itself can be started as a process that nobody waits for.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +31,9 @@ TAIL_BYTES = 262_144
 Process = subprocess.Popen[bytes]
 UNKNOWN_EXIT = 1_000
 """The exit code of a process that is not our child, so that nobody knows it."""
+
+_HOME_OF_SEGUE = str(Path(__file__).parents[3])
+_START = "import runpy, sys; sys.path.append(sys.argv.pop(1)); runpy.run_module('segue', run_name='__main__')"
 
 
 class LeftoverProcess(Value):
@@ -138,3 +144,18 @@ def kill(pid: int) -> None:
     """Send KILL to a process; it is no error if it is gone already."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
+
+
+def start_detached(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bool:
+    """Start Segue's command line so that it outlives this process and whoever started it; False if that is
+    not possible. It reads nothing, and what it prints is lost. Nothing is imported from ``folder``."""
+    command = [sys.executable, "-I", "-c", _START, _HOME_OF_SEGUE, *words]
+    try:
+        process = subprocess.Popen(
+            command, cwd=folder, env=dict(environment), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError):
+        return False
+    threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
+    return True

@@ -38,7 +38,9 @@ FORMATS = ("json", "yaml")
 """The formats that can be imported again."""
 READABLE_FORMATS = ("markdown", "html")
 """The formats for people to read; see ``readable.py``."""
-EXPORT_FORMATS = (*FORMATS, *READABLE_FORMATS)
+NOTEBOOK_FORMAT = "notebook"
+"""Sources of the whole project for a notebook tool, in a folder; see ``notebook.py``."""
+EXPORT_FORMATS = (*FORMATS, *READABLE_FORMATS, NOTEBOOK_FORMAT)
 FORMAT_VERSION = 1
 
 

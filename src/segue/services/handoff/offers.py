@@ -43,6 +43,8 @@ from ...stores.memory_changes import MemoryChange
 from ..brief.brief import render_brief
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
+from ..models.triggers import HANDOVER, AskedAbout, ask_later, asks_at
+from ..runs.run import run_in
 from ..runs.sessions_shown import list_sessions
 from ..sessions.repository import Saved
 from ..workspace.open_session import make_current
@@ -141,8 +143,21 @@ class Handoffs:
             service = memories_of(workspace)
             trail = [service.trace(memory, "add", memory.provenance.source)]
             service.store.write(MemoryChange(adds=service.stored([memory]), trail=trail))
+        self._ask_model(session)
         offer = next(one for one in self.of(session) if one.id == id)
         return self._restored(offer, workspace.with_warnings(saved), rules)
+
+    def _ask_model(self, session: str) -> None:
+        """Have a model asked about the session's newest run, if the user wants that when it is handed
+        over."""
+        workspace = self._workspace
+        if not workspace.sees_tree or not asks_at(workspace, HANDOVER):
+            return
+        runs = [run for row in workspace.store.runs.rows(session=session) if (run := run_in(row)) is not None]
+        run = max((run for run in runs if not run.side), key=lambda run: run.last, default=None)
+        if run is not None:
+            path = run.path if Path(run.path).is_file() else ""
+            ask_later(workspace, HANDOVER, AskedAbout(run.id, run.agent, run.steps, path, session))
 
     def accept(self, what: str = "", *, by: str = "", run: str = "") -> HandoffOffer:
         """Take an offer; the session's other offers are withdrawn. Raises HandoffSettled if it is no longer

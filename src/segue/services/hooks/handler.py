@@ -26,7 +26,15 @@ from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev
 from ...core.runs.model import RunDigest
-from ...core.runs.window_pressure import BEFORE_EXIT, WINDOW_FULL, Marks, Pressure, marks_of, triggered
+from ...core.runs.window_pressure import (
+    BEFORE_EXIT,
+    TWO_HOURS,
+    WINDOW_FULL,
+    Marks,
+    Pressure,
+    marks_of,
+    triggered,
+)
 from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
@@ -173,6 +181,8 @@ class Handler:
         self, home: Path, event: HookEvent, name: str, payload: bytes, environment: Mapping[str, str]
     ) -> None:
         self.home, self.event, self.name, self.payload = home, event, name, payload
+        self.given = environment
+        """The environment of the agent, without what holds for a hook alone."""
         patience_ms = PATIENCE_REMOTE_MS if is_remote(_store(environment)) else PATIENCE_MS
         self.environment = {
             **environment, "SEGUE_HOME": str(home), "SEGUE_BUSY_TIMEOUT_MS": str(patience_ms),
@@ -411,11 +421,25 @@ class Handler:
             path = found.path if Path(found.path).is_file() else None
             run, agent = found.native, found.agent
             write = partial(prepare, workspace, reason=reasons[0], transcript=path, run=run, agent=agent)
-            self._try(partial(write, seconds=0.25))
+            if self._try(partial(write, seconds=0.25)):
+                self._ask_model(workspace, found, digest, reasons)
         per_step = found.size / max(1, digest.steps)
         due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
         self._look_again_at(due, marks if reasons else (before or marks))
         return reasons
+
+    def _ask_model(
+        self, workspace: Workspace, found: Found, digest: RunDigest, reasons: Sequence[str]
+    ) -> None:
+        """Have a model asked, by another process, if the user wants that at such a moment."""
+        from ..models.triggers import FULL, LONG, LONG_STEPS, AskedAbout, ask_later
+
+        is_long = TWO_HOURS in reasons or (BEFORE_EXIT in reasons and digest.steps >= LONG_STEPS)
+        trigger = FULL if WINDOW_FULL in reasons else LONG if is_long else ""
+        if trigger:
+            path = found.path if Path(found.path).is_file() else ""
+            about = AskedAbout(found.native, found.agent, digest.steps, path)
+            ask_later(workspace, trigger, about, {**self.given, "SEGUE_HOME": str(self.home)})
 
     def _look_file(self) -> Path:
         """The file that tells the installed hook when to look at this run again."""

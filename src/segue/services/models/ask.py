@@ -2,13 +2,17 @@
 
 A model that has no key, would cost too much, does not answer, or gives an unreadable answer is followed by
 the next one. If none is left, ModelFailed or OverBudget says why each failed, and the caller goes on without
-a model. Nothing is asked in the background, and nothing is sent that ``requests`` would not show.
+a model. Nothing is sent that ``requests`` would not show.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from ...core.base.values import Value
 from ...core.models import answer as answers, prompt, spending
@@ -92,20 +96,23 @@ def _no_key(workspace: Workspace, model: ModelChoice) -> str:
 
 def ask(
     workspace: Workspace, question: ModelQuestion, *, session: str = "", config: ModelConfig | None = None,
-    say: Announce | None = None,
+    say: Announce | None = None, deadline: float = math.inf,
 ) -> ModelReply:  # fmt: skip
-    """The answer of the first model that gives one. ``say`` is called with each model that is asked. Raises
-    NoModel, OverBudget if only caps stood in the way, or else ModelFailed."""
+    """The answer of the first model that gives one. ``say`` is called with each model that is asked.
+    ``deadline`` is a moment of the monotonic clock after which none is waited for. Raises NoModel, OverBudget
+    if only caps stood in the way, or else ModelFailed."""
     config = config or load_required(workspace)
     attempts: list[Attempt] = []
     over = 0
     for model in config.models:
-        why = _no_key(workspace, model)
+        left = deadline - time.monotonic()
+        why = _no_key(workspace, model) if left > 0 else "the time is over"
         if not why:
             if say is not None:
                 say(f"asking {model.name}")
             try:
-                return _ask_model(workspace, model, config, question, session, tuple(attempts))
+                seconds = min(model.seconds, left)
+                return _ask_model(workspace, model, config, question, session, tuple(attempts), seconds)
             except OverBudget as fault:
                 why, over = fault.message, over + 1
             except ModelFault as fault:
@@ -118,7 +125,7 @@ def ask(
 
 def _ask_model(
     workspace: Workspace, model: ModelChoice, config: ModelConfig, question: ModelQuestion, session: str,
-    attempts: tuple[Attempt, ...],
+    attempts: tuple[Attempt, ...], seconds: float,
 ) -> ModelReply:  # fmt: skip
     ceiling = ceiling_of(model, question)
     call = ledger.reserve(
@@ -127,7 +134,7 @@ def _ask_model(
     cost, outcome, answer = ceiling, "cancelled", ModelAnswer("")
     try:
         key = model.secret(workspace.environment)
-        answer = effect.ask(model.endpoint, question, key=key, seconds=model.seconds)
+        answer = effect.ask(model.endpoint, question, key=key, seconds=seconds)
         cost = _cost(model, answer, ceiling)
         value = answers.value_of(answer.text)
         outcome = "answered" if value is not None else "unreadable"
@@ -181,12 +188,16 @@ def claims_question(
 
 def claims(
     workspace: Workspace, purpose: str, sources: Sequence[ClaimSource], facts: ObservedFacts, *,
-    about: str = "", session: str = "", say: Announce | None = None,
+    about: str = "", session: str = "", say: Announce | None = None, deadline: float = math.inf,
+    trigger: str = "",
 ) -> Refined:  # fmt: skip
-    """Ask for claims about these sources and ground them. If no model answers, the result says why."""
+    """Ask for claims about these sources and ground them. If no model answers, the result says why.
+    ``trigger`` is why it is asked without a command, for the ledger."""
     question = claims_question(workspace, purpose, sources, about)
+    if trigger:
+        question = replace(question, purpose=f"{purpose} ({trigger})")
     try:
-        asked = ask(workspace, question, session=session, say=say)
+        asked = ask(workspace, question, session=session, say=say, deadline=deadline)
     except (ModelFailed, OverBudget) as fault:
         return Refined(fell_back=fault.message)
     value = asked.value

@@ -13,6 +13,7 @@ from ..workspace.workspace import Workspace
 from . import ask as models, config
 from .ask import Announce, ModelReply
 from .config import ModelChoice, ModelConfig
+from .triggers import TRIGGERS
 
 
 class Trial(Value):
@@ -26,14 +27,14 @@ class Trial(Value):
 
 def choose(
     workspace: Workspace, chosen: Sequence[ModelChoice], *, add: bool = False, call: float | None = None,
-    session: float | None = None, day: float | None = None,
+    session: float | None = None, day: float | None = None, triggers: Sequence[str] = tuple(TRIGGERS),
 ) -> ModelConfig:  # fmt: skip
     """Ask these models from now on, with ``add`` in addition to those that are set; caps that are not given
-    stay."""
+    stay. They are asked without a command at each of ``triggers``."""
     before = config.load(workspace)
     given = {"call": call, "session": session, "day": day}
     caps = replace(before.caps, **{name: cap for name, cap in given.items() if cap is not None})
-    made = config.model_config([*(before.models if add else ()), *chosen], caps)
+    made = config.model_config([*(before.models if add else ()), *chosen], caps, triggers)
     config.save(workspace, made)
     return made
 
@@ -42,7 +43,7 @@ def take_out(workspace: Workspace, names: Collection[str]) -> ModelConfig:
     """Stop asking these models or, without names, any model."""
     before = config.load(workspace)
     left = [choice for choice in before.models if names and choice.name not in names]
-    made = config.model_config(left, before.caps)
+    made = config.model_config(left, before.caps, before.triggers)
     config.save(workspace, made)
     return made
 

@@ -24,8 +24,8 @@ from ...effects.models import ModelEndpoint, check_url, key_from_keyring
 from ...errors import BadSettings, NoModel, UsageError
 from ..usage.prices import listed_prices
 from ..workspace.workspace import Workspace
+from .triggers import FILE
 
-FILE = "models.json"
 WINDOW_DEFAULT, WINDOW_MIN = 8_192, 2_048
 SECONDS_DEFAULT = 60.0
 MODELS_MAX = 8
@@ -103,6 +103,8 @@ class ModelConfig(Value):
 
     models: tuple[ModelChoice, ...] = msgspec.field(default=(), name="rungs")
     caps: Caps = Caps()
+    triggers: tuple[str, ...] = ()
+    """The moments at which they are asked without a command."""
 
     @property
     def window(self) -> int:
@@ -142,7 +144,7 @@ def model_choice(
     )  # fmt: skip
 
 
-def model_config(models: Sequence[ModelChoice], caps: Caps) -> ModelConfig:
+def model_config(models: Sequence[ModelChoice], caps: Caps, triggers: Sequence[str] = ()) -> ModelConfig:
     """A configuration of these models: free ones first, else in the order given. Raises UsageError."""
     if len(models) > MODELS_MAX:
         raise UsageError(f"at most {MODELS_MAX} models can be configured", hint="give fewer")
@@ -154,7 +156,7 @@ def model_config(models: Sequence[ModelChoice], caps: Caps) -> ModelConfig:
             )
     by_name = {model.name: model for model in models}
     ordered = sorted(by_name.values(), key=lambda model: not (model.price is not None and model.price.free))
-    return ModelConfig(tuple(ordered), caps)
+    return ModelConfig(tuple(ordered), caps, tuple(triggers) if ordered else ())
 
 
 def path_of(workspace: Workspace) -> Path:

@@ -7,6 +7,8 @@ masked while it is read, and nothing else is sent.
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,6 +40,7 @@ from ..workspace.workspace import Workspace
 from . import ask as models
 from .ask import Announce, Refined, RequestPreview
 from .config import load_required
+from .triggers import TRIGGERS
 
 if TYPE_CHECKING:
     from ...core.memories.model import Memory
@@ -111,43 +114,58 @@ def _path(workspace: Workspace, runs: RunsSummary, transcript: Path | None) -> P
 
 
 def sent_for(
-    workspace: Workspace, session: str = "", *, transcript: Path | None = None, agent: str = ""
+    workspace: Workspace, session: str = "", *, transcript: Path | None = None, agent: str = "", run: str = ""
 ) -> list[RequestPreview]:
     """What ``refine`` would send to each model. Nothing is sent or written."""
-    state, _, question, _ = _prepared_question(workspace, session, transcript, agent)
+    state, _, question, _ = _prepared_question(workspace, session, transcript, agent, run)
     return models.requests(workspace, question, session=state.id if state else "")
 
 
 def _prepared_question(
-    workspace: Workspace, session: SessionHandle | str | None, transcript: Path | None, agent: str
+    workspace: Workspace,
+    session: SessionHandle | str | None,
+    transcript: Path | None,
+    agent: str,
+    run: str,
 ) -> tuple[SessionState | None, RunsSummary, ModelQuestion, RunMaterial]:
     state = state_of(workspace, session or None)
-    runs = summary_of_session(workspace, state, transcript=transcript, agent=agent)
+    runs = summary_of_session(workspace, state, transcript=transcript, agent=agent, run=run)
     material = material_of(workspace, state, runs, _path(workspace, runs, transcript), "brief")
     return state, runs, models.claims_question(workspace, "brief", material.sources, material.about), material
 
 
 def refine(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
-    transcript: Path | None = None, agent: str = "", here: bool = False, say: Announce | None = None,
+    transcript: Path | None = None, agent: str = "", run: str = "", here: bool = False,
+    say: Announce | None = None, within_seconds: float = math.inf,
 ) -> Refinement:  # fmt: skip
-    """Prepare, ask a model, and prepare again with those of its claims that hold. Raises NoModel."""
+    """Prepare, ask a model, and prepare again with those of its claims that hold. What another process
+    prepared meanwhile is left, but for the claims. Raises NoModel."""
     start = time.monotonic()
     load_required(workspace)
-    options: dict[str, Any] = {"reason": reason, "transcript": transcript, "agent": agent, "here": here}
+    options: dict[str, Any] = {
+        "reason": reason,
+        "transcript": transcript,
+        "agent": agent,
+        "run": run,
+        "here": here,
+    }
     done = prepare(workspace, session or None, **options)
-    state, runs, _, material = _prepared_question(workspace, session, transcript, agent)
+    written = _stamp(done.path)
+    state, runs, _, material = _prepared_question(workspace, session, transcript, agent, run)
     refined = Refined(fell_back="there is no run to ask about")
     if material.sources:
         refined = models.claims(
             workspace, "brief", material.sources, material.facts, about=material.about,
-            session=state.id if state else "", say=say,
+            session=state.id if state else "", say=say, deadline=start + within_seconds,
+            trigger=reason if reason in TRIGGERS else "",
         )  # fmt: skip
     claims = masked(refined.grounded.kept)
     asked = refined.asked
     if claims and runs.run and asked is not None:
         store_claims(workspace, StoredClaims(runs.run, asked.model, now(), material.steps, claims))
-        done = prepare(workspace, session or None, **options)
+        newer = {"reason": reason, "here": here} if _stamp(done.path) != written else options
+        done = prepare(workspace, session or None, **newer)
     saved = 1 - done.tokens / max(1, material.chars // 4) if material.chars else 0.0
     return Refinement(
         done, asked.model if asked else "", claims, refined.grounded.reasons,
@@ -155,6 +173,15 @@ def refine(
         asked.cost if asked else 0.0, round(time.monotonic() - start, 3),
         round(asked.seconds, 3) if asked else 0.0, round(max(0.0, saved), 4), refined.fell_back,
     )  # fmt: skip
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Which writing of a file it is that lies there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
 
 
 def masked(claims: Sequence[Claim]) -> tuple[Claim, ...]:

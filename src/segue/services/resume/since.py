@@ -117,6 +117,7 @@ def _scene_when_left(
     raise UnknownSession(
         "there is no session, run or scene in this project to compare with",
         hint="`segue prepare` stores a scene to compare with later",
+        nothing_yet=True,
     )
 
 

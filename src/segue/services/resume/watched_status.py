@@ -23,7 +23,8 @@ from . import emergency
 ANYWAY_SECONDS = 10.0
 """After how long the status is read though nothing seems to have changed."""
 PATIENCE = 20.0
-"""Reading takes at most one part of so many of the time, whatever changes."""
+"""Reading takes at most one part of so many of the time, whatever changes; but nobody waits longer than
+ANYWAY_SECONDS for a look."""
 
 
 class Watched(Value):
@@ -65,7 +66,7 @@ class StatusWatch:
 
     def _is_due(self) -> bool:
         since = time.monotonic() - self._read_at
-        if since < PATIENCE * self._cost_seconds:
+        if since < min(PATIENCE * self._cost_seconds, ANYWAY_SECONDS):
             return False
         try:
             return self._store.changed() or since > ANYWAY_SECONDS
@@ -79,11 +80,12 @@ class StatusWatch:
         try:
             session = find_session(self._workspace, self._id)
             known = known_status(session)
-            return Watched(known, notices_of_session(self._workspace, known.status.id))
+            watched = Watched(known, notices_of_session(self._workspace, known.status.id))
+            self._cost_seconds = time.monotonic() - began  # waiting in vain for a store is no reading
+            return watched
         finally:
             self._store.let_go()
             self._read_at = time.monotonic()
-            self._cost_seconds = self._read_at - began
 
     def _streams(self) -> list[str]:
         tree, machine = self._workspace.working_tree.root, self._workspace.store.machine

@@ -33,6 +33,7 @@ from ...errors import NotInstalled, SegueError
 from ..features.features import Features, complete_session, patterns_of, session_status
 from ..features.verify import verify
 from ..hooks.handler import ON_SCREEN, SUPERVISED
+from ..models.triggers import FULL, LONG, LONG_STEPS, AskedAbout, ask_later
 from ..resume.interruptions import interrupt
 from ..resume.prepare import prepare
 from ..runs.observed import runs_of
@@ -465,6 +466,11 @@ class Supervisor:
                 self.workspace, self.session, reason=window_pressure.BEFORE_EXIT, agent=launch.agent,
                 transcript=look.path or None, run=look.native,
             )  # fmt: skip
+            is_full = look.filled >= self.policy.threshold
+            trigger = FULL if is_full else LONG if look.steps >= LONG_STEPS else ""
+            if trigger:
+                about = AskedAbout(look.native, launch.agent, look.steps, look.path, self.session.id)
+                ask_later(self.workspace, trigger, about)
 
     def _orphans(self, launch: Launched) -> list[processes.LeftoverProcess]:
         """What a dead agent left running. The agent's own program is killed, because two would write to one

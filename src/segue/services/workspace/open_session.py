@@ -152,6 +152,7 @@ def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
         raise UnknownSession(
             "no session is current in this working tree",
             hint='begin one with `segue start "…"`, or give an id from `segue list`',
+            nothing_yet=True,
         )
     try:
         exists = workspace.repository.exists(wanted)

@@ -40,13 +40,31 @@ def report(fault: BaseException, words: list[str]) -> int:
     if isinstance(fault, Exception):
         fault = unwrapped(fault)
     if isinstance(fault, SegueError):
-        return _known(fault, words)
+        return _nothing_yet(fault, words) if fault.nothing_yet and _looks(words) else _known(fault, words)
     if isinstance(fault, OSError):
         _show_where(fault)
         return _known(of_os(fault), words)
     if not isinstance(fault, Exception):
         raise fault
     return _unforeseen(fault, words)
+
+
+def _looks(words: list[str]) -> bool:
+    """Whether the command only looks."""
+    from .table import LOOKING, OTHER_NAMES, split
+
+    command = split(words)[1]
+    return OTHER_NAMES.get(command, (command,))[0] in LOOKING
+
+
+def _nothing_yet(fault: SegueError, words: list[str]) -> int:
+    """There is nothing to look at yet, which is no error."""
+    _say(_clean(fault.message))
+    if fault.hint:
+        _say(f"  {_clean(fault.hint)}")
+    if "--json" in words:
+        print("null")
+    return 0
 
 
 def _known(fault: SegueError, words: list[str]) -> int:

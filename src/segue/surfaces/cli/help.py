@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .command import OF_EVERY_COMMAND, CliCommand
-from .table import GROUPS, TABLE
+from .table import DAILY, GROUPS, TABLE
 
 if TYPE_CHECKING:
     import argparse
 
 
-def overview() -> str:
-    """What `segue --help` says."""
+def overview(*, every: bool = False) -> str:
+    """What `segue --help` says: the commands of a day or, with ``every``, all of them."""
     lines = ["segue: sessions that survive, for coding agents", "", "usage: segue COMMAND [options]"]
     lines += ["", "`segue` alone says where the work here stands, and which commands fit next."]
-    for group, names in GROUPS.items():
+    for group, names in GROUPS.items() if every else (("the commands of a day", DAILY),):
         lines += ["", f"{group}:"]
         lines += [f"  {name:12} {TABLE[name][1]}" for name in names]
+    if not every:
+        lines += ["", f"`segue help --all` lists all {len(TABLE)} commands, in groups."]
     lines += ["", "options, before or after the command:"]
     for flags, settings in OF_EVERY_COMMAND[:-1]:
         shown = f"{', '.join(flags)} {settings.get('metavar', '')}"

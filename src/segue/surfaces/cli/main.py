@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
-from .table import TABLE
+from .table import MEANT, OTHER_NAMES, TABLE, split
 
 COLLECT_FROM = 50_000
 """How many new objects there may be before Python looks for cycles. With its default, loading the modules of
 a command would make it look a hundred times, for nothing."""
-_VALUED = ("-C", "--folder", "--home", "--store", "--actor")
-_FLAGS = ("--json", "--no-color")
 _NO_OPTIONS = SimpleNamespace(json=False, folder=None, home=None, store=None, actor=None, no_color=False)
 """What the parser would give for a line without options; argparse is slow to load."""
 
@@ -75,8 +73,11 @@ def _flush() -> None:
 
 
 def _dispatch(words: list[str]) -> int:
-    before, command, rest = _split(words)
-    if command in ("--version", "-V"):
+    before, command, rest = split(words)
+    if command in OTHER_NAMES:
+        command, *more = OTHER_NAMES[command]
+        rest = [*more, *rest]
+    if command in ("--version", "-V", "version"):
         return _version("--json" in words)
     if not command:
         return _overview(before)
@@ -113,30 +114,6 @@ def _quick_check(words: list[str]) -> int | None:
     return found[0] if found is not None else None
 
 
-def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
-    """The global options before the command, the command, and the rest."""
-    place = 0
-    while place < len(words):
-        word = words[place]
-        if word in _VALUED:
-            place += 2
-        elif (
-            word in _FLAGS
-            or word.startswith(("--folder=", "--home=", "--store=", "--actor="))
-            or word[:2] == "-C"
-        ):
-            place += 1
-        else:
-            return _in_full(words[:place]), word, words[place + 1 :]
-    return _in_full(words), "", []
-
-
-def _in_full(words: list[str]) -> list[str]:
-    """Global options by their long names: a command may have another use for the short one."""
-    named = ("--folder" if word == "-C" else word for word in words)
-    return [f"--folder={word[2:]}" if word[:2] == "-C" else word for word in named]
-
-
 def _version(json: bool) -> int:
     from ... import __version__
 
@@ -163,6 +140,7 @@ def _help(rest: list[str]) -> int:
     from .help import of_command, overview
 
     topic = next((word for word in rest if not word.startswith("-")), "")
+    topic = OTHER_NAMES[topic][0] if topic in OTHER_NAMES else topic
     if topic and topic not in TABLE:
         raise _unknown(topic)
     if topic:
@@ -170,7 +148,7 @@ def _help(rest: list[str]) -> int:
 
         print(_readable(of_command(find(topic))), end="")
     else:
-        print(_readable(overview()), end="")
+        print(_readable(overview(every="--all" in rest)), end="")
     return 0
 
 
@@ -191,6 +169,6 @@ def _unknown(word: str) -> Exception:
         return UsageError(f"unknown option: {word}", hint="`segue --help` lists commands and options")
     from difflib import get_close_matches
 
-    near = get_close_matches(word, TABLE, n=1)
-    hint = f"did you mean `segue {near[0]}`?" if near else "`segue --help` lists them all"
+    near = [MEANT[word]] if word in MEANT else get_close_matches(word, TABLE, n=1)
+    hint = f"did you mean `segue {near[0]}`?" if near else "`segue help --all` lists them all"
     return UsageError(f"unknown command: {word}", hint=hint)

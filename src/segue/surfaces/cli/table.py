@@ -1,9 +1,33 @@
-"""Every command: its name, the module that has it, and what it does in a line.
+"""Every command: its name, the module that has it, and what it does in a line; and which one a line names.
 
 Only this is loaded before a command's own module, so that no command loads another.
 """
 
 from __future__ import annotations
+
+DAILY = ("init", "brief", "run", "continue", "start", "status", "verify", "search", "ui", "doctor")
+"""The commands that `segue --help` shows; `segue help --all` shows every one."""
+
+LOOKING = frozenset({"brief", "since", "status", "show", "log", "checkpoints"})
+"""Commands that only look: where there is nothing yet, they say so, and that is no error."""
+
+OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "ls": ("list",), "sessions": ("list",), "new": ("start",), "history": ("log",), "ps": ("runs",),
+    "cost": ("usage",), "find": ("search",), "watch": ("status", "--watch"), "tail": ("log", "--follow"),
+    "dashboard": ("ui",), "settings": ("config",),
+}  # fmt: skip
+"""Names that people try, and the words of the command that does it."""
+
+MEANT: dict[str, str] = {
+    "stop": "pause", "end": "complete", "finish": "complete", "close": "complete", "cancel": "abandon",
+    "delete": "abandon", "test": "verify", "check": "verify", "prove": "verify", "install": "init",
+    "setup": "init", "uninstall": "uninit", "remove": "uninit", "web": "ui", "open": "ui", "todo": "status",
+    "tasks": "status", "where": "status", "save": "checkpoint", "commit": "checkpoint",
+    "restore": "resume", "load": "resume", "memory": "memories", "grep": "search", "server": "serve",
+    "tokens": "usage", "replay": "show", "transcript": "show", "health": "doctor", "fix": "doctor",
+    "token": "key", "login": "key", "update": "migrate", "lesson": "remember",
+}  # fmt: skip
+"""Names that could mean more than one thing, and the command to point to."""
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "start and end": (
@@ -127,3 +151,30 @@ TABLE: dict[str, tuple[str, str]] = {
     "trust": ("trust", "accept this project's segue.toml as it is now"),
     "completion": ("completion", "print a script that completes commands in your shell"),
 }
+
+_VALUED = ("-C", "--folder", "--home", "--store", "--actor")
+_FLAGS = ("--json", "--no-color")
+
+
+def split(words: list[str]) -> tuple[list[str], str, list[str]]:
+    """The global options before the command, the command, and the rest."""
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word in _VALUED:
+            place += 2
+        elif (
+            word in _FLAGS
+            or word.startswith(("--folder=", "--home=", "--store=", "--actor="))
+            or word[:2] == "-C"
+        ):
+            place += 1
+        else:
+            return _in_full(words[:place]), word, words[place + 1 :]
+    return _in_full(words), "", []
+
+
+def _in_full(words: list[str]) -> list[str]:
+    """Global options by their long names: a command may have another use for the short one."""
+    named = ("--folder" if word == "-C" else word for word in words)
+    return [f"--folder={word[2:]}" if word[:2] == "-C" else word for word in named]

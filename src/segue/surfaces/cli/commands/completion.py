@@ -7,7 +7,7 @@ from pathlib import Path
 from ...._files import read_text
 from ....errors import UsageError
 from ...render import one_line
-from ..command import argument, command, optional
+from ..command import argument, command, flag, optional
 from ..context import CommandContext
 
 SHELLS = ("bash", "zsh", "fish")
@@ -22,10 +22,11 @@ FOLDER = Path(__file__).parents[1] / "completions"
         "--words", None, "list these words of the current session; the scripts ask for them",
         choices=("items", "features", "checkpoints"),
     ),
-    json="`{shell, script}`; with `--words` an array of words",
+    flag("--install", "write the script to where your shell looks for it"),
+    json="`{shell, script}`; with `--install` `{shell, file, next}`; with `--words` an array of words",
     examples=(
-        'eval "$(segue completion bash)"', "segue completion zsh > ~/.zfunc/_segue",
-        "segue completion fish > ~/.config/fish/completions/segue.fish",
+        "segue completion bash --install", 'eval "$(segue completion bash)"',
+        "segue completion zsh > ~/.zfunc/_segue",
     ),
 )  # fmt: skip
 def completion(context: CommandContext) -> int:
@@ -33,10 +34,34 @@ def completion(context: CommandContext) -> int:
     if context.args.words:
         found = _words(context, context.args.words)
         return context.report(found, *found)
-    if not context.args.shell:
+    own = Path(context.environment.get("SHELL", "")).name if context.args.install else ""
+    shell = context.args.shell or (own if own in SHELLS else "")
+    if not shell:
         raise UsageError("which shell?", hint="for example: segue completion bash")
-    text = read_text(FOLDER / f"segue.{context.args.shell}", encoding="utf-8")
-    return context.report({"shell": context.args.shell, "script": text}, text.rstrip("\n"))
+    text = read_text(FOLDER / f"segue.{shell}", encoding="utf-8")
+    if context.args.install:
+        return _install(context, shell, text)
+    return context.report({"shell": shell, "script": text}, text.rstrip("\n"))
+
+
+def _install(context: CommandContext, shell: str, script: str) -> int:
+    """Write the script to the user's folder for completions. No start-up file of a shell is changed."""
+    home = Path(context.environment.get("HOME") or Path.home())
+    data = Path(context.environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+    config = Path(context.environment.get("XDG_CONFIG_HOME") or home / ".config")
+    path, then = {
+        "bash": (data / "bash-completion" / "completions" / "segue",
+                 "it works in new shells if the package bash-completion is installed"),
+        "zsh": (data / "zsh" / "site-functions" / "_segue",
+                "add this to ~/.zshrc before compinit: fpath+=(" f"{data / 'zsh' / 'site-functions'})"),
+        "fish": (config / "fish" / "completions" / "segue.fish", "it works in new shells"),
+    }[shell]  # fmt: skip
+    context.segue.workspace.pause_file.check()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    context.write_file(str(path), script.encode())
+    return context.report(
+        {"shell": shell, "file": str(path), "next": then}, f"written: {one_line(str(path))}", then
+    )
 
 
 def _words(context: CommandContext, kind: str) -> list[str]:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from ....errors import UsageError
-from ....services.handoff.export import EXPORT_FORMATS, FORMATS, export_session, left_out_of_yaml
+from ....services.handoff.export import (
+    EXPORT_FORMATS,
+    FORMATS,
+    NOTEBOOK_FORMAT,
+    export_session,
+    left_out_of_yaml,
+)
 from ....services.runs.listing import run_named
 from ....services.runs.run import Run
 from ...render import count, one_line
@@ -22,18 +28,21 @@ _ENDINGS = {
         "--format", None, "by default as the file's name says, else json, of a run markdown",
         choices=EXPORT_FORMATS,
     ),
-    argument("-o --output", "FILE", "the file to write; by default stdout"),
+    argument("-o --output", "FILE", "the file to write; by default stdout; of a notebook the folder"),
     session="id",
     json="with `-o`: `{session, file, format, bytes, left_out}`, of a run with `run`; without it the export "
-    "itself",
+    "itself; of a notebook `{folder, files, written, removed}`",
     examples=(
         "segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml",
-        "segue export leak-hunt -o leak-hunt.html", "segue export 56e8c1d2 --format markdown > run.md",
+        "segue export leak-hunt -o leak-hunt.html", "segue export --format notebook -o sources",
     ),
 )  # fmt: skip
 def export(context: CommandContext) -> int:
-    """A session or a run as a file, or on standard output."""
+    """A session or a run as a file, or on standard output; with `--format notebook` the project as Markdown
+    files of limited size, for tools such as NotebookLM: again into the same folder, only what has changed."""
     name = context.args.output or "-"
+    if context.args.format == NOTEBOOK_FORMAT:
+        return _notebook(context, name)
     by_name = next((format for ending, format in _ENDINGS.items() if name.lower().endswith(ending)), "")
     format = context.args.format or by_name
     id = context.session_id()
@@ -59,6 +68,21 @@ def export(context: CommandContext) -> int:
         {"session": session.id, "file": name, "format": format, "bytes": len(body), "left_out": lost},
         f"exported {session.id} to {one_line(name)}: {count(len(body), 'byte')}",
     )
+
+
+def _notebook(context: CommandContext, name: str) -> int:
+    from ....services.handoff.notebook import export_notebook
+    from ..progress import ProgressBar
+
+    if name == "-" or context.session_id():
+        raise UsageError(
+            "a notebook is about the whole project, in a folder",
+            hint="for example: segue export --format notebook -o sources",
+        )
+    with ProgressBar(context) as progress:
+        done = export_notebook(context.segue.workspace, context.folder / name, progress=progress)
+    changed = f"{len(done.written)} written" + (f", {len(done.removed)} removed" if done.removed else "")
+    return context.report(done, f"{count(len(done.files), 'file')} in {one_line(name)}: {changed}")
 
 
 def _export_run(context: CommandContext, run: Run, format: str, name: str) -> int:

@@ -71,7 +71,7 @@ def init(context: CommandContext) -> int:
     if args.dry_run:
         done = plan
     else:
-        _ask(context, plan, "would be written", "Write this?")
+        _ask(context, plan, "would be written", "Write this?", needed=True)
         done = replace(installing.install(home, agents, where, changes), refused=refused)
     context.report(_object(done), *_lines(done, "would be written" if args.dry_run else "written"))
     for one in refused:
@@ -130,9 +130,20 @@ def _check_pause(context: CommandContext) -> None:
         check_pause(context.folder, data_folder(context.environment))
 
 
-def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str) -> None:
-    """Show what would be changed and ask, if somebody can answer and did not say yes already."""
-    if context.args.yes or not can_ask() or not any(one.is_one for one in plan.changes):
+def _ask(
+    context: CommandContext, plan: InstallReport, verb: str, question: str, *, needed: bool = False
+) -> None:
+    """Show what would be changed and ask, unless the answer was given. If nobody can be asked, a ``needed``
+    answer raises UsageError."""
+    files = sum(one.is_one for one in plan.changes)
+    if context.args.yes or not files:
+        return
+    if not can_ask():
+        if needed:
+            raise UsageError(
+                f"{count(files, 'file')} {verb}, and there is no terminal to ask you on",
+                hint="`--dry-run` shows them, `--yes` writes them",
+            )
         return
     for line in _lines(plan, verb):
         write(context.err if context.json else context.out, line)

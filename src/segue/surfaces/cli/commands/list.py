@@ -17,6 +17,7 @@ RUNS_SHOWN = 3
     argument("--status", None, "only sessions with this status", choices=(*OPEN, "completed", "abandoned")),
     argument("--project", "NAME", "only sessions of this project, by its key or its name"),
     argument("--org", "NAME", "only sessions of this organization"),
+    argument("--limit", "N", "only the N most recently active", type=int),
     flag("--ids", "print ids only, one per line"),
     json="an array of Cards; with `--ids` of ids",
     examples=("segue list", "segue list --all --status paused", "segue list --project shop --json"),
@@ -30,6 +31,8 @@ def listing(context: CommandContext) -> int:
     cards = segue.list(
         everywhere=args.all, status=args.status or "", project=args.project or "", organization=args.org or ""
     )
+    if args.limit is not None:
+        cards = cards[: max(0, args.limit)]
     if args.ids:
         return context.report([card.id for card in cards], *(one_line(card.id) for card in cards))
     return _cards(context, cards, 'no sessions here; start one with `segue start "…"`')

@@ -53,6 +53,10 @@ def plan(context: CommandContext) -> int:
     found = planning.propose(
         context.segue.workspace, task, with_model=args.with_model, say=model_progress(context)
     )
+    if not args.with_model and not found.plan.items and not found.plan.features:
+        context.warn(
+            "no model was asked, so the plan is empty: fill it in, or let one propose it with --with-model"
+        )
     if found.fell_back:
         context.warn(f"planned without a model: {found.fell_back}")
     if found.asked is not None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ....errors import ModelFailed, UsageError
 from ...render import one_line, prepared_object
 from ..command import argument, command, flag
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.brief.facts import Claim
+
+SETTLE_SECONDS = 2.0
+"""How long before its end a model is no longer waited for, so that what it cost is noted."""
 
 
 @command(
@@ -24,6 +31,8 @@ if TYPE_CHECKING:
         "--agent", "NAME",
         "who wrote it: an agent, messages (a JSON list) or log; without FILE: whose newest run",
     ),
+    argument("--run", "RUN", "its id, where several conversations share a file"),
+    argument("--within", "SECONDS", "with a model: end after so long, whatever is under way", type=float),
     session="id",
     json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
     examples=('segue prepare --reason "before exit"', "segue prepare --here", "segue prepare --with-model",
@@ -33,7 +42,7 @@ def prepare(context: CommandContext) -> int:
     """Write the manifest now. If the file that was named cannot be read, the manifest stays as it was."""
     args = context.args
     transcript = context.folder / Path(args.transcript).expanduser() if args.transcript else None
-    about: dict[str, Any] = {"transcript": transcript, "agent": args.agent or ""}
+    about: dict[str, Any] = {"transcript": transcript, "agent": args.agent or "", "run": args.run or ""}
     if args.with_model or args.dry_run:
         return _with_model(context, about)
     done = context.segue.prepare(context.session_id(), reason=args.reason, here=args.here, **about)
@@ -56,12 +65,15 @@ def _with_model(context: CommandContext, about: dict[str, Any]) -> int:
     args = context.args
     if args.dry_run:
         return show_sent(context, refine.sent_for(context.segue.workspace, context.session_id(), **about))
+    if args.within is not None:
+        _end_after(args.within)
     done = refine.refine(
         context.segue.workspace,
         context.session_id(),
         reason=args.reason,
         here=args.here,
         say=model_progress(context),
+        within_seconds=math.inf if args.within is None else args.within - SETTLE_SECONDS,
         **about,
     )
     if done.fell_back:
@@ -83,6 +95,15 @@ def _with_model(context: CommandContext, about: dict[str, Any]) -> int:
             *map(_claim, done.claims),
         )
     return 0
+
+
+def _end_after(seconds: float) -> None:
+    """End this process when the time is over, even if it is reading or waiting."""
+    if not SETTLE_SECONDS < seconds <= 86_400:
+        raise UsageError(f"{seconds:g} seconds is not a time", hint=f"more than {SETTLE_SECONDS:g}, as in 60")
+    timer = threading.Timer(seconds, os._exit, (ModelFailed.exit_code,))
+    timer.daemon = True
+    timer.start()
 
 
 def _claim(one: Claim) -> str:

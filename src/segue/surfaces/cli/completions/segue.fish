@@ -51,7 +51,7 @@ function _shtab_segue_using
 end
 
 set -g _shtab_segue_commands start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help
-set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --covers --days --decide --done --drain --drop --drop-check --drop-covers --drop-step --env --error --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memory-dir --meta --mode --months --name --note --org --out --output --owner --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reader --reason --restore --role --roles --run --scope --seconds --session --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --words --working-memory-path --writer -C -o -s
+set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --covers --days --decide --done --drain --drop --drop-check --drop-covers --drop-step --env --error --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memory-dir --meta --mode --months --name --note --org --out --output --owner --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reader --reason --restore --role --roles --run --scope --seconds --session --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --within --words --working-memory-path --writer -C -o -s
 
 complete -c segue -e
 complete -c segue -f
@@ -189,6 +189,8 @@ complete -c segue -n '_shtab_segue_using prepare' -l reason -x -d 'the reason, w
 complete -c segue -n '_shtab_segue_using prepare' -l here -d 'write session_recovery_latest.json to the project, not to the data folder'
 complete -c segue -n '_shtab_segue_using prepare' -l transcript -xka "(__fish_complete_path (commandline -ct))" -d 'the conversation that it is about, of an agent or another program'
 complete -c segue -n '_shtab_segue_using prepare' -l agent -x -d 'who wrote it: an agent, messages (a JSON list) or log; without FILE: whose newest run'
+complete -c segue -n '_shtab_segue_using prepare' -l run -x -d 'its id, where several conversations share a file'
+complete -c segue -n '_shtab_segue_using prepare' -l within -x -d 'with a model: end after so long, whatever is under way'
 complete -c segue -n '_shtab_segue_using prepare' -s s -l session -xka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default SEGUE_SESSION, or the current one'
 complete -c segue -n '_shtab_segue_using prepare' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using prepare' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
@@ -267,6 +269,7 @@ complete -c segue -n '_shtab_segue_using list' -l all -d 'sessions of all projec
 complete -c segue -n '_shtab_segue_using list' -l status -xka "created active paused completed abandoned" -d 'only sessions with this status'
 complete -c segue -n '_shtab_segue_using list' -l project -x -d 'only sessions of this project, by its key or its name'
 complete -c segue -n '_shtab_segue_using list' -l org -x -d 'only sessions of this organization'
+complete -c segue -n '_shtab_segue_using list' -l limit -x -d 'only the N most recently active'
 complete -c segue -n '_shtab_segue_using list' -l ids -d 'print ids only, one per line'
 complete -c segue -n '_shtab_segue_using list' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using list' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
@@ -834,8 +837,8 @@ complete -c segue -n '_shtab_segue_using sync' -l no-color -d 'no colours, even 
 complete -c segue -n '_shtab_segue_using sync' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using sync; and test $_shtab_segue_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'transcripts or folders of them; by default those of the project'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a export -d 'write a session to a file, or a session or a run as a page to read'
-complete -c segue -n '_shtab_segue_using export' -l format -xka "json yaml markdown html" -d 'by default as the file'"'"'s name says, else json, of a run markdown'
-complete -c segue -n '_shtab_segue_using export' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'the file to write; by default stdout'
+complete -c segue -n '_shtab_segue_using export' -l format -xka "json yaml markdown html notebook" -d 'by default as the file'"'"'s name says, else json, of a run markdown'
+complete -c segue -n '_shtab_segue_using export' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'the file to write; by default stdout; of a notebook the folder'
 complete -c segue -n '_shtab_segue_using export' -s s -l session -xka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default SEGUE_SESSION, or the current one'
 complete -c segue -n '_shtab_segue_using export' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using export' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
@@ -935,6 +938,7 @@ complete -c segue -n '_shtab_segue_using model' -l price -x -d 'dollars per mill
 complete -c segue -n '_shtab_segue_using model' -l window -x -d 'the size of its context window'
 complete -c segue -n '_shtab_segue_using model' -l seconds -x -d 'how long an answer may take; by default 60'
 complete -c segue -n '_shtab_segue_using model' -l key-env -x -d 'the variable that holds the key; never give the key itself'
+complete -c segue -n '_shtab_segue_using model' -l only-when-asked -d 'with set: ask in commands with --with-model alone, never at a trigger'
 complete -c segue -n '_shtab_segue_using model' -l keyring -d 'also look for the key in the system keyring'
 complete -c segue -n '_shtab_segue_using model' -l cap-per-call -x -d 'the most that may be spent on a call'
 complete -c segue -n '_shtab_segue_using model' -l cap-per-session -x -d 'the most that may be spent in a session'
@@ -1044,6 +1048,7 @@ complete -c segue -n '_shtab_segue_using trust' -l no-color -d 'no colours, even
 complete -c segue -n '_shtab_segue_using trust' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a completion -d 'print a script that completes commands in your shell'
 complete -c segue -n '_shtab_segue_using completion' -l words -xka "items features checkpoints" -d 'list these words of the current session; the scripts ask for them'
+complete -c segue -n '_shtab_segue_using completion' -l install -d 'write the script to where your shell looks for it'
 complete -c segue -n '_shtab_segue_using completion' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using completion' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
 complete -c segue -n '_shtab_segue_using completion' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'

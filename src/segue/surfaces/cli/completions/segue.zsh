@@ -383,6 +383,7 @@ _shtab_segue_complete_defaults_added=0
 
 _shtab_segue_completion_options=(
   "--words[list these words of the current session\; the scripts ask for them]:words:(items features checkpoints)"
+  "--install[write the script to where your shell looks for it]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -404,7 +405,7 @@ _shtab_segue_config_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":show only the value of this setting:"
+  "*:a setting to show\; \`set NAME VALUE\` or \`unset NAME\` changes your file:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -500,8 +501,8 @@ _shtab_segue_drop_options=(
 _shtab_segue_drop_defaults_added=0
 
 _shtab_segue_export_options=(
-  "--format[by default as the file\'s name says, else json, of a run markdown]:format:(json yaml markdown html)"
-  {-o,--output}"[the file to write\; by default stdout]:FILE:_files"
+  "--format[by default as the file\'s name says, else json, of a run markdown]:format:(json yaml markdown html notebook)"
+  {-o,--output}"[the file to write\; by default stdout\; of a notebook the folder]:FILE:_files"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -743,6 +744,7 @@ _shtab_segue_list_options=(
   "--status[only sessions with this status]:status:(created active paused completed abandoned)"
   "--project[only sessions of this project, by its key or its name]:NAME:"
   "--org[only sessions of this organization]:NAME:"
+  "--limit[only the N most recently active]:N:"
   "--ids[print ids only, one per line]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -834,6 +836,7 @@ _shtab_segue_model_options=(
   "--window[the size of its context window]:TOKENS:"
   "--seconds[how long an answer may take\; by default 60]:S:"
   "--key-env[the variable that holds the key\; never give the key itself]:NAME:"
+  "--only-when-asked[with set\: ask in commands with --with-model alone, never at a trigger]"
   "--keyring[also look for the key in the system keyring]"
   "--cap-per-call[the most that may be spent on a call]:DOLLARS:"
   "--cap-per-session[the most that may be spent in a session]:DOLLARS:"
@@ -953,6 +956,8 @@ _shtab_segue_prepare_options=(
   "--here[write session_recovery_latest.json to the project, not to the data folder]"
   "--transcript[the conversation that it is about, of an agent or another program]:FILE:_files"
   "--agent[who wrote it\: an agent, messages (a JSON list) or log\; without FILE\: whose newest run]:NAME:"
+  "--run[its id, where several conversations share a file]:RUN:"
+  "--within[with a model\: end after so long, whatever is under way]:SECONDS:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
