@@ -15,6 +15,7 @@ warning. Here that is a doubt like any other (``unreplicated``): a standby that 
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Generator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -144,7 +145,8 @@ class Connector:
         self._refuse_older(timeline)
         ahead = there - (before + time.time()) / 2
         self.clock_ahead_seconds = ahead if abs(ahead) > _CLOCKS_APART_SECONDS_MIN else 0.0
-        db.add_notice_handler(lambda notice: _note(db, notice))
+        own_db = weakref.ref(db)  # it must be gone as soon as nobody has it
+        db.add_notice_handler(lambda notice: _note(own_db(), notice))
         if pid != own:
             db.is_pooled, db.prepare_threshold = True, None
             if commit == "off":
@@ -174,5 +176,5 @@ class Connector:
 
 
 def _note(db: Any, notice: Any) -> None:
-    if notice.source_function == _WAIT_FOR_STANDBY:
+    if db is not None and notice.source_function == _WAIT_FOR_STANDBY:
         db.unreplicated = True
