@@ -38,8 +38,8 @@ def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Re
         rungs = [Rung("store", "damaged" if trouble else "ok", detail)]
         if not trouble:
             rungs.append(refold(journal, mend=not dry_run))
-        merged, _ = merge_emergencies(workspace.home, lambda: nullcontext(workspace), dry_run=dry_run)
         copied = _copies(journal, LocalCopies(workspace.home.copies), dry_run=dry_run)
+        merged, _ = merge_emergencies(workspace.home, lambda: nullcontext(workspace), dry_run=dry_run)
         told, missing = _transcripts(home, journal, dry_run=dry_run)
         rungs += [copied, merged, told]
         sessions, events = tally(journal)
