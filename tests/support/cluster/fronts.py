@@ -24,7 +24,7 @@ listen primary
     bind 127.0.0.1:{primary}
     option httpchk OPTIONS /primary
     http-check expect status 200
-    default-server inter 500ms fall 2 rise 3 on-marked-down shutdown-sessions
+    default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
 {machines}
 listen standbys
     bind 127.0.0.1:{standbys}

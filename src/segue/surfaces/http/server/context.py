@@ -73,7 +73,7 @@ class ServerContext:
 
     def _ask_stores(self) -> None:
         """Raise what a store raises that does not answer; anybody may hear it, so it names no project."""
-        self.projects.main.head("ledger/ready")
+        self.projects.probe.head("ledger/ready")
         try:
             for store in self.projects.opened() if self.embedded else ():
                 store.head("ledger/ready")
