@@ -32,7 +32,7 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
     store was lost, and BadSettings for an unknown kind of address."""
     if is_remote(where):
         from ...stores.remote import Address, RemoteStore
-        from .local_copies import LocalCopies
+        from ..sessions.local_copies import LocalCopies
 
         home.make()
         address = Address(where)
@@ -45,7 +45,7 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
         return remote
     if home.shared_store:
         from ...stores.postgres import PostgresStore
-        from .local_copies import LocalCopies
+        from ..sessions.local_copies import LocalCopies
 
         home.make()
         journal = PostgresStore(where, busy_timeout_ms=busy_timeout_ms)

@@ -110,7 +110,7 @@ def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | Non
 def _standby(where: str, home: DataFolder, folder: Path, environment: Mapping[str, str]) -> Workspace | None:
     """A workspace on a standby; None if it does not answer, or is behind what this machine wrote."""
     from ...stores.postgres import PostgresStore
-    from .local_copies import LocalCopies
+    from ..sessions.local_copies import LocalCopies
     from .open_store import this_machine
 
     journal = PostgresStore(where)

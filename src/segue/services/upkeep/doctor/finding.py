@@ -9,8 +9,8 @@ from typing import TypeVar
 from ....core.base.values import Value, count
 from ....errors import SegueError
 from ....stores.base import Journal
+from ...sessions.local_copies import LocalCopies
 from ...workspace.data_folder import DataFolder
-from ...workspace.local_copies import LocalCopies
 from ..rebuild import stale_snapshots, tally
 
 

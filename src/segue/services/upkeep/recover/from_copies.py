@@ -12,7 +12,7 @@ from ....core.base.values import count
 from ....core.journal.event import Draft
 from ....errors import StaleVersion
 from ....stores.base import Append, Journal
-from ...workspace.local_copies import LocalCopies, commits_of, drafts_of
+from ...sessions.local_copies import LocalCopies, commits_of, drafts_of
 from .result import Rung
 
 

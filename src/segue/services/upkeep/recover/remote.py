@@ -16,8 +16,8 @@ from ....core.runs.shared_copies import PREFIX
 from ....errors import SegueError
 from ....settings import Settings
 from ....stores.base import Store
+from ...sessions.local_copies import LocalCopies
 from ...workspace.data_folder import DataFolder
-from ...workspace.local_copies import LocalCopies
 from ...workspace.open_workspace import open_workspace
 from ..rebuild import tally
 from . import from_runs

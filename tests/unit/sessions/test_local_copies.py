@@ -11,9 +11,9 @@ from tests.support.postgres_store import namespace_of, needs_postgres, shared, u
 from segue import Segue
 from segue.core import event_kinds as ev
 from segue.errors import HistoryWentBack
+from segue.services.sessions import local_copies
+from segue.services.sessions.local_copies import LocalCopies
 from segue.services.upkeep.recover.from_copies import bring_back_copies
-from segue.services.workspace import local_copies
-from segue.services.workspace.local_copies import LocalCopies
 
 pytestmark = needs_postgres
 
