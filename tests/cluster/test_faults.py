@@ -50,9 +50,9 @@ def under_load(cluster: Cluster, namespace: str, folder: Path, seed: int = 0) ->
         load.add(12, by_library(pooled), "pooled")
         load.add(12, by_library(front, api_key=key), "remote")
         load.add(8, by_rest(cluster.front, own_key), "rest")
-        load.add(1, by_command(front, key), "command")
-        load.add(2, by_holding(direct, sessions[-1]), "holder", holds=True)
-        load.add(1, by_holding(pooled, sessions[-1]), "pooled-holder", holds=True)
+        load.add(1, by_command(front, key), "command", prompt=False)
+        load.add(2, by_holding(direct, sessions[-1]), "holder", prompt=False)
+        load.add(1, by_holding(pooled, sessions[-1]), "pooled-holder", prompt=False)
         time.sleep(QUIET_SECONDS)
         yield load
         time.sleep(QUIET_SECONDS)

@@ -124,6 +124,6 @@ def test_a_store_is_restored_to_the_moment_before_a_mistake(archiving: Archiving
     assert found["history"]["status"] == "bad", "this machine has seen more"
     assert segue(home, archiving.url, "recover")["changed"]
     with Segue(store=archiving.url, home=home, folder=home) as client:
-        wanted = ("", "before the backup", "after the backup", "after the moment")
+        wanted = ("", "", "before the backup", "after the backup", "after the moment")
         assert tokens_of(client.workspace.store, session.id) == wanted
         client.session(session.id).note("and on")

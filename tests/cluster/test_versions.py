@@ -30,8 +30,9 @@ def old(tmp_path: Path) -> Iterator[list[str]]:
 
 
 def test_old_and_new_servers_write_to_one_database_while_one_after_the_other_is_replaced(
-    old: list[str], tmp_path: Path
+    old: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SEGUE_EMBEDDER", "hash")  # which both versions have
     database = PostgresServer(tcp=True).start()
     before = SegueServer(tmp_path / "old", database.url(), options=["--rate", "0"], prefix=old)
     after = SegueServer(tmp_path / "new", database.url(), options=["--rate", "0"])

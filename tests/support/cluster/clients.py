@@ -61,12 +61,13 @@ class Load:
         self._seed = seed
         self._threads: list[threading.Thread] = []
         self.writers: set[str] = set()
-        """The names of those who only write and read."""
+        """The names of those who must go on soon after a failover."""
 
-    def add(self, count: int, work: Callable[[Client], None], name: str, *, holds: bool = False) -> None:
-        """So many clients of a kind, which begin at once."""
+    def add(self, count: int, work: Callable[[Client], None], name: str, *, prompt: bool = True) -> None:
+        """So many clients of a kind, which begin at once; those that are not ``prompt`` hold a session, or are
+        commands, each of which tries a server that was away for a moment only."""
         for number in range(count):
-            self.writers |= set() if holds else {f"{name}{number}"}
+            self.writers |= {f"{name}{number}"} if prompt else set()
             client = Client(self, f"{name}{number}", random.Random(f"{self._seed} {name} {number}"))
             thread = threading.Thread(target=client.run, args=(work,), name=client.name, daemon=True)
             self._threads.append(thread)

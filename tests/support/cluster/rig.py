@@ -20,7 +20,7 @@ from tests.support.server import SegueServer
 OPTIONS = ("--rate", "0", "--proxy", "127.0.0.1")
 _PARAMETERS = {
     "max_connections": 200, "shared_buffers": "64MB", "wal_keep_size": "64MB", "max_wal_size": "256MB",
-    "dynamic_shared_memory_type": "mmap", "wal_log_hints": "on",
+    "dynamic_shared_memory_type": "mmap", "wal_log_hints": "on", "wal_retrieve_retry_interval": "500ms",
 }  # fmt: skip
 
 
