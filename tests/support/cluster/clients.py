@@ -64,8 +64,8 @@ class Load:
         """The names of those who must go on soon after a failover."""
 
     def add(self, count: int, work: Callable[[Client], None], name: str, *, prompt: bool = True) -> None:
-        """So many clients of a kind, which begin at once; those that are not ``prompt`` hold a session, or are
-        commands, each of which tries a server that was away for a moment only."""
+        """So many clients of a kind, which begin at once; those that are not ``prompt`` hold a session, or
+        are commands, each of which tries a server that was away for a moment only."""
         for number in range(count):
             self.writers |= {f"{name}{number}"} if prompt else set()
             client = Client(self, f"{name}{number}", random.Random(f"{self._seed} {name} {number}"))
