@@ -132,6 +132,10 @@ test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one
 model-venv: $(MODEL_VENV)/.installed
 test-install: demo ## the package as users install it, in an environment of its own
 
+.PHONY: picture
+picture: $(PLAIN_VENV)/.installed ## record the demonstration anew, as the moving picture of the README
+	$(PLAIN_VENV)/bin/python -m tools.picture docs/pictures/next-run.svg
+
 .PHONY: site
 site: $(SITE_VENV)/.installed ## the documentation as a site, in site/; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build -q

@@ -98,7 +98,7 @@ def test_a_run_that_ended_its_turn_under_hooks_goes_on_with_one_brief(
     rig: MakeRig, first: str, then: str
 ) -> None:
     made = rig(first, then, scripts=SCRIPTS, queue=["stopped", "finishes"])
-    init = ("init", "--agent", first, "--agent", then, "--no-mcp")
+    init = ("init", "--yes", "--agent", first, "--agent", then, "--no-mcp")
     assert made.segue(*init, *(["--trust-hooks", "--yes"] if "codex" in (first, then) else [])).code == 0
     assert made.run(first, TASK).code == 0
     notices = go_on(made, then)
