@@ -16,7 +16,7 @@ from tests.support.server import SegueServer
 
 from segue import Segue
 from segue.core.memories.model import MemoryFilter
-from segue.errors import AccessError, StoreError, StoreUnavailable
+from segue.errors import AccessError, StoreError
 from segue.services.upkeep.postgres_schema import roles_sql
 from segue.stores.base import Append
 from segue.stores.memory_changes import MemoryChange
@@ -75,7 +75,7 @@ def test_a_lock_behind_the_pooler_is_not_waited_for_for_ever(cluster: Cluster, n
 def test_a_writer_writes_and_cannot_change_tables_and_a_reader_only_reads(
     cluster: Cluster, roles: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StoreUnavailable, match="this role may not change them"):
+    with pytest.raises(AccessError, match="this role may not change them"):
         PostgresStore(cluster.direct(roles, user="segue_writer")).streams()
     owner = segue(tmp_path, cluster.direct(roles, user="segue_owner"), "schema", "--upgrade")
     assert owner["schema"] == owner["newest"] and owner["may_change"]

@@ -15,7 +15,7 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.values import Value
-from ...errors import StoreUnavailable
+from ...errors import AccessError, StoreUnavailable
 from ..proofs import too_new
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def prepare(db: Db, namespace: str) -> Ready:
     if found.schema < SCHEMA and not owns:
         told = f"the tables are of schema {found.schema}, and this Segue needs {SCHEMA}"
         hint = "let the role that owns them run `segue schema --upgrade`"
-        raise StoreUnavailable(f"{told}; this role may not change them", hint=hint)
+        raise AccessError(f"{told}; this role may not change them", hint=hint)
     if owns and (found.schema < SCHEMA or (available and not column)):
         vector = _migrate(db)
     elif not column:
