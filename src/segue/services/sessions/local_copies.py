@@ -24,7 +24,7 @@ from ...core.base.canonical import sha256
 from ...core.base.values import Value
 from ...core.journal.event import Draft, Event
 from ...effects.files.atomic import PRIVATE_FILE, private_folder
-from ...errors import HistoryWentBack, SegueError, StaleVersion
+from ...errors import DamagedError, HistoryWentBack, SegueError, StaleVersion
 from ...stores.base import Append, Journal
 from ...stores.proofs import proven_event
 
@@ -157,10 +157,11 @@ class LocalCopies:
             if not copies:
                 continue
             stream = copies[0].stream
-            there = {event.hash for event in journal.read(stream, after=copies[0].version - 1)}
-            missing = [event for event in copies if event.hash not in there]
-            if missing:
-                found.append(LostTail(stream, journal.head(stream).version, missing))
+            with suppress(DamagedError):  # which is another fault, and named elsewhere
+                there = {event.hash for event in journal.read(stream, after=copies[0].version - 1)}
+                missing = [event for event in copies if event.hash not in there]
+                if missing:
+                    found.append(LostTail(stream, journal.head(stream).version, missing))
         return found
 
     def _events(self, path: Path) -> list[Event]:

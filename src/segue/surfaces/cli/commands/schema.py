@@ -19,7 +19,7 @@ BEHIND = 1
     argument("--reader", "NAME", "with --roles: who only looks; by default segue_reader"),
     json="`{store, database, schema, newest, role, may_change}`; with --roles `{sql}`",
     examples=(
-        "segue schema --roles segue | psql segue",
+        "segue schema --roles segue",
         "segue --store postgresql://segue_owner@db.example/segue schema --upgrade",
         "segue schema",
     ),
