@@ -259,7 +259,8 @@ def test_a_store_of_a_newer_schema_is_read_if_it_says_so_and_never_written(tmp_p
     url = shared().database(f"newer{uuid4().hex}")
     PostgresStore(url).append(Append("s", 0, drafts("a")))
     name = url.rpartition("/")[2]
-    shared().query("UPDATE segue.meta SET value = '99' WHERE key = 'schema'", name)
+    newest = "UPDATE segue.meta SET value = '99' WHERE key IN ('schema', 'writable_from')"
+    shared().query(newest, name)
     newer = PostgresStore(url)
     assert len(newer.read("s")) == 1
     with pytest.raises(SchemaTooNew):
