@@ -151,10 +151,13 @@ format: $(STAMP) ## let ruff fix and format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-.PHONY: soak
-soak: $(STAMP) ## the crash tests with KILLS=200 kills, the properties with ten times the examples
+.PHONY: soak soak-integrations
+soak: $(STAMP) soak-integrations ## the crash tests with KILLS=200 kills, the properties with ten times the examples
 	SEGUE_KILLS=$(KILLS) SEGUE_EXAMPLES=10 $(PYTEST) --timeout 3600 tests/crash tests/properties \
 		tests/surfaces/test_rest_schema.py $(ARGS)
+soak-integrations: $(INTEGRATIONS_VENV)/.installed ## kill programs on the four frameworks, KILLS / 4 times each
+	SEGUE_KILLS=$(KILLS) $(INTEGRATIONS_VENV)/bin/python -m tests.support.run_tests -n $(JOBS) --dist worksteal \
+		--timeout 3600 -rP tests/integrations/*/test_kills.py $(ARGS)
 
 .PHONY: soak-cluster
 ROUNDS ?= 20
@@ -204,6 +207,10 @@ bench-blind: $(STAMP) ## cases for blind reading, in OUT=FOLDER: texts for reade
 .PHONY: bench-curve
 bench-curve: $(STAMP) ## recall by token budget; transcripts are in CORPUS=FOLDER
 	$(PY) -m bench.resume.curve $(CORPUS) --picture docs/recall.svg $(ARGS)
+
+.PHONY: bench-habits
+bench-habits: $(STAMP) ## whether it gets better with use: the next command and file with habits of earlier runs; transcripts are in CORPUS="FOLDER…"
+	$(PY) -m bench.habits $(CORPUS) --picture docs/habits.svg $(ARGS)
 
 .PHONY: bench-restore
 bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, compared with a Python that does nothing

@@ -1,9 +1,10 @@
 """What the checkpoints of a graph cost, beside LangGraph's own savers for SQLite and for Postgres.
 
-`make bench-langgraph`; ``--checkpoints N`` for fewer than 10,000, ``--postgres`` with Postgres too. The state
-is a list of messages, or of plain objects, of which the first is dropped and one is added in each step. The
-savers take turns, and everything is reported as ratios within this run. Puts are told as means: what a saver
-puts off to a later put counts too.
+`make bench-langgraph`; ``--checkpoints N`` for fewer than 10,000, ``--postgres`` with Postgres too, ``--only
+objects``, ``--only messages`` or ``--only resumes`` for a part. The state is a list of messages, or of plain
+objects, of which the first is dropped and one is added in each step. The savers take turns of 50 puts, and
+everything is reported as ratios within this run. Puts are told as means, since what a saver puts off to a
+later put counts too, and as medians.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import count as count_up, islice
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +97,7 @@ def contenders(folder: Path, server: PostgresServer | None, opened: ExitStack) -
         return files_in(folder / "peer")
 
     def our_size() -> int:
-        store.database.connection().pragma("wal_checkpoint(TRUNCATE)")
+        store.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return files_in(folder / "home")
 
     found = [
@@ -137,78 +139,97 @@ def measured(kind: str, size: str, make: Make, count: int, server: PostgresServe
     with tempfile.TemporaryDirectory() as name, ExitStack() as opened:
         savers = contenders(Path(name), server, opened)
         empty = [saver.size() for saver in savers]
-        for step, made in enumerate(steps(make, SIZES[size], count)):
-            for saver in savers if step // TURN % 2 else savers[::-1]:
-                saver.put(made, step)
+        numbered = enumerate(steps(make, SIZES[size], count))
+        for turn in count_up():
+            block = list(islice(numbered, TURN))
+            if not block:
+                break
+            for saver in savers if turn % 2 else savers[::-1]:
+                for step, made in block:
+                    saver.put(made, step)
         rows = []
-        figures: list[tuple[float, float, float, float]] = []
+        figures: list[tuple[float, float, float, float, float]] = []
         for saver, before in zip(savers, empty, strict=True):
             put = statistics.fmean(saver.seconds[TURN:]) * 1000
             gets = [timed(lambda s=saver: s.saver.get_tuple(WHERE)) for _ in range(20)]  # type: ignore[misc]
             lists = [timed(lambda s=saver: list(s.saver.list(WHERE, limit=10))) for _ in range(5)]  # type: ignore[misc]
             get, listed = statistics.median(gets) * 1000, statistics.median(lists) * 1000
-            figures.append((put, get, listed, (saver.size() - before) / count))
+            middle = statistics.median(saver.seconds[TURN:]) * 1000
+            figures.append((put, get, listed, (saver.size() - before) / count, middle))
         for number, saver in enumerate(savers):
-            put, get, listed, each = figures[number]
+            put, get, listed, each, middle = figures[number]
             beside = ""
             if number % 2:
                 other = figures[number - 1]
-                beside = f"put {other[0] / put:.2f}×, {other[3] / each:.0f}× smaller"
+                faster = f"put {other[0] / put:.2f}× by means, {other[4] / middle:.2f}× by medians"
+                beside = f"{faster}, {other[3] / each:.0f}× smaller"
             rows.append(
-                [kind, size, f"{count:,}", saver.name, f"{put:.3f}", f"{get:.3f}", f"{listed:.2f}",
-                 f"{each:,.0f}", _pruned(saver), beside]
+                [kind, size, f"{count:,}", saver.name, f"{put:.3f}", f"{middle:.3f}", f"{get:.3f}",
+                 f"{listed:.2f}", f"{each:,.0f}", _pruned(saver), beside]
             )  # fmt: skip
         return rows
 
 
 def _pruned(saver: Contender) -> str:
-    """What is left on the disk when all but the newest checkpoint are gone, free pages not counted."""
+    """What is left on the disk when all but the newest checkpoint are gone, free pages not counted. The peers
+    cannot prune."""
     if not isinstance(saver.saver, SegueSaver):
         return "-"
     saver.saver.prune(["bench"])
     store: Any = saver.saver.segue.workspace.store
-    if not hasattr(store.database, "fetch") or "SQLite" not in saver.name:
-        return "-"
+    if "SQLite" not in saver.name:
+        pieces = store.database.fetch("SELECT coalesce(sum(length(body)), 0) FROM segue.pieces")
+        return f"{pieces[0][0] / 1000:,.0f} KB of pieces"
     db = store.database.connection()
     pages = db.pragma("page_count") - db.pragma("freelist_count")
     return f"{pages * db.pragma('page_size') / 1000:,.0f} KB"
 
 
 def resumes(make: Make, count: int) -> None:
-    """What another process pays to go on with a thread, with few checkpoints and with many."""
+    """What another process pays to go on with a thread, with few checkpoints and with many: the first time,
+    and again in a process that did it before."""
     rows = []
     for length in (10, 100):
-        seconds: dict[int, list[float]] = {10: [], count: []}
+        first: dict[int, list[float]] = {10: [], count: []}
+        again: dict[int, list[float]] = {10: [], count: []}
         with tempfile.TemporaryDirectory() as name:
-            for puts in seconds:
+            for puts in first:
                 with Segue(home=Path(name) / str(puts), folder=name) as segue:
                     saver = Contender("", SegueSaver(segue), int)
                     for step, made in enumerate(steps(make, length, puts)):
                         saver.put(made, step)
             for _ in range(15):
-                for puts, found in seconds.items():
+                for puts in first:
                     with Segue(home=Path(name) / str(puts), folder=name) as segue:
                         segue.workspace.store.head("session/bench")  # it is open
-                        found.append(timed(lambda s=segue: SegueSaver(s).get_tuple(WHERE)))  # type: ignore[misc]
-        few, many = (statistics.median(found) * 1000 for found in seconds.values())
-        rows.append([f"{length} KB", f"{few:.2f}", f"{many:.2f}", f"{many / few:.2f}×"])
-    table("Resume of a thread, in ms", ["state", "10 checkpoints", f"{count:,}", "ratio"], rows)
+                        for found in (first, again, again, again):
+                            resume = timed(lambda s=segue: SegueSaver(s).get_tuple(WHERE))  # type: ignore[misc]
+                            found[puts].append(resume)
+        for title, found in (("first", first), ("again", again)):
+            few, many = (statistics.median(seconds) * 1000 for seconds in found.values())
+            rows.append([f"{length} KB", title, f"{few:.2f}", f"{many:.2f}", f"{many / few:.2f}×"])
+    table("Resume of a thread, in ms", ["state", "time", "10 checkpoints", f"{count:,}", "ratio"], rows)
 
 
 def main() -> None:
     must_be_compiled()
     given = sys.argv[1:]
     most = int(given[given.index("--checkpoints") + 1]) if "--checkpoints" in given else 10_000
+    only = given[given.index("--only") + 1] if "--only" in given else ""
     print(machine())
     rows = []
     with ExitStack() as opened:
         server = opened.enter_context(PostgresServer()) if "--postgres" in given else None
         for kind, make in makers(random.Random(7)).items():
+            if only not in ("", kind):
+                continue
             for size, puts in PUTS.items():
                 rows += measured(kind, size, make, min(most, puts), server)
-    head = "state,size,checkpoints,saver,put ms,get ms,newest 10 ms,bytes each,pruned,beside the peer"
-    table("Checkpoints", head.split(","), rows)
-    resumes(makers(random.Random(8))["objects"], most)
+    head = "state|size|checkpoints|saver|put ms|median|get ms|newest 10 ms|bytes each|pruned|beside the peer"
+    if rows:
+        table("Checkpoints", head.split("|"), rows)
+    if only in ("", "resumes"):
+        resumes(makers(random.Random(8))["objects"], most)
 
 
 if __name__ == "__main__":

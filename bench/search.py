@@ -1,11 +1,11 @@
 """What the search over a gigabyte of transcripts costs and finds, beside ripgrep over the raw files.
 
 `make bench-search [CORPUS=FOLDER] [ARGS="--megabytes 1000 --questions FILE"]`. Limits: the index at most 35 %
-of the raw text, a sync with it at most twice one without, a query at most 50 ms at the median and 150 ms at
-p95 in a process that runs, a command from the start at most 12 times a bare Python. The transcripts are made:
-words and names of a lexicon that is distributed as in real texts, in commands, outputs, edits and answers of
-Claude Code and Codex; a corpus comes on top. With questions of a corpus it also says how many of their
-answers are among the first three.
+of the raw text, also with the vectors for a search by meaning, a sync with it at most twice one without, a
+query at most 50 ms at the median and 150 ms at p95 in a process that runs, a command from the start at most
+12 times a bare Python. The transcripts are made: words and names of a lexicon that is distributed as in real
+texts, in commands, outputs, edits and answers of Claude Code and Codex; a corpus comes on top. With questions
+of a corpus it also says how many of their answers are among the first three.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from bench.common import machine, must_be_compiled, table
 
 from segue import Segue
 from segue.core.runs.steps import Call, Change, End, Model, Prompt, Result, Say, Start, Step
+from segue.core.search.index import Wanted
+from segue.services.search.by_meaning import SAID
+from segue.services.search.indexes import indexes_of
 from segue.testing.transcripts import written
 
 LEXICON, LINES = 60_000, 40_000
@@ -175,6 +178,7 @@ class Bench:
         self.ingest(paths, size)
         questions = questions_of(Words(7), 200)
         self.queries(questions)
+        self.by_meaning(questions, size)
         self.cold(questions)
         self.beside_ripgrep(questions)
         table("Search", ("what", "measured", "beside", "ratio", "limit"), self.rows)
@@ -186,7 +190,7 @@ class Bench:
         bare = took([sys.executable, "-c", WITHOUT, *files], self.project, self.environment)
         shutil.rmtree(self.folder / "data")
         ours = took([sys.executable, "-c", SYNC, *files], self.project, self.environment)
-        index = sum(path.stat().st_size for path in (self.folder / "data" / "archive").glob("search.db*"))
+        index = self.index_bytes()
         for what, at in (("sync with an index, by the clock", 0), ("the same, of processors", 1)):
             ratio = ours[at] / bare[at]
             self.rows.append((what, f"{ours[at]:.1f} s", f"{bare[at]:.1f} s without", f"{ratio:.2f}", "2"))
@@ -208,6 +212,31 @@ class Bench:
         p95 = statistics.quantiles(taken, n=20)[18]
         self.rows.append(("a query, median", f"{statistics.median(taken):.1f} ms", "", "", "50 ms"))
         self.rows.append(("a query, p95", f"{p95:.1f} ms", "", "", "150 ms"))
+
+    def by_meaning(self, questions: list[str], size: int) -> None:
+        """The same by meaning too: first until every text has its vectors, then in a process that runs."""
+        segue = Segue(folder=self.project, environment={**self.environment, "SEGUE_EMBEDDER": "static"})
+        embedder = segue.memories.embedder.name
+        started, rounds = time.perf_counter(), 0
+        while any(one.lacking(Wanted((), kinds=SAID), embedder, 1) for one in indexes_of(segue.workspace)):
+            segue.search(questions[0], by_meaning=True)
+            rounds += 1
+        waited, index = time.perf_counter() - started, self.index_bytes()
+        self.rows.append(("vectors of all that was said", f"{waited:.1f} s", f"{rounds} searches", "", ""))
+        of_raw = f"{100 * index / size:.1f} %"
+        self.rows.append(("the index with them", f"{index / 1e6:.0f} MB", "", of_raw, "35 %"))
+        taken = []
+        for question in questions[:60]:
+            start = time.perf_counter()
+            segue.search(question, by_meaning=True)
+            taken.append((time.perf_counter() - start) * 1_000)
+        p95 = statistics.quantiles(taken, n=20)[18]
+        self.rows.append(("a query by meaning, median", f"{statistics.median(taken):.1f} ms", "", "", ""))
+        self.rows.append(("a query by meaning, p95", f"{p95:.1f} ms", "", "", ""))
+
+    def index_bytes(self) -> int:
+        """How large the index is."""
+        return sum(path.stat().st_size for path in (self.folder / "data" / "archive").glob("search.db*"))
 
     def cold(self, questions: list[str]) -> None:
         """Whole commands, in turn with a Python that does nothing."""

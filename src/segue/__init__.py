@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     )
     from .services.features.features import FeatureList
     from .services.features.verify import Verified
+    from .services.memories.curation import ComparedMemory
     from .services.memories.service import Recalled, Remembered
     from .services.resume.autosave import Checkpointed
     from .services.resume.bootstrap import Boot
@@ -111,6 +112,7 @@ _HOMES = {
     "Event": "core.journal.event",
     "Memory": "core.memories.model",
     "Pressure": "core.runs.window_pressure",
+    "ComparedMemory": "services.memories.curation",
     "Recalled": "services.memories.service",
     "Remembered": "services.memories.service",
     "RecoverableAgent": "api.agent_loop",
@@ -127,6 +129,7 @@ __all__ = [
     "Card",
     "Check",
     "Checkpointed",
+    "ComparedMemory",
     "ConflictError",
     "DamagedError",
     "Delta",

@@ -99,11 +99,12 @@ class AegisClient:
         """Store a memory; the same text in the same scope is stored only once."""
         about = dict(metadata or {})
         session = session_id or str(about.get("session_id") or "")
-        stored = self.segue.memories.remember(
-            content, type=memory_type.replace("_", "-"), scope=_scope(scope, bool(shared_with_agents)),
-            agent=agent_id, user=user_id or "", namespace=namespace or self.namespace, session=session,
-            shared_with=list(shared_with_agents), metadata=about, ttl_seconds=ttl_seconds,
-        )  # fmt: skip
+        [stored] = self.segue.memories.remember_many([{
+            "content": content, "type": memory_type.replace("_", "-"), "agent": agent_id,
+            "scope": _scope(scope, bool(shared_with_agents)), "user": user_id or "",
+            "namespace": namespace or self.namespace, "session": session,
+            "shared_with": list(shared_with_agents), "metadata": about, "ttl_seconds": ttl_seconds,
+        }])  # fmt: skip
         self._note_agent(session, agent_id)
         return Record(
             id=stored.id, deduped_from=stored.id if stored.known else None, content_flags=[*stored.flags]
@@ -180,11 +181,11 @@ class AegisClient:
         correct_approach: str = "", *, metadata: Mapping[str, Any] | None = None, namespace: str = "",
     ) -> Record:  # fmt: skip
         """Store a reflection: what was learnt from how something went."""
-        stored = self.segue.memories.reflect(
-            content, error_pattern=error_pattern or "", correct_approach=correct_approach or "",
-            agent=agent_id, scope=_scope(scope, False), metadata=dict(metadata or {}),
-            namespace=namespace or self.namespace,
-        )  # fmt: skip
+        [stored] = self.segue.memories.remember_many([{
+            "content": content, "type": "reflection", "error_pattern": error_pattern or "",
+            "correct_approach": correct_approach or "", "agent": agent_id, "scope": _scope(scope, False),
+            "metadata": dict(metadata or {}), "namespace": namespace or self.namespace,
+        }])  # fmt: skip
         return Record(id=stored.id, memory_type="reflection")
 
     def delta(self, operations: Sequence[Mapping[str, Any]], agent_id: str = "") -> list[Record]:

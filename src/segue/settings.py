@@ -131,6 +131,7 @@ DECLARED: tuple[Setting, ...] = (
     ),
     Setting("pressure_threshold", 0.8, "how full the window must be for the recovery to be prepared"),
     Setting("notes", "", "folders with notes, in addition to the conventional ones, separated by commas"),
+    Setting("habits", True, "whether habits of a project are learnt from its runs and told in briefs"),
     Setting("hook_brief_bytes", 2_048, "how large the brief for an agent may be"),
     Setting(
         "gate_stops_max",

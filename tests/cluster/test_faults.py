@@ -231,7 +231,7 @@ def test_a_failover_in_the_middle_of_a_migration_leaves_it_to_the_next_one(
     old.append(Append("session/s", 0, drafts("a")))
     old.close()
     script = (
-        "DROP TABLE segue.search_texts, segue.search_sources;"
+        "DROP TABLE segue.search_texts, segue.search_sources, segue.project_facts;"
         "UPDATE segue.meta SET value = '2' WHERE key = 'schema'"
     )
     cluster.query(script, database)

@@ -13,9 +13,9 @@ from tests.support.postgres_store import journal_for, needs_postgres, shared
 from segue.core.journal.event import Draft
 from segue.core.journal.pieces import address
 from segue.core.memories.model import Memory, MemoryFilter, MemoryReader
-from segue.stores.base import Append, Journal, Memories, Runs, Snapshot
+from segue.stores.base import Append, Journal, Memories, ProjectFacts, Runs, Snapshot
 from segue.stores.memory.memories import VolatileMemories
-from segue.testing import JournalSuite, MemoriesSuite, RunsSuite
+from segue.testing import JournalSuite, MemoriesSuite, ProjectFactsSuite, RunsSuite
 from segue.testing.memories import HERE, add, found, kept, leaks, memory, seen
 from segue.testing.runs import row
 from segue.testing.stores import AT, drafts, verify_chain
@@ -35,6 +35,13 @@ class TestPostgresRuns(RunsSuite):
 
     def make(self, tmp_path: Path) -> Runs:
         return journal_for(tmp_path).runs
+
+
+class TestPostgresProjectFacts(ProjectFactsSuite):
+    durable = True
+
+    def make(self, tmp_path: Path) -> ProjectFacts:
+        return journal_for(tmp_path).project_facts
 
 
 class TestPostgresMemories(MemoriesSuite):

@@ -10,9 +10,9 @@ from tests.conformance.test_memories import TEXTS, memories, readers
 from tests.support.remote import journal_for
 
 from segue.core.memories.model import Memory, MemoryFilter, MemoryReader
-from segue.stores.base import Append, Journal, Memories, Runs
+from segue.stores.base import Append, Journal, Memories, ProjectFacts, Runs
 from segue.stores.memory.memories import VolatileMemories
-from segue.testing import JournalSuite, MemoriesSuite, RunsSuite
+from segue.testing import JournalSuite, MemoriesSuite, ProjectFactsSuite, RunsSuite
 from segue.testing.memories import HERE, NOW, add, found, leaks, memory, seen
 from segue.testing.runs import row
 from segue.testing.stores import drafts
@@ -30,6 +30,13 @@ class TestRemoteRuns(RunsSuite):
 
     def make(self, tmp_path: Path) -> Runs:
         return journal_for(tmp_path).runs
+
+
+class TestRemoteProjectFacts(ProjectFactsSuite):
+    durable = True
+
+    def make(self, tmp_path: Path) -> ProjectFacts:
+        return journal_for(tmp_path).project_facts
 
 
 class TestRemoteMemories(MemoriesSuite):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from segue.stores.base import Journal, Runs
+from segue.stores.base import Journal, ProjectFacts, Runs
 from segue.stores.memory.store import VolatileStore
 from segue.stores.sqlite import SqliteStore
-from segue.testing import JournalSuite, RunsSuite
+from segue.testing import JournalSuite, ProjectFactsSuite, RunsSuite
 
 
 class TestVolatile(JournalSuite):
@@ -32,3 +32,15 @@ class TestSqliteRuns(RunsSuite):
 
     def make(self, tmp_path: Path) -> Runs:
         return SqliteStore(tmp_path / "segue.db").runs
+
+
+class TestVolatileProjectFacts(ProjectFactsSuite):
+    def make(self, tmp_path: Path) -> ProjectFacts:
+        return VolatileStore().project_facts
+
+
+class TestSqliteProjectFacts(ProjectFactsSuite):
+    durable = True
+
+    def make(self, tmp_path: Path) -> ProjectFacts:
+        return SqliteStore(tmp_path / "segue.db").project_facts

@@ -61,6 +61,7 @@ DEATHS = [
     Death("archive.drop.before_commit", 1, "syncing"),
     *(Death("store.runs.before_commit", n, "syncing") for n in (1, 2)),
     *(Death("store.runs.after_commit", n, "syncing") for n in (1, 2)),
+    *(Death(f"store.facts.{when}_commit", n, "syncing") for when in ("before", "after") for n in (1, 2)),
     *(Death("search.put.before_commit", n, "searching") for n in (1, 2, 3)),
     *(Death("store.memories.before_commit", n, "remembering") for n in (1, 7)),
     *(Death("store.memories.after_commit", n, "remembering") for n in (1, 7)),

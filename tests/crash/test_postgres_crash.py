@@ -43,6 +43,8 @@ DEATHS = [
     ("postgres.drop.before_commit", 1, "drop"),
     ("postgres.runs.before_commit", 1, "syncing"),
     ("postgres.runs.after_commit", 1, "syncing"),
+    ("postgres.facts.before_commit", 1, "syncing"),
+    ("postgres.facts.after_commit", 1, "syncing"),
     ("search.postgres.before_commit", 2, "searching"),
     ("postgres.memories.before_commit", 2, "remembering"),
     ("postgres.memories.after_commit", 2, "remembering"),

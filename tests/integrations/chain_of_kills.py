@@ -48,7 +48,8 @@ def paid(folder: Path, conversation: str) -> Counter[int]:
 
 
 class Chain:
-    """Conversations of a program, each killed and gone on with until it is through."""
+    """Conversations of a program, each killed and gone on with until it is through. What went wrong is in
+    ``lost``, ``paid_again``, ``unpaid``, ``invented`` and ``failed``, for the tests to look at."""
 
     def __init__(self, program: ForkedProgram, folder: Path, seed: int, *, pays_all: bool = True) -> None:
         """Without ``pays_all`` the framework tells the model of a call without a result, for which the script
@@ -56,14 +57,26 @@ class Chain:
         self.program, self.folder, self.pays_all = program, folder, pays_all
         self.rng = random.Random(seed)
         self.kills = self.conversations = 0
+        self.lost: list[str] = []
+        """What was acknowledged and is not there."""
+        self.paid_again: list[str] = []
+        """Payments that were made although the store had the result of an earlier one."""
+        self.unpaid: list[str] = []
+        """Conversations that are through without all payments, or without all of their results."""
+        self.invented: list[str] = []
+        """Conversations with results of payments that were not made."""
+        self.failed: list[str] = []
+        """Runs that ended in another way than well or by the kill."""
 
     def go(self, kills: int, kept: Callable[[str], set[int]], lost: Callable[[str], list[str]]) -> None:
         """Kill so often, within the time that a run takes which is left alone. ``kept``: the numbers whose
         results the store has; ``lost``: what was acknowledged and is not there."""
         began = time.monotonic()
-        assert self.program.run("left-alone") == 0
+        if status := self.program.run("left-alone"):
+            self.failed.append(f"left-alone ended with {status}")
+            return
         seconds = time.monotonic() - began
-        while self.kills < kills:
+        while self.kills < kills and not self.failed:
             name = f"conversation-{self.conversations}"
             self.conversations += 1
             self._conversation(name, kills, seconds, kept, lost)
@@ -77,16 +90,19 @@ class Chain:
             is_last = self.kills >= kills
             after = None if is_last else self.rng.uniform(0, seconds)
             status = self.program.run(name, after)
-            assert status in (0, -9), f"{name} failed with {status}"
             again = {number for number, times in (paid(self.folder, name) - before).items() if times}
-            assert not again & results, f"{name}: paid again although the result was kept: {again & results}"
-            assert not lost(name), f"{name}: acknowledged and lost: {lost(name)}"
+            self.paid_again += [f"{name}: {number}" for number in sorted(again & results)]
+            self.lost += [f"{name}: {one}" for one in lost(name)]
+            if status not in (0, -9):
+                self.failed.append(f"{name} ended with {status}")
+                return
             if status == 0:
-                made, known = set(paid(self.folder, name)), kept(name)
-                assert known <= made, f"{name}: the store has results of payments that were not made"
-                if self.pays_all:
-                    assert made == known == set(range(PAYMENTS)), (
-                        f"{name} did not pay all, or not all is kept"
-                    )
+                self._through(name, set(paid(self.folder, name)), kept(name))
                 return
             self.kills += 1
+
+    def _through(self, name: str, made: set[int], known: set[int]) -> None:
+        if not known <= made:
+            self.invented.append(f"{name}: {sorted(known - made)}")
+        if self.pays_all and not made == known == set(range(PAYMENTS)):
+            self.unpaid.append(f"{name}: paid {sorted(made)}, kept {sorted(known)}")

@@ -4,10 +4,13 @@ all of them."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.integrations.places import PLACES, Place
+from tests.integrations.shown import Shown
 
 FRAMEWORKS = {
     "langgraph": ("langgraph", "LangGraph"),
@@ -33,3 +36,22 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     module: NotInstalled = NotInstalled.from_parent(parent, path=module_path)
     module.missing = title
     return module
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    with ExitStack() as opened:
+        yield Place(request.param, tmp_path, opened)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[Place]:
+    with ExitStack() as opened:
+        yield Place("file", tmp_path, opened)
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Iterator[Shown]:
+    machine = Shown(tmp_path)
+    yield machine
+    machine.close()

@@ -133,8 +133,8 @@ def test_a_completion_script_has_every_command_and_option(cli: Cli, shell: str) 
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        ("segue st", {"start", "status", "statusline"}),
-        ("segue --home x sta", {"start", "status", "statusline"}),
+        ("segue st", {"start", "stats", "status", "statusline"}),
+        ("segue --home x sta", {"start", "stats", "status", "statusline"}),
         ("segue list --sta", {"--status"}),
         ("segue list --status pa", {"paused"}),
         ("segue status jw", {"jwt"}),

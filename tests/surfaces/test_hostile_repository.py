@@ -38,7 +38,8 @@ run --agent claude --max-runs 1 "a task" | run --agent opencode --max-runs 1 "a 
 continue one --in claude --max-runs 1 --headless | hold
 export one --output {outside}/one.json | import {outside}/one.json --as again | backup | cleanup --dry-run
 rebuild --check | recover | scrub nothing-here | doctor | model show | spend | config | trust --yes
-search goal | usage | usage --all | statusline | export one --format html | export one --format markdown
+search goal | usage | usage --all | statusline | habits | stats
+export one --format html | export one --format markdown
 init --agent claude-code --yes | init --agent opencode --yes | uninit --agent claude-code --yes | off | on
 completion bash | start "a goal" --id other | switch one | pause | switch other | complete --force enough
 start third --id third | abandon

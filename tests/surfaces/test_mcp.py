@@ -117,6 +117,8 @@ PARITY: list[tuple[str, dict[str, Any], str]] = [
     ("recovery", {"action": "pressure"}, "pressure"),
     ("recovery", {"action": "pressure", "tokens": 165_000}, "pressure --tokens=165000"),
     ("recovery", {"action": "check"}, "handover check"),
+    ("recovery", {"action": "habits"}, "habits"),
+    ("recovery", {"action": "stats"}, "stats"),
 ]
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("checkpoint", {}, "checkpoint"),

@@ -37,7 +37,7 @@ WRITES = [
     "cleanup --days 0", "cleanup --restore over", "rebuild", "recover", "scrub middleware --yes",
     "model set ollama/qwen3:4b", "init --agent opencode", "uninit --agent opencode", "off", "on",
     "trust --yes", "key create", "continue --in opencode --headless", "run --agent opencode",
-    "migrate --to sqlite:///COPY",
+    "migrate --to sqlite:///COPY", "habits --off all",
 ]  # fmt: skip
 READS = [
     "handover check", "handover check --session jwt", "handover status", "handover compact --dry-run",
@@ -47,6 +47,7 @@ READS = [
     "export", "backup list", "rebuild --check", "handoff --list", "key list", "resume",
     "resume --budget balanced", "cleanup --dry-run", "init --agent opencode --dry-run",
     "verify --audit", "statusline", "search middleware", "usage", "usage --all",
+    "habits", "stats", "stats --all",
 ]  # fmt: skip
 LIVE = ("hook", "mcp", "serve", "ui")
 """They are asked in other ways: see below, and the tests of hooks, routes and pages."""

@@ -8,7 +8,8 @@ from typing import Any
 TITLES = {
     "sessions": "Sessions", "commands": "Commands and lifecycle",
     "checkpoints": "Checkpoints", "events": "Events",
-    "runs": "Runs and digests", "search": "Search", "usage": "Usage", "briefs": "Briefs and restorations",
+    "runs": "Runs and digests", "search": "Search", "usage": "Usage", "habits": "Habits",
+    "stats": "How well it does", "briefs": "Briefs and restorations",
     "features": "Features and evidence",
     "memories": "Memories", "handoffs": "Handoffs", "handovers": "Handovers", "holds": "Holds",
     "agents": "States of agents", "budget": "Budget and spend", "keys": "Keys", "operations": "Operations",

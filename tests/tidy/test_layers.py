@@ -49,10 +49,10 @@ MAY: dict[str, set[str]] = {
     "testing": LOW | MIDDLE | {"settings", "services", "api", "handover", "surfaces", "segue"},
 }
 FOLDERS = {
-    "core": "base journal features sessions memories graphs usage runs documents search brief resume models"
-    " supervision handover server",
-    "services": "sessions workspace features memories graphs runs usage search brief resume overview models"
-    " handoff hooks supervision upkeep server",
+    "core": "base journal features sessions memories graphs usage runs lessons habits stats documents search"
+    " brief resume models supervision handover server",
+    "services": "sessions workspace features memories graphs runs lessons habits usage search brief resume"
+    " stats overview models handoff hooks supervision upkeep server",
 }
 """A folder may import those that stand before it."""
 SURFACES = ("segue.aegis", "segue.__main__", "segue.handover.cli", "segue.handover.adapters")

@@ -94,7 +94,7 @@ class RecoverableAgent:
         self._keep(state.goal, "session-init", goal=state.goal, items=items)
 
     def _keep(self, text: str, type: str, **metadata: Any) -> None:
-        self._memories.remember(text, type=type, **self._about(metadata))
+        self._memories.remember_many([{"content": text, "type": type, **self._about(metadata)}])
 
     def _about(self, metadata: dict[str, Any]) -> dict[str, Any]:
         """The fields that all memories of this work have in common."""
@@ -120,7 +120,8 @@ class RecoverableAgent:
         if self.session.state.features:
             self.session.features.verify()
         self.session.complete(text)
-        self._memories.reflect(text, scope="global", session=self.session.id, agent=self._agent)
+        about = {"scope": "global", "session": self.session.id, "agent": self._agent}
+        self._memories.remember_many([{"content": text, "type": "reflection", **about}])
         return self.session.status()
 
 

@@ -10,12 +10,23 @@ from ..core.memories.model import Memory
 from ..services.memories.service import WorkspaceMemories
 
 if TYPE_CHECKING:
-    from ..services.memories.curation import Compared
+    from ..services.memories.curation import Compared, ComparedMemory
 
 
 @checked
 class Memories(WorkspaceMemories):
     """What was learnt: remember, recall, vote, change, forget."""
+
+    def remember(self, content: str, **about: Any) -> ComparedMemory:
+        """Keep one memory, and say which others it may repeat or contradict; ``about`` takes the arguments of
+        ``draft``. ``remember_many`` compares nothing, and is faster for many."""
+        from ..services.memories.curation import remember
+
+        return remember(self, content, **about)
+
+    def reflect(self, content: str, **about: Any) -> ComparedMemory:
+        """Keep what was learnt from how something went: its ``error_pattern``, its ``correct_approach``."""
+        return self.remember(content, type="reflection", **about)
 
     def update(
         self, id: str, *, reason: str = "", asks: Mapping[str, str] | None = None, **fields: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -24,11 +24,15 @@ if TYPE_CHECKING:
     from ..core.resume.changes import Delta
     from ..core.resume.restoration import Restoration
     from ..core.runs.window_pressure import Pressure
+    from ..core.stats.report import StatsReport
     from ..core.usage.report import UsageReport
     from ..effects.vectors.embedder import Embedder
+    from ..services.habits.report import HabitsReport
     from ..services.handoff.notebook import Notebook
     from ..services.handoff.offers import HandoffOffer, Handoffs
-    from ..services.memories.service import Recalled, Remembered
+    from ..services.lessons.pitfalls import Pitfall
+    from ..services.memories.curation import ComparedMemory
+    from ..services.memories.service import Recalled
     from ..services.models.ledger import SpendingReport
     from ..services.models.plan import Proposal
     from ..services.models.refine import Refinement
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
 
     Runs = list[Run]
     Found = list[Recalled]
+    Pitfalls = list[Pitfall]
 
 Cards = list[Card]
 
@@ -231,6 +236,7 @@ class Segue:
         from ..services.runs.sync import sync
         from ..services.search.by_meaning import embed_texts_in_passing
         from ..services.search.catch_up import catch_up, searchable_elsewhere
+        from ..services.stats.measured import learn_from_runs
 
         synced = sync(
             self.workspace,
@@ -242,6 +248,7 @@ class Segue:
             shares=True,
         )
         catch_up(self.workspace, everywhere=everywhere, progress=progress)
+        learn_from_runs(self.workspace)
         embed_in_passing(self.workspace)
         embed_texts_in_passing(self.workspace)
         return replace(synced, searchable=searchable_elsewhere(self.workspace)) if everywhere else synced
@@ -278,6 +285,18 @@ class Segue:
             progress=progress,
         )  # fmt: skip
 
+    def stats(
+        self, *, month: str = "", days: int = 90, everywhere: bool = False, learns: bool = True
+    ) -> StatsReport:
+        """How well it does: restarts that were survived, how soon the next run worked, how useful briefs,
+        handovers, memories and habits were, in a month (2026-11) or in the last so many days (0: in all)."""
+        from ..services.runs.sync import take_in_newest
+        from ..services.stats.report import stats
+
+        if learns and self.workspace.sees_tree:
+            take_in_newest(self.workspace)
+        return stats(self.workspace, month=month, days=days, everywhere=everywhere, learns=learns)
+
     # -- leaving and coming back ---------------------------------------------------------------
 
     def prepare(
@@ -295,11 +314,14 @@ class Segue:
 
         with SceneQuery(self.workspace.working_tree.root) as begun:
             from ..services.resume.prepare import prepare
+            from ..services.stats.measured import keep_timing
 
-            return prepare(
+            prepared = prepare(
                 self.workspace, session or None, reason=reason, begun=begun, transcript=transcript,
                 agent=agent, messages=messages, here=here, **more,
             )  # fmt: skip
+        keep_timing(self.workspace, "prepare", prepared.seconds, prepared.bytes)
+        return prepared
 
     def refine(
         self, session: str = "", *, reason: str = "user request", transcript: Path | str | None = None,
@@ -368,9 +390,9 @@ class Segue:
 
         return self.workspace.part(Memories)
 
-    def remember(self, content: str, **about: Any) -> Remembered:
+    def remember(self, content: str, **about: Any) -> ComparedMemory:
         """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`. Unless another
-        ``session`` is named, it was learnt in the current one."""
+        ``session`` is named, it was learnt in the current one. Says what it may repeat or contradict."""
         from ..services.memories.reader import session_at_work
 
         return self.memories.remember(
@@ -380,6 +402,32 @@ class Segue:
     def recall(self, query: str, **options: Any) -> Found:
         """The memories that match a query, the best first; see `MemoryService.recall`."""
         return self.memories.recall(query, **options)
+
+    def pitfalls(self, errors: Iterable[str]) -> Pitfalls:
+        """Lessons about failures with these outputs: what mended the same failure before."""
+        from ..core.runs.outcomes import failing_tests, telling
+        from ..services.lessons.pitfalls import pitfalls
+
+        told = [(error, *telling(error, failed=True), *failing_tests(error)) for error in errors]
+        return pitfalls(self.workspace, told)
+
+    def habits(self) -> HabitsReport:
+        """What runs and commits of this project do again and again, after new runs were learnt from."""
+        from ..services.habits.report import habits_report
+        from ..services.runs.sync import take_in_newest
+
+        if self.workspace.sees_tree:
+            take_in_newest(self.workspace)
+        return habits_report(self.workspace)
+
+    def change_habits(
+        self, *, off: str = "", on: str = "", accept: str = "", correct: tuple[str, str] = ("", "")
+    ) -> HabitsReport:
+        """Switch habits off or on by their ids (``all`` for all), accept an offered rule, or say what a
+        command or a rule should be instead."""
+        from ..services.habits.report import change_habits
+
+        return change_habits(self.workspace, off=off, on=on, accept=accept, correct=correct)
 
     def playbook(self, task: str, **options: Any) -> Found:
         """Strategies that worked, for a task."""

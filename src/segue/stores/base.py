@@ -3,7 +3,8 @@
 A journal holds streams: a session, a working tree, a project or a ledger. An append is atomic
 over all of its streams and has reached the disk when it returns. Snapshots are a cache that
 may be dropped at any time. Everything else can be made anew from the events and the pieces.
-Runs stand beside it: what was observed, kept to save time, and made anew from transcripts.
+Runs stand beside it: what was observed, kept to save time, and made anew from transcripts; and facts that
+were counted of projects.
 Memories are a truth of their own: whatever is read of them is read by somebody, and scopes hold.
 """
 
@@ -98,6 +99,37 @@ class Runs(Protocol):
         """Transcript to working folder, of every row."""
 
     def drop(self, keys: Iterable[str]) -> None:
+        """Forget these, as far as they are there."""
+
+
+class ProjectFact(Value):
+    """Something that was counted of a project; ``body`` is bytes of whoever counted it."""
+
+    project: str
+    kind: str
+    """What it is: see ``services/habits`` and ``services/stats``."""
+    key: str
+    at: float
+    """When it was so, seconds since the epoch."""
+    body: bytes = b""
+
+
+class ProjectFacts(Protocol):
+    """What was counted of projects, small rows that are read one at a time. Raises as a journal does."""
+
+    def put(self, facts: Sequence[ProjectFact]) -> None:
+        """Keep these in the place of those with the same project, kind and key, durably, all or nothing."""
+
+    def get(self, project: str, kind: str, key: str = "") -> ProjectFact | None:
+        """One of them."""
+
+    def rows(
+        self, kind: str, *, project: str = "", since: float = 0.0, limit: int = 0, bodies: bool = True
+    ) -> list[ProjectFact]:
+        """Those of a kind, of a project (empty: of all), since a moment, the newest first, all of them when
+        ``limit`` is 0."""
+
+    def drop(self, project: str, kind: str, keys: Iterable[str]) -> None:
         """Forget these, as far as they are there."""
 
 
@@ -264,6 +296,10 @@ class Store(Journal, Protocol):
     @property
     def runs(self) -> Runs:
         """What was observed of runs."""
+
+    @property
+    def project_facts(self) -> ProjectFacts:
+        """What was counted of projects."""
 
     @property
     def memories(self) -> Memories:

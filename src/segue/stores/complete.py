@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ..core.journal.event import Event
-from .base import Append, AppendWatch, Journal, Memories, Pieces, Runs, Store
+from .base import Append, AppendWatch, Journal, Memories, Pieces, ProjectFacts, Runs, Store
 from .memory.memories import VolatileMemories
-from .memory.store import VolatileRuns
+from .memory.store import VolatileProjectFacts, VolatileRuns
 from .memory_changes import MemoryChange
 
 
@@ -20,6 +20,7 @@ class _Completed:
         self.watch: AppendWatch | None = getattr(journal, "watch", None)
         self.clock_ahead_seconds: float = getattr(journal, "clock_ahead_seconds", 0.0)
         self.runs: Runs = getattr(journal, "runs", None) or VolatileRuns()
+        self.project_facts: ProjectFacts = getattr(journal, "project_facts", None) or VolatileProjectFacts()
         self.memories: Memories = getattr(journal, "memories", None) or VolatileMemories()
 
     def append(
@@ -37,7 +38,7 @@ class _Completed:
 
 def completed(journal: Journal) -> Store:
     """The journal itself if it is a whole store, else one around it."""
-    parts = ("machine", "runs", "memories")
+    parts = ("machine", "runs", "project_facts", "memories")
     if all(hasattr(type(journal), part) or part in vars(journal) for part in parts):
         return cast(Store, journal)
     return cast(Store, _Completed(journal))

@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ..core.memories.ranking import Hit, Texts
+from ..core.memories.ranking import Hit, Texts, weight_of
 from .sql import SqlDatabase
 
 WORD_HITS_MAX = 700
@@ -82,10 +82,8 @@ def _gathered(
     chosen = list(held)
     if len(chosen) > limit:
         weights = [math.log(1 + (total - min(n, total) + 0.5) / (n + 0.5)) for n in counts]
-        worth = {
-            no: sum(w for place, w in enumerate(weights) if bits >> place & 1) for no, bits in held.items()
-        }
-        chosen = sorted(held, key=lambda no: (-worth[no], -no))[:limit]
+        worth = {bits: weight_of(bits, weights) for bits in set(held.values())}
+        chosen = sorted(held, key=lambda no: (-worth[held[no]], -no))[:limit]
     lengths = index.lengths(chosen)
     hits = [Hit(no, held[no], lengths[no]) for no in chosen if no in lengths]
     return Texts(hits, counts, total, length / total if total else 1.0)

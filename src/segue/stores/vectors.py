@@ -1,12 +1,14 @@
 """Vectors as bytes, and the nearest of them: a scan, for every store.
 
-A vector is kept as signed bytes (cosine does not mind the scale) and as one bit a dimension. Small
-collections are compared by their bytes; large ones by bits first, then the best by their bytes.
+A vector is kept as signed bytes (cosine does not mind the scale) and as two bits a dimension: whether it is
+well below zero, and whether it is well above. Small collections are compared by their bytes; large ones by
+bits first, then the best by their bytes.
 
 The bits stand in columns, a byte of each vector, so that a table of 256 distances serves a whole column at
-once. A bit counts by how far the question is from zero in its dimension: what is near zero tells little, and
-without that four times as many had to be compared by their bytes. With numpy it is fast; without it Python's
-own long integers add up the columns, which is fast enough. Behind ``VectorIndex`` another index can stand.
+once, in which a bit counts by how far the question is from zero in its dimension. Vectors with about as many
+bits stand together: what they have in common with the question is worth the more the fewer they are. With
+numpy it is fast; without it Python's own long integers add up the columns, which is fast enough. Behind
+``VectorIndex`` another index can stand.
 """
 
 from __future__ import annotations
@@ -15,16 +17,21 @@ import sys
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import compress
+from math import log2
 from operator import mul
 from typing import Any, Protocol
 
 from ..core.memories.ranking import Pairs
 
-SHORTLIST_MIN = 400
+SHORTLIST_MIN = 600
 HAMMING_SHORTLIST_MIN = 1_536
 """Where the bits are only counted."""
 HIDDEN = 255
+WELL_BEYOND = 0.6
+DENSITY_STEPS = 6
+_FIXED = 16
+_HALF = 1 << _FIXED - 1
+_ALL = bytes(range(256))
 LANE_BYTES = 4
 PLAIN_ROWS_MAX = 4_096
 PLAIN_SCANS_MAX = 4
@@ -54,9 +61,21 @@ def packed(vector: Sequence[float]) -> bytes:
 
 
 def bits_of(body: bytes) -> bytes:
-    """One bit a dimension: whether it is above zero."""
-    text = "".join("1" if 0 < x < 128 else "0" for x in body)
-    return int(text or "0", 2).to_bytes((len(body) + 7) // 8, "big")
+    """Two bits a dimension: first for all of them whether it is well below zero, then whether it is well
+    above, which is beyond a share of its root mean square."""
+    far = int(WELL_BEYOND * (sum(map(_SQUARES.__getitem__, body)) / max(1, len(body))) ** 0.5)
+    below = b"0" * 128 + b"1" * (128 - far) + b"0" * far
+    above = b"0" * (far + 1) + b"1" * (127 - far) + b"0" * 128
+    return _packed_bits(body.translate(below)) + _packed_bits(body.translate(above))
+
+
+def signs_of(body: bytes) -> bytes:
+    """One bit a dimension, as vectors had it before they had two: whether it is above zero."""
+    return _packed_bits(body.translate(b"0" + b"1" * 127 + b"0" * 128))
+
+
+def _packed_bits(digits: bytes) -> bytes:
+    return int(digits or b"0", 2).to_bytes((len(digits) + 7) // 8, "big")
 
 
 def cosine(one: bytes, other: bytes) -> float:
@@ -88,30 +107,109 @@ def asks_once(asked: int) -> bool:
     return asked < PLAIN_SCANS_MAX and "numpy" not in sys.modules
 
 
+class _Part:
+    """Vectors with about as many bits: their numbers, their groups, and their bits in columns."""
+
+    def __init__(self, width: int) -> None:
+        self.numbers: list[int] = []
+        self._groups: list[int] = []
+        self._different_groups: set[int] = set()
+        self.columns = [bytearray() for _ in range(width)]
+        self._bits = 0
+
+    def add(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
+        self.numbers += [no for no, _, _ in rows]
+        groups = [group for _, group, _ in rows]
+        self._groups += groups
+        self._different_groups.update(groups)
+        joined = b"".join(bits for _, _, bits in rows)
+        self._bits += int.from_bytes(joined, "big").bit_count()
+        for place, column in enumerate(self.columns):
+            column += joined[place :: len(self.columns)]
+
+    def hidden(self, groups: Collection[int]) -> bytes:
+        """A byte for each vector: 0 where it is in one of these groups."""
+        if self._different_groups.issubset(groups):
+            return bytes(len(self._groups))
+        return bytes(0 if group in groups else HIDDEN for group in self._groups)
+
+    def far(self, asked: Question) -> bytes:
+        """How far each vector is from a question by its bits, from 0 to 254."""
+        tables = asked.tables(len(self.columns))
+        if not tables:
+            return bytes([HIDDEN - 1]) * len(self.numbers)
+        parts = (column.translate(table) for column, table in zip(self.columns, tables, strict=True))
+        if (np := _loaded_numpy()) is not None:
+            sums = bytes(sum(np.frombuffer(part, dtype=np.uint8) for part in parts))
+        else:
+            total = sum(int.from_bytes(part, "little") for part in parts)
+            sums = total.to_bytes(len(self.numbers), "little")
+        return sums.translate(asked.distances(len(self.columns), self._bits / len(self.numbers)))
+
+
+class Question:
+    """A vector that others are compared with by their bits."""
+
+    def __init__(self, vector: bytes) -> None:
+        self._values = array("b", vector).tolist()
+        self._sum = sum(map(abs, self._values)) or 1
+        self._length = sum(value * value for value in self._values) ** 0.5 or 1.0
+        self._plane = (len(vector) + 7) // 8
+        self._tables: dict[int, list[bytes]] = {}
+
+    def tables(self, width: int) -> list[bytes]:
+        """For each of so many bytes of bits, how far its 256 values are: together at most 254. None if no
+        bits of such a vector are as long."""
+        if width not in self._tables:
+            plane = [0] * (8 * self._plane - len(self._values)) + self._values
+            kinds = {self._plane: plane, 2 * self._plane: [-value for value in plane] + plane}
+            self._tables[width] = _tables(kinds[width], self._scale(width)) if width in kinds else []
+        return self._tables[width]
+
+    def _scale(self, width: int) -> float:
+        """What the distances in tables are multiplied with; of two bits for a dimension both can be wrong."""
+        return (HIDDEN - 1 - width) / (self._sum * (width // self._plane))
+
+    def distances(self, width: int, bits: float) -> bytes:
+        """What a sum of distances in tables means for vectors with so many bits, on a scale for all."""
+        step = 3 - width // self._plane
+        """A single bit tells of both directions, and so counts twice."""
+        if step == 2:
+            bits = len(self._values)
+        unit = (HIDDEN - 1) / (self._length * max(bits, 1.0) ** 0.5)
+        fall, begin = unit * step / self._scale(width), HIDDEN - 1 - unit * self._sum
+        return bytes(
+            min(HIDDEN - 1, max(0, round(begin + fall * distance))) for distance in range(HIDDEN + 1)
+        )
+
+
 class ScanIndex:
     """The bits of all vectors, in this process."""
 
     needs_rows = True
 
     def __init__(self) -> None:
+        self._parts: dict[tuple[int, int], _Part] = {}
+        """By the bytes of bits, and by about how many bits are set."""
         self._numbers: list[int] = []
-        self._groups: list[int] = []
-        self._columns: list[bytearray] = []
-        self._hidden: tuple[frozenset[int], bytes] = (frozenset(), b"")
-        """The groups that were last asked for, and a byte for each vector: 0 where it is in one of them."""
+        self._hidden: tuple[frozenset[int], bytes, int] = (frozenset(), b"", 0)
+        """The groups that were last asked for, a byte for each vector, 0 where it is in one of them, and how
+        many are."""
         self._asked = 0
 
     def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
-        new = list(rows)
-        if not new:
-            return
-        width = len(self._columns) or len(new[0][2])
-        self._columns = self._columns or [bytearray() for _ in range(width)]
-        self._numbers += [no for no, _, _ in new]
-        self._groups += [group for _, group, _ in new]
-        joined = b"".join(bits.ljust(width, b"\0")[:width] for _, _, bits in new)
-        for place, column in enumerate(self._columns):
-            column += joined[place::width]
+        new: dict[tuple[int, int], list[tuple[int, int, bytes]]] = {}
+        for row in rows:
+            new.setdefault((len(row[2]), _density(_bit_count(row[2]))), []).append(row)
+        for key, some in new.items():
+            if key not in self._parts:
+                self._parts[key] = _Part(key[0])
+            self._parts[key].add(some)
+        if new:
+            self._numbers = []
+            for part in self._parts.values():
+                self._numbers += part.numbers
+            self._hidden = (frozenset(), b"", 0)
 
     def near(
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
@@ -119,67 +217,73 @@ class ScanIndex:
         if len(self._numbers) > PLAIN_ROWS_MAX and not asks_once(self._asked):
             numpy_or_none()  # loaded, it is used
         self._asked += 1
-        hidden = self._hidden_of(frozenset(groups))
+        hidden, shown = self._hidden_of(frozenset(groups))
         if only is not None:
             left_out = bytes(0 if no in only else HIDDEN for no in self._numbers)
             hidden = _either(hidden, left_out)
+            shown = hidden.count(0)
         shortlist = max(SHORTLIST_MIN, most)
-        far = hidden if hidden.count(0) <= shortlist else _either(self._far(vector), hidden)
-        return by_bytes(vector, bodies(list(compress(self._numbers, _lowest(far, shortlist)))), most)
+        if shown <= shortlist:
+            far = hidden
+        else:
+            asked = Question(vector)
+            far = b"".join(part.far(asked) for part in self._parts.values())
+            far = far if shown == len(far) else _either(far, hidden)
+        numbers = self._numbers
+        return by_bytes(vector, bodies([numbers[place] for place in _lowest(far, shortlist)]), most)
 
-    def _hidden_of(self, groups: frozenset[int]) -> bytes:
-        if self._hidden[0] != groups or len(self._hidden[1]) != len(self._groups):
-            hidden = bytes(0 if group in groups else HIDDEN for group in self._groups)
-            self._hidden = (groups, hidden)
-        return self._hidden[1]
-
-    def _far(self, vector: bytes) -> bytes:
-        """How far each vector is from this one by its bits, from 0 to 254."""
-        tables = _tables(vector, len(self._columns))
-        parts = (column.translate(table) for column, table in zip(self._columns, tables, strict=True))
-        if (np := _loaded_numpy()) is not None:
-            return bytes(sum(np.frombuffer(part, dtype=np.uint8) for part in parts))
-        total = sum(int.from_bytes(part, "little") for part in parts)
-        return total.to_bytes(len(self._numbers), "little")
+    def _hidden_of(self, groups: frozenset[int]) -> tuple[bytes, int]:
+        if self._hidden[0] != groups:
+            hidden = b"".join(part.hidden(groups) for part in self._parts.values())
+            self._hidden = (groups, hidden, hidden.count(0))
+        return self._hidden[1:]
 
 
-def _tables(vector: bytes, columns: int) -> list[bytes]:
-    """For each byte of the bits, how far its 256 values are from a vector: together at most 254."""
-    asked = array("b", vector).tolist()
-    asked[:0] = [0] * (8 * columns - len(asked))
-    scale = (HIDDEN - 1 - columns) / (sum(map(abs, asked)) or 1)
+def _tables(weights: Sequence[int], scale: float) -> list[bytes]:
+    """For each eight bits, how far its 256 values are: what is lost by bits that are clear where the weight
+    is above zero, and set where it is below."""
     tables = []
-    for place in range(columns):
-        table = [0.5]  # so that it is rounded, not cut
-        for value in reversed(asked[8 * place : 8 * place + 8]):
-            clear, is_set = (value * scale, 0.0) if value > 0 else (0.0, -value * scale)
-            table = [far + clear for far in table] + [far + is_set for far in table]
-        tables.append(bytes(map(int, table)))
+    for place in range(0, len(weights), 8):
+        table = [_HALF]
+        for weight in reversed(weights[place : place + 8]):
+            more = int(abs(weight) * scale * 2 * _HALF)
+            further = [far + more for far in table]
+            table = further + table if weight > 0 else table + further
+        tables.append(bytes([far >> _FIXED for far in table]))
     return tables
+
+
+def _bit_count(bits: bytes) -> int:
+    return int.from_bytes(bits, "big").bit_count()
+
+
+@cache
+def _density(count: int) -> int:
+    """Which vectors stand together, by how many bits they have: at most an eighth apart."""
+    return round(DENSITY_STEPS * log2(count)) if count else -1
 
 
 def _either(one: bytes, other: bytes) -> bytes:
     """The bits that are set in one of two texts of the same length."""
-    if other.count(0) == len(other):
-        return one
     return (int.from_bytes(one, "little") | int.from_bytes(other, "little")).to_bytes(len(one), "little")
 
 
-def _lowest(values: bytes, wanted: int) -> bytes:
-    """A byte for each value: 1 for so many of the lowest and what equals them, but never for ``HIDDEN``."""
-    low, high = 0, HIDDEN - 1
+def _lowest(values: bytes, wanted: int) -> list[int]:
+    """The places of so many of the lowest values and of what equals the last, but never of ``HIDDEN``."""
+    low, high, left = 0, HIDDEN - 1, values
     while low < high:
         middle = (low + high) // 2
-        if _up_to(middle, values).count(1) >= wanted:
-            high = middle
+        within = left.translate(None, _ALL[middle + 1 :])
+        if len(within) >= wanted:
+            high, left = middle, within
         else:
             low = middle + 1
-    return _up_to(low, values)
-
-
-def _up_to(most: int, values: bytes) -> bytes:
-    """A byte for each value: 1 if it is at most this."""
-    return values.translate(b"\1" * (most + 1) + bytes(255 - most))
+    marked = values.translate(b"\1" * (low + 1) + bytes(HIDDEN - low))
+    places, place = [], marked.find(1)
+    while place >= 0:
+        places.append(place)
+        place = marked.find(1, place + 1)
+    return places
 
 
 def by_bytes(vector: bytes, bodies: Mapping[int, bytes], most: int) -> Pairs:
@@ -240,10 +344,11 @@ def _signed(value: int) -> int:
     return value - 256 if value > 127 else value
 
 
+_SQUARES = [_signed(value) ** 2 for value in range(256)]
 _TABLES = (
     bytes(_signed(value) + 128 for value in range(256)),
-    bytes(_signed(value) ** 2 & 0xFF for value in range(256)),
-    bytes(_signed(value) ** 2 >> 8 for value in range(256)),
+    bytes(square & 0xFF for square in _SQUARES),
+    bytes(square >> 8 for square in _SQUARES),
 )
 """For a signed byte: itself plus 128, and the lower and the upper byte of its square."""
 

@@ -495,3 +495,60 @@ def recalled_object(one: Any) -> dict[str, Any]:
     fields: dict[str, Any] = plain(one.memory)
     more = {"effectiveness": round(one.memory.effectiveness, 3), "score": one.score, "quoted": one.quoted}
     return {**fields, **more}
+
+
+# -- how well it does
+
+NOTHING = "–"
+"""Stands for a figure that nothing was measured for."""
+
+
+def stats_words(row: Any) -> list[tuple[str, str]]:
+    """Every figure with its name, in words."""
+    return [
+        ("restarts", _number_figure(row.restarts)),
+        ("survived a crash", _number_figure(row.survived)),
+        ("seconds to the first edit", _seconds_figure(row.seconds_to_edit)),
+        ("calls to the first edit", _plain_figure(row.calls_to_edit)),
+        ("size of a brief", _bytes_figure(row.brief_bytes)),
+        ("score of a brief", _plain_figure(row.brief_score, " of 100")),
+        ("preparing", _seconds_figure(row.prepare_seconds)),
+        ("size of a manifest", _bytes_figure(row.manifest_bytes)),
+        ("score of a handover", _plain_figure(row.handover_score, f" of 100 ({row.handovers})")),
+        ("memories", _memories_figure(row)),
+        ("pitfalls", f"{row.pitfalls} told, {row.pitfalls_mended} mended" if row.pitfalls else NOTHING),
+        ("next command by habit", _habits_figure(row)),
+    ]
+
+
+def _number_figure(value: int) -> str:
+    return f"{value:,}" if value else NOTHING
+
+
+def _plain_figure(value: float | None, unit: str = "") -> str:
+    return NOTHING if value is None else f"{value:g}{unit}"
+
+
+def _seconds_figure(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value / 60:.1f} min" if value >= 120 else f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
+
+
+def _bytes_figure(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.0f} bytes"
+
+
+def _memories_figure(row: Any) -> str:
+    if not row.memories:
+        return NOTHING
+    rate = row.memory_hit_rate
+    helpful = "" if rate is None else f", {100 * rate:.0f} % of {row.memory_votes} votes helpful"
+    return f"{row.memories:,} made, {row.memories_recalled} recalled{helpful}"
+
+
+def _habits_figure(row: Any) -> str:
+    if row.habit_hit_rate is None or row.habit_hit_rate_alone is None:
+        return NOTHING
+    alone = f"{row.habit_hit_rate_alone:.0%} by the run alone"
+    return f"{row.habit_hit_rate:.0%} of {row.habit_guesses}, {alone}".replace("%", " %")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from .failpoints import Passed, all_failpoints, armed, kill_at, recording, spawn
 from .memories import MemoriesSuite
+from .project_facts import ProjectFactsSuite
 from .readers import ReaderSuite
 from .runs import RunsSuite
 from .stores import JournalSuite
@@ -28,6 +29,7 @@ __all__ = [
     "JournalSuite",
     "MemoriesSuite",
     "Passed",
+    "ProjectFactsSuite",
     "ReaderSuite",
     "RunsSuite",
     "all_failpoints",

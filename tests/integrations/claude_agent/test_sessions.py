@@ -8,6 +8,7 @@ from typing import Any
 
 from claude_agent_sdk.testing import run_session_store_conformance
 from tests.integrations.guides import release
+from tests.integrations.places import Place
 
 from segue import Segue
 from segue.integrations.claude_agent import TESTED, SegueSessionStore
@@ -23,29 +24,25 @@ def test_the_installed_version_is_not_older_than_the_one_that_is_named_as_tested
     assert release("claude-agent-sdk") >= tuple(map(int, TESTED.split(".")))
 
 
-def test_it_keeps_every_contract_of_the_sdks_own_suite(tmp_path: Path) -> None:
-    opened: list[Segue] = []
+def test_it_keeps_every_contract_of_the_sdks_own_suite(place: Place) -> None:
+    made: list[SegueSessionStore] = []
 
     def fresh() -> SegueSessionStore:
-        opened.append(Segue(home=tmp_path / str(len(opened)), folder=tmp_path))
-        return SegueSessionStore(opened[-1])
+        made.append(SegueSessionStore(place.empty_segue()))
+        return made[-1]
 
     asyncio.run(run_session_store_conformance(fresh))
-    for segue in opened:
-        segue.close()
-    assert len(opened) >= 14
+    assert len(made) >= 14
 
 
-def test_entries_that_are_sent_again_are_kept_once_in_any_process(tmp_path: Path) -> None:
+def test_entries_that_are_sent_again_are_kept_once_in_any_process(place: Place) -> None:
     async def go(one: SegueSessionStore, two: SegueSessionStore) -> Any:
         await one.append(KEY, [entry(1), entry(2), {"type": "mode"}])
         await two.append(KEY, [entry(2), entry(3), {"type": "mode"}])
         await one.append(KEY, [entry(3), entry(3), entry(4)])
         return await two.load(KEY)
 
-    home = tmp_path / "segue"
-    with Segue(home=home, folder=tmp_path) as first, Segue(home=home, folder=tmp_path) as second:
-        found = asyncio.run(go(SegueSessionStore(first), SegueSessionStore(second)))
+    found = asyncio.run(go(SegueSessionStore(place.segue()), SegueSessionStore(place.segue())))
     assert [one.get("n") for one in found] == [1, 2, None, 3, None, 4]
 
 

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance.capabilities import ALL_CAPABILITIES, Capability
 from langgraph.checkpoint.conformance.initializer import RegisteredCheckpointer
 from langgraph.checkpoint.conformance.validate import validate
-from tests.integrations.langgraph.conftest import Place
+from tests.integrations.places import Place
 
 from segue.integrations.langgraph import SegueSaver
 

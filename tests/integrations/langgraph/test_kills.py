@@ -9,9 +9,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.integrations.langgraph.conftest import Place
+import pytest
+from tests.integrations.chain_of_kills import Chain, noted
+from tests.integrations.forked_program import ForkedProgram
+from tests.integrations.places import Place
 from tests.support.children import ends_with_us
 
+from segue import Segue
 from segue.integrations.langgraph import SegueSaver
 
 REPOSITORY = Path(__file__).parents[3]
@@ -95,3 +99,42 @@ def test_a_thread_of_many_checkpoints_is_found_without_reading_them_all(local: P
     where: Any = {"configurable": {"thread_id": "shared", "checkpoint_ns": "", "checkpoint_id": made[20][1]}}
     assert SegueSaver(segue).get_tuple(where) is not None
     assert sum(reads) < 80
+
+
+def kept_of(folder: Path, name: str) -> tuple[set[int], set[str]]:
+    """The numbers whose results are in the store, and what is there of checkpoints and writes."""
+    where: Any = {"configurable": {"thread_id": name, "checkpoint_ns": ""}}
+    with Segue(home=folder / "segue", folder=folder) as segue:
+        found = list(SegueSaver(segue).list(where))
+    there = {f"checkpoint {one.checkpoint['id']}" for one in found}
+    there |= {
+        f"writes {one.checkpoint['id']}/{task}" for one in found for task, _, _ in one.pending_writes or ()
+    }
+    numbers: set[int] = set()
+    if found:
+        numbers |= set(found[0].checkpoint["channel_values"].get("paid", ()))
+        numbers |= {
+            n for _, channel, value in found[0].pending_writes or () if channel == "paid" for n in value
+        }
+    return numbers, there
+
+
+@pytest.mark.timeout(1200)
+def test_kills_lose_nothing_and_no_payment_is_made_again_whose_result_was_kept(
+    tmp_path: Path, kill_count: int
+) -> None:
+    def lost(name: str) -> list[str]:
+        there = kept_of(tmp_path, name)[1]
+        lines = (line.partition(" ") for line in noted(tmp_path / "acknowledged"))
+        return [what for conversation, _, what in lines if conversation == name and what not in there]
+
+    program = ForkedProgram("tests.integrations.langgraph.program", tmp_path, "", {})
+    try:
+        chain = Chain(program, tmp_path, seed=23)
+        chain.go(max(3, kill_count // 4), lambda name: kept_of(tmp_path, name)[0], lost)
+    finally:
+        program.close()
+    print(f"{chain.kills} kills in {chain.conversations} conversations")
+    assert (chain.failed, chain.lost, chain.paid_again, chain.invented) == ([], [], [], [])
+    assert chain.kills >= max(3, kill_count // 4)
+    assert chain.unpaid == []

@@ -18,8 +18,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
-from tests.integrations.langgraph.conftest import Place
 from tests.integrations.langgraph.graphs import asking, chain, of
+from tests.integrations.places import Place
 
 from segue.integrations.langgraph import SegueSaver
 
@@ -121,6 +121,33 @@ def test_what_is_loaded_equals_what_langgraph_itself_keeps_in_memory(place: Plac
         mine, theirs = fresh.get_tuple(where), savers[1].get_tuple(where)
         assert mine == theirs
     assert [one.checkpoint["id"] for one in fresh.list(configs[0] | of("t"), limit=10)] == ids[:-11:-1]
+
+
+def test_a_long_thread_is_resumed_from_few_pieces(place: Place) -> None:
+    """Its values are packed beside the pieces; what is there of them is not read piece by piece."""
+    draw, segue = random.Random(5), place.segue()
+    saver, items = SegueSaver(segue), [str(draw.random()) * 30 for _ in range(60)]
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    for step in range(220):
+        items = [*items[1:], str(draw.random()) * 30]
+        made = empty_checkpoint()
+        made["channel_values"] = {"items": items}
+        config = saver.put(config, made, {"source": "loop", "step": step}, {})
+    fresh = place.segue()
+    asked: list[str] = []
+    pieces = fresh.workspace.store.pieces
+
+    def counting(addresses: Any) -> Any:
+        wanted = list(addresses)
+        asked.extend(wanted)
+        return pieces(wanted)
+
+    fresh.workspace.store.pieces = counting  # type: ignore[method-assign]
+    found = SegueSaver(fresh).get_tuple({"configurable": {"thread_id": "t", "checkpoint_ns": ""}})
+    assert found is not None and found.checkpoint["channel_values"]["items"] == items
+    assert found.parent_config is not None and 0 < len(asked) < 55
+    older = SegueSaver(place.segue()).get_tuple(found.parent_config)
+    assert older is not None and older.checkpoint["channel_values"]["items"][1:] == items[:-1]
 
 
 def appended(state: list[Any], writes: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from tests.integrations.langgraph.conftest import Place
+from tests.integrations.places import Place
 
 from segue.errors import UsageError
 from segue.integrations.langgraph import SegueStore
@@ -58,6 +58,15 @@ def test_a_search_puts_what_fits_the_query_first(place: Place) -> None:
     found = store.search(("m",), query="pizza olives")
     assert found[0].key == "2" and found[0].score is not None
     assert found[-1].score is None
+
+
+def test_a_search_finds_by_meaning_what_has_none_of_the_words(place: Place) -> None:
+    store = SegueStore(place.segue())
+    store.put(("m",), "car", {"text": "The automobile is at the garage for repair"})
+    store.put(("m",), "food", {"text": "She prefers rice with vegetables for dinner"})
+    store.put(("m",), "trip", {"text": "The flight to Lisbon leaves on Monday"})
+    found = store.search(("m",), query="vehicles")
+    assert found[0].key == "car" and found[0].score is not None
 
 
 def test_an_item_is_gone_when_its_time_is_over_and_reading_it_lets_it_begin_again(local: Place) -> None:

@@ -45,6 +45,9 @@ def test_kills_lose_nothing_and_no_payment_is_made_again_whose_result_was_kept(
         finally:
             program.close()
     print(f"{chain.kills} kills in {chain.conversations} conversations")
+    assert (chain.failed, chain.lost, chain.paid_again, chain.invented) == ([], [], [], [])
+    assert chain.kills >= max(3, kill_count // 4)
+    assert chain.unpaid == []
     with Segue(home=tmp_path / "segue", folder=tmp_path) as segue:
         told = {run.id for run in segue.runs()}
     assert told == {"left-alone", *(f"conversation-{number}" for number in range(chain.conversations))}

@@ -40,9 +40,10 @@ def main(folder: Path, url: str, name: str) -> None:
 
     async def go() -> None:
         begun = await store.load(name)
-        is_cut_off = begun is not None and store.is_cut_off(begun)
+        if begun is not None and not store.is_cut_off(begun):
+            return  # it was killed behind the last word
         result = await agent.run(
-            None if is_cut_off else PROMPT,
+            None if begun is not None else PROMPT,
             conversation=begun or Conversation(conversation_id=name),
             capabilities=[store.keeper()],
         )

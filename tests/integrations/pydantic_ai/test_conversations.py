@@ -45,10 +45,9 @@ def texts(messages: list[ModelMessage]) -> list[str]:
     return [str(part.content) for message in messages for part in message.parts if hasattr(part, "content")]
 
 
-def same_on_both(segue: Segue, steps: Any) -> None:
-    """The same calls on their store and on ours give the same."""
-    theirs = asyncio.run(steps(InMemoryConversationStore()))
-    assert theirs == asyncio.run(steps(SegueConversations(segue)))
+def on_both(segue: Segue, steps: Any) -> tuple[Any, Any]:
+    """What the same calls give on their store and on ours."""
+    return asyncio.run(steps(InMemoryConversationStore())), asyncio.run(steps(SegueConversations(segue)))
 
 
 def test_the_installed_version_is_not_older_than_the_one_that_is_named_as_tested() -> None:
@@ -82,7 +81,8 @@ def test_saves_loads_branches_and_deletions_give_the_same_as_the_store_in_memory
         await store.delete("one")
         return [*seen, await store.load("one"), await store.list_conversations()]
 
-    same_on_both(segue, steps)
+    theirs, ours = on_both(segue, steps)
+    assert ours == theirs
 
 
 def test_a_fork_stays_whole_when_the_conversation_is_deleted_that_it_came_from(segue: Segue) -> None:
@@ -97,7 +97,8 @@ def test_a_fork_stays_whole_when_the_conversation_is_deleted_that_it_came_from(s
         found = await store.load("two")
         return texts(found.messages), [one.conversation_id for one in await store.list_conversations()]
 
-    same_on_both(segue, steps)
+    theirs, ours = on_both(segue, steps)
+    assert ours == theirs
 
 
 def test_another_process_loads_what_was_saved(tmp_path: Path, segue: Segue) -> None:

@@ -8,7 +8,8 @@ import random
 from hypothesis import given, settings, strategies as st
 
 from segue.core.graphs.difference import difference
-from segue.core.graphs.saved_values import Reader, SavedValues, State, read_piece, read_record
+from segue.core.graphs.read_values import Packed, Reader, Sources, packed, read_packed
+from segue.core.graphs.saved_values import SavedValues, State, read_piece, read_record
 
 
 class Pieces:
@@ -16,20 +17,30 @@ class Pieces:
 
     def __init__(self) -> None:
         self.bodies: dict[bytes, bytes] = {}
+        self.packed: Packed | None = None
+        self.read = 0
 
-    def save(self, values: SavedValues, state: State) -> bytes:
+    def save(self, values: SavedValues, state: State, *, pack: bool = False) -> bytes:
         saving = values.save(state)
         address = hashlib.sha256(saving.body).digest()[:16]
         self.bodies[address] = saving.body
         saving.settle(address)
+        if pack and saving.is_base:
+            self.packed = read_packed(packed(values))
         return address
 
     def load(self, address: bytes, reader: Reader) -> tuple[State, SavedValues]:
         record = read_record(read_piece(self.bodies[address]))
         base = read_record(read_piece(self.bodies[record.base])) if record.base else None
-        named = {address, *record.addresses()} | ({record.base, *base.addresses()} if base else set())
-        fresh = {name: read_piece(self.bodies[name]).fresh for name in named}
-        return reader.restored(address, record, base, fresh)
+        sources = Sources()
+        if self.packed is not None:
+            sources.unpack(self.packed)
+        places = list(reader.places(address, record, base))
+        for name in sources.missing(places):
+            sources.fresh[name] = read_piece(self.bodies[name]).fresh
+            self.read += 1
+        state = reader.state(address, record, base, sources)
+        return state, reader.values(address, record, base, state)
 
 
 def state_of(**channels: bytes) -> State:
@@ -69,7 +80,7 @@ def test_every_state_is_read_as_it_was_saved(seed: int, count: int) -> None:
             elements = elements[: draw.randrange(4)]
         more = {"now_and_then": draw.randbytes(300)} if step % 5 < 2 else {}
         state = state_of(all=b"".join(elements), short=b"%d" % step, **more)
-        address = pieces.save(values, state)
+        address = pieces.save(values, state, pack=draw.random() < 0.5)
         saved.append((address, state))
         if draw.random() < 0.2:  # another process goes on
             _, values = pieces.load(address, Reader())
@@ -98,3 +109,21 @@ def test_a_value_in_many_short_pieces_is_put_together_again() -> None:
     record = read_record(read_piece(pieces.bodies[address]))
     assert len(record.addresses()) < 200
     assert pieces.load(address, Reader())[0].channels["all"] == ("b", body)
+
+
+def test_a_packed_state_is_read_from_few_pieces_and_so_is_what_follows_it() -> None:
+    draw, pieces, values = random.Random(3), Pieces(), SavedValues()
+    elements, address = [draw.randbytes(1000) for _ in range(100)], b""
+    for step in range(300):
+        elements = [*elements[1:], draw.randbytes(1000)]
+        address = pieces.save(values, state_of(all=b"".join(elements)), pack=step < 280)
+    unpacked, pieces.packed = pieces.packed, None
+    assert pieces.load(address, Reader())[0] == state_of(all=b"".join(elements))
+    assert pieces.read > 80
+    pieces.packed, pieces.read = unpacked, 0
+    assert pieces.load(address, Reader())[0] == state_of(all=b"".join(elements))
+    assert pieces.read < 50
+
+
+def test_what_is_packed_and_cannot_be_read_is_left() -> None:
+    assert read_packed(b"\x93nonsense") is None

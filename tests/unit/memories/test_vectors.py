@@ -7,10 +7,12 @@ from array import array
 from collections.abc import Iterator
 
 import pytest
+from bench.memory.quality import pairs
 
+from segue.effects.vectors.embedder import Embedder, HashEmbedder
 from segue.effects.vectors.static import StaticEmbedder
 from segue.stores import vectors
-from segue.stores.vectors import ScanIndex, bits_of, by_bytes, cosine, numpy_or_none, packed
+from segue.stores.vectors import ScanIndex, bits_of, by_bytes, cosine, numpy_or_none, packed, signs_of
 
 SUBJECTS = "the login, a test, the cache, our server, this parser, the build, a worker, the queue".split(", ")
 VERBS = "fails after, waits for, is slower than, depends on, breaks without, hides, retries".split(", ")
@@ -103,3 +105,37 @@ def test_the_first_ten_are_the_nearest_ten_of_sentences() -> None:
 
 def test_nothing_is_found_among_nothing() -> None:
     assert ScanIndex().near(packed([1.0] * 16), {0}, None, 10, lambda numbers: {}) == []
+
+
+@pytest.mark.parametrize("embedder", [StaticEmbedder(), HashEmbedder()], ids=lambda one: one.name)
+def test_questions_find_the_nearest_ten_of_texts_of_all_lengths(embedder: Embedder) -> None:
+    chance, known = random.Random(4), [text for text, _ in pairs("restated.tsv")]
+    words = [word for text in known for word in text.split()]
+    texts = known + [" ".join(chance.choices(words, k=chance.randint(2, 40))) for _ in range(4_000)]
+    bodies = {no: packed(vector) for no, vector in enumerate(embedder.embed(texts))}
+    made = ScanIndex()
+    made.add((no, 0, bits_of(body)) for no, body in bodies.items())
+    hits = asked = 0
+    for _, question in pairs("restated.tsv")[:40]:
+        vector = packed(embedder.embed([question])[0])
+        exact = by_bytes(vector, bodies, 10)
+        found = made.near(vector, {0}, None, 10, lambda ns: {one: bodies[one] for one in ns})
+        hits += sum(score >= exact[-1][1] - 1e-9 for _, score in found)
+        asked += 10
+    assert hits / asked >= 0.98
+
+
+def test_vectors_that_were_kept_with_one_bit_a_dimension_are_found_beside_the_others() -> None:
+    texts = list(sentences())[:1_500]
+    bodies = {no: packed(vector) for no, vector in enumerate(StaticEmbedder().embed(texts))}
+    made = ScanIndex()
+    made.add((no, 0, signs_of(body) if no % 2 else bits_of(body)) for no, body in bodies.items())
+    for no in range(0, len(texts), 101):
+        exact = by_bytes(bodies[no], bodies, 5)
+        found = made.near(bodies[no], {0}, None, 5, lambda ns: {one: bodies[one] for one in ns})
+        assert [score for _, score in found] == pytest.approx([score for _, score in exact])
+
+
+def test_bits_say_what_is_well_below_and_well_above_zero() -> None:
+    assert bits_of(array("b", [100, -100, 1, -1, 0, 90, -90, 2]).tobytes()) == bytes([0b01000010, 0b10000100])
+    assert bits_of(b"") == b"" and bits_of(bytes(8)) == bytes(2)

@@ -298,7 +298,7 @@ def test_pruned_history_gets_what_a_model_kept_and_loses_nothing(home: Path, pro
 
 
 def test_lessons_of_a_run_are_remembered_with_who_said_so(home: Path, project: Path) -> None:
-    from segue.services.runs.lessons import from_claims
+    from segue.services.lessons.from_runs import from_claims
 
     with Replay(answer(DECIDED)) as server, opened(home, project) as seg:
         place(home, project)

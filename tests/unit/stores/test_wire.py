@@ -132,7 +132,8 @@ def decoded(name: str, request: bytes) -> Any:
 
 def test_every_method_of_every_port_was_recorded() -> None:
     recorded = {tuple(one["call"].split("/")) for one in EXCHANGES}
-    assert recorded == set(store_over_http.METHODS) and len(EXCHANGES) == len(CALLS) + 2
+    later = {method for method in store_over_http.METHODS if method[0] == "project_facts"}
+    assert recorded == set(store_over_http.METHODS) - later and len(EXCHANGES) == len(CALLS) + 2
 
 
 def test_a_server_of_the_old_version_understands_our_requests_and_we_its_answers() -> None:

@@ -127,6 +127,8 @@ class BriefFacts(msgspec.Struct):
     chosen: list[str] = []  # what the agent says that it chose; only a manifest has room for it
     learnt: list[str] = []
     memories: list[str] = []
+    habits: list[str] = []  # what usually comes next, by the habits of the project, with their counts
+    pitfalls: list[str] = []  # what mended a failure before that is there again
     notices: list[str] = []  # of Segue's own: an interrupted handover, a budget that is nearly spent
     recap: SaidText | None = None
     summary: SaidText | None = None

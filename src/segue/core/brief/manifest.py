@@ -427,7 +427,8 @@ def _context(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
 
 
 def _findings(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
-    _fill(sheet, "important_findings", [*facts.learnt, *facts.memories], 4)
+    pitfalls = [f"pitfall: {one}" for one in facts.pitfalls]
+    _fill(sheet, "important_findings", [*pitfalls, *facts.learnt, *facts.memories], 4)
 
 
 def _inferred(sheet: _Sheet, facts: BriefFacts) -> None:

@@ -375,6 +375,8 @@ def _joined(texts: Sequence[str], most: int, between: str, *, beyond: int = 0) -
 
 # -- the tree
 
+USUALLY = "Usually next (a habit of this project)"
+
 
 def tree_part(facts: BriefFacts, most: int) -> list[Line]:
     """What is changed, committed, checked, failing and running."""
@@ -404,6 +406,8 @@ def tree_part(facts: BriefFacts, most: int) -> list[Line]:
                 tuple(one.at for one in tree.running.values()),
             )
         )
+    if facts.habits:
+        lines.append(Line(f"{USUALLY}: {_joined(facts.habits, max(120, most // 3), '; ')}."))
     if not lines:
         return []
     kept: list[Line] = []
@@ -539,6 +543,7 @@ def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     fair share."""
     rows = [
         (Label.NOTICE, facts.notices[:3], "; "),
+        (Label.PITFALL, facts.pitfalls[:2], BETWEEN),
         (Label.UNPROVEN, facts.unproven[:6], "; "),
         (Label.QUESTIONS, facts.questions[:3], "; "),
         (Label.DECIDED, facts.decided[:6], BETWEEN),

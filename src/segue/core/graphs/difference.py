@@ -16,7 +16,7 @@ _SHORT_BYTES = 192
 _ANCHOR_BYTES = 48
 _NEAR_BYTES = (4_096, 65_536, 1 << 40)
 """How far is looked, one after the other."""
-_FIRST_BYTES = 32
+_FIRST_BYTES = 64
 _STEPS = (8, 72, 328, 1_352, 5_448)
 """How far behind a difference the pieces that are looked for begin. The length of a list, which stands before
 its elements, is shorter than the first."""
@@ -57,6 +57,8 @@ def _next_match(
     old: bytes, at_old: int, end_old: int, new: bytes, at_new: int, end_new: int
 ) -> tuple[int, int, int] | None:
     """Where both go on with the same bytes: the place in the old value, that in the new one, and how long."""
+    if min(end_old - at_old, end_new - at_new) < _SHORT_BYTES:
+        return None
     for near in _NEAR_BYTES:
         for step in _STEPS:
             look_old, look_new = at_old + step, at_new + step
@@ -89,18 +91,20 @@ def common_prefix(a: bytes, at_a: int, b: bytes, at_b: int, most: int) -> int:
     view = memoryview(a)
     if b.startswith(view[at_a : at_a + most], at_b):
         return most
-    same, size = 0, _FIRST_BYTES
-    while size < most and b.startswith(view[at_a : at_a + size], at_b):
-        same, size = size, size * 16
-    size = min(size, most) - same
-    while size > 1:  # the first ``same`` are the same, and of the next ``size`` not all are
+    same, size = 0, min(_FIRST_BYTES, most)
+    while b.startswith(view[at_a + same : at_a + same + size], at_b + same):
+        same += size
+        size = min(size * 16, most - same)
+    while size > _FIRST_BYTES:  # the first ``same`` are the same, and of the next ``size`` not all are
         half = size // 2
         if b.startswith(view[at_a + same : at_a + same + half], at_b + same):
             same += half
             size -= half
         else:
             size = half
-    return same
+    at_a, at_b = at_a + same, at_b + same
+    differing = int.from_bytes(a[at_a : at_a + size]) ^ int.from_bytes(b[at_b : at_b + size])
+    return same + size - (differing.bit_length() + 7) // 8
 
 
 def common_suffix(a: bytes, end_a: int, b: bytes, end_b: int, most: int) -> int:
@@ -108,15 +112,18 @@ def common_suffix(a: bytes, end_a: int, b: bytes, end_b: int, most: int) -> int:
     view = memoryview(a)
     if b.endswith(view[end_a - most : end_a], 0, end_b):
         return most
-    same, size = 0, _FIRST_BYTES
-    while size < most and b.endswith(view[end_a - size : end_a], 0, end_b):
-        same, size = size, size * 16
-    size = min(size, most) - same
-    while size > 1:
+    same, size = 0, min(_FIRST_BYTES, most)
+    while b.endswith(view[end_a - same - size : end_a - same], 0, end_b - same):
+        same += size
+        size = min(size * 16, most - same)
+    while size > _FIRST_BYTES:
         half = size // 2
         if b.endswith(view[end_a - same - half : end_a - same], 0, end_b - same):
             same += half
             size -= half
         else:
             size = half
-    return same
+    end_a, end_b = end_a - same, end_b - same
+    last_a, last_b = a[end_a - size : end_a], b[end_b - size : end_b]
+    differing = int.from_bytes(last_a, "little") ^ int.from_bytes(last_b, "little")
+    return same + size - (differing.bit_length() + 7) // 8

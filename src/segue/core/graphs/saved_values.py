@@ -10,6 +10,7 @@ takes its own piece, that of its base, and the pieces that these two name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -24,9 +25,11 @@ Span = tuple[int, int, int]
 Place = tuple[bytes, int, int]
 """The same with the address of a piece as the source; an empty one is the piece of the save itself."""
 
+Source = TypeVar("Source", int, bytes)
+
 OWN, BASE = -1, 0
 """Sources of spans: the piece of the record itself, and the channel's value in the base. Others count from 1
-and are pieces that the record names."""
+and are pieces that the record names; the number behind the last of those is the record's own piece, too."""
 INLINE_BYTES = 192
 """A shorter value stands in the record."""
 _TIDY_BYTES = 256
@@ -49,6 +52,8 @@ class Record(Value, array_like=True, gc=False):
     """The address of the base; empty if this is one."""
     pieces: bytes = b""
     """The addresses of the pieces that spans name, one after the other."""
+    parent: str = ""
+    """The id of the checkpoint that this one follows."""
 
     def addresses(self) -> list[bytes]:
         """The addresses of the pieces that it names, without its base."""
@@ -89,9 +94,11 @@ class State(Value):
     checkpoint: Typed
     metadata: Typed
     channels: Mapping[str, Typed]
+    parent: str = ""
+    """The id of the checkpoint that it follows; of some it is in the stream instead."""
 
 
-class _Kept:
+class Kept:
     """A longer value as it was last saved."""
 
     __slots__ = ("body", "form", "spans")
@@ -106,12 +113,17 @@ class Saving:
     __slots__ = ("_cost", "_kept", "_places", "_values", "body", "fresh_bytes")
 
     def __init__(
-        self, values: SavedValues, body: bytes, kept: dict[str, _Kept], cost: int, fresh_bytes: int,
+        self, values: SavedValues, body: bytes, kept: dict[str, Kept], cost: int, fresh_bytes: int,
         places: dict[str, list[Place]] | None,
     ) -> None:  # fmt: skip
         self._values, self._kept, self._cost, self._places = values, kept, cost, places
         self.body = body
         self.fresh_bytes = fresh_bytes
+
+    @property
+    def is_base(self) -> bool:
+        """Whether the record names all of its spans."""
+        return self._places is not None
 
     def settle(self, address: bytes) -> None:
         """Let the next save build on this one, which has this address. To be called once it is durable."""
@@ -129,10 +141,6 @@ class Saving:
             values.written += self._cost
             if self.fresh_bytes:
                 values.pieces.append(address)
-                own = len(values.pieces)
-                for kept in self._kept.values():
-                    if any(span[0] == OWN for span in kept.spans):
-                        kept.spans = [(own, s, n) if k == OWN else (k, s, n) for k, s, n in kept.spans]
         values.kept = self._kept
 
 
@@ -142,7 +150,7 @@ class SavedValues:
     __slots__ = ("base", "base_cost", "base_places", "kept", "pieces", "written")
 
     def __init__(self) -> None:
-        self.kept: dict[str, _Kept] = {}
+        self.kept: dict[str, Kept] = {}
         self.base = b""
         self.base_places: dict[str, list[Place]] = {}
         self.base_cost = 0
@@ -155,7 +163,8 @@ class SavedValues:
         """What is to be stored of a state."""
         fresh = bytearray()
         inline: dict[str, Typed] = {}
-        kept: dict[str, _Kept] = {}
+        kept: dict[str, Kept] = {}
+        own = len(self.pieces) + 1
         for name, typed in state.channels.items():
             form, body = typed
             if len(body) < INLINE_BYTES:
@@ -163,22 +172,23 @@ class SavedValues:
                 continue
             before = self.kept.get(name)
             if before is None:
-                spans = [(OWN, len(fresh), len(body))]
+                spans = [(own, len(fresh), len(body))]
                 fresh += body
             elif before.body == body:
                 spans, body = before.spans, before.body
             else:
-                spans = _woven(before, body, fresh)
-            kept[name] = _Kept(form, body, spans)
+                spans = _woven(before, body, fresh, own)
+            kept[name] = Kept(form, body, spans)
         cost = ADDRESS_BYTES * len(self.pieces) + 4 * sum([3 * len(one.spans) for one in kept.values()])
         if self.base and self.written + cost < self.base_cost:
-            told = {name: (one.form, _flat(one.spans)) for name, one in kept.items()}
-            record = Record(state.checkpoint, state.metadata, inline, told, self.base, b"".join(self.pieces))
+            told = {name: (one.form, flat(one.spans)) for name, one in kept.items()}
+            named = b"".join(self.pieces)
+            record = Record(state.checkpoint, state.metadata, inline, told, self.base, named, state.parent)
             return Saving(self, _encode((record, fresh)), kept, cost, len(fresh), None)
         return self._save_base(state, inline, kept, fresh)
 
     def _save_base(
-        self, state: State, inline: dict[str, Typed], kept: dict[str, _Kept], fresh: bytearray
+        self, state: State, inline: dict[str, Typed], kept: dict[str, Kept], fresh: bytearray
     ) -> Saving:
         """A record that names all of its spans."""
         places = {name: self._absolute(name, one, fresh) for name, one in kept.items()}
@@ -186,28 +196,28 @@ class SavedValues:
         told: dict[str, tuple[str, list[int]]] = {}
         for name, found in places.items():
             spans = [(numbers.setdefault(a, len(numbers)), s, n) for a, s, n in found]
-            told[name] = (kept[name].form, _flat(spans))
+            told[name] = (kept[name].form, flat(spans))
         named = b"".join(numbers)
-        record = Record(state.checkpoint, state.metadata, inline, told, b"", named)
-        cost = len(named) + 4 * sum([len(flat) for _, flat in told.values()])
+        record = Record(state.checkpoint, state.metadata, inline, told, b"", named, state.parent)
+        cost = len(named) + 4 * sum([len(numbers) for _, numbers in told.values()])
         return Saving(self, _encode((record, fresh)), kept, max(cost, 512), len(fresh), places)
 
-    def _absolute(self, name: str, one: _Kept, fresh: bytearray) -> list[Place]:
+    def _absolute(self, name: str, one: Kept, fresh: bytearray) -> list[Place]:
         """Where the bytes of a value are; one that is in too many pieces goes into the new one as a whole."""
         found: list[Place] = []
         for source, start, length in one.spans:
             if source == BASE:
-                found += _cut(self.base_places[name], start, length)
+                found += _cut(self.base_places[name], start, start + length)
             else:
-                found.append((self.pieces[source - 1] if source > 0 else b"", start, length))
+                found.append((self.pieces[source - 1] if source <= len(self.pieces) else b"", start, length))
         if len(found) > 64 + len(one.body) // _SPAN_BYTES_MEAN:
             found = [(b"", len(fresh), len(one.body))]
             fresh += one.body
         return found
 
 
-def _woven(before: _Kept, body: bytes, fresh: bytearray) -> list[Span]:
-    """The spans of a changed value; what is new in it is added to ``fresh``."""
+def _woven(before: Kept, body: bytes, fresh: bytearray, own: int) -> list[Span]:
+    """The spans of a changed value; what is new in it is added to ``fresh``, the source ``own``."""
     spans: list[Span] = []
     end = 0  # of the value so far
     dirty = 0  # where bytes begin that are to be stored anew, of which the last spans may be some
@@ -215,7 +225,7 @@ def _woven(before: _Kept, body: bytes, fresh: bytearray) -> list[Span]:
     def store(until: int) -> None:
         start = len(fresh)
         fresh.extend(body[dirty:until])
-        spans.append((OWN, start, until - dirty))
+        spans.append((own, start, until - dirty))
 
     pending = False
     for part in difference(before.body, body):
@@ -225,7 +235,7 @@ def _woven(before: _Kept, body: bytes, fresh: bytearray) -> list[Span]:
                 pending = True
             end += len(part)
             continue
-        for span in _cut_spans(before.spans, *part):
+        for span in _cut(before.spans, *part):
             end += span[2]
             if pending and span[2] < _TIDY_BYTES:
                 continue  # stored anew with its neighbour
@@ -246,102 +256,30 @@ def _drop_short(spans: list[Span]) -> int:
     return dropped
 
 
-def _cut_spans(spans: Iterable[Span], start: int, end: int) -> list[Span]:
+def _cut(spans: Iterable[tuple[Source, int, int]], start: int, end: int) -> list[tuple[Source, int, int]]:
     """The spans of a range of a value."""
-    found: list[Span] = []
-    for source, at, length in spans:
-        if start < length and end > 0:
-            first, last = max(start, 0), min(end, length)
-            found.append((source, at + first, last - first))
-        start, end = start - length, end - length
-        if end <= 0:
-            break
+    found: list[tuple[Source, int, int]] = []
+    at = 0
+    for span in spans:
+        after = at + span[2]
+        if after > start:
+            if at >= start and after <= end:
+                found.append(span)
+            else:
+                first, last = max(start, at), min(end, after)
+                found.append((span[0], span[1] + first - at, last - first))
+            if after >= end:
+                break
+        at = after
     return found
 
 
-def _cut(places: Iterable[Place], start: int, length: int) -> list[Place]:
-    """Where the bytes of a range of a value are."""
-    found: list[Place] = []
-    end = start + length
-    for address, at, size in places:
-        if start < size and end > 0:
-            first, last = max(start, 0), min(end, size)
-            found.append((address, at + first, last - first))
-        start, end = start - size, end - size
-        if end <= 0:
-            break
-    return found
-
-
-def _flat(spans: Iterable[Span]) -> list[int]:
+def flat(spans: Iterable[Span]) -> list[int]:
+    """Spans as a record has them, one after the other."""
     return [number for span in spans for number in span]
 
 
-def _unflat(flat: list[int]) -> list[Span]:
-    numbers = iter(flat)
+def unflat(told: list[int]) -> list[Span]:
+    """The spans of a record. Raises ValueError."""
+    numbers = iter(told)
     return list(zip(numbers, numbers, numbers, strict=True))
-
-
-class Reader:
-    """Reads states; it remembers the values of the base that was read last."""
-
-    def __init__(self) -> None:
-        self._base = b""
-        self._base_bodies: dict[str, bytes] = {}
-
-    def restored(
-        self, address: bytes, record: Record, base: Record | None, fresh: Mapping[bytes, bytes]
-    ) -> tuple[State, SavedValues]:
-        """A state, and what a save after it builds on. ``fresh`` holds the new bytes of the record's own
-        piece, of its base's, and of all that these name. Raises DamagedError."""
-        whole = base if base is not None else record
-        root = record.base or address
-        try:
-            if self._base != root:
-                self._base_bodies = {
-                    name: b"".join([fresh[a][s : s + n] for a, s, n in _places(whole, root, flat)])
-                    for name, (_, flat) in whole.spans.items()
-                }
-                self._base = root
-            values = SavedValues()
-            values.base = root
-            values.base_places = {n: _places(whole, root, flat) for n, (_, flat) in whole.spans.items()}
-            values.base_cost = (
-                512 + len(whole.pieces) + 4 * sum(len(flat) for _, flat in whole.spans.values())
-            )
-            if base is None:
-                for name, (form, _) in record.spans.items():
-                    body = self._base_bodies[name]
-                    values.kept[name] = _Kept(form, body, [(BASE, 0, len(body))])
-            else:
-                self._from_base(address, record, fresh, values)
-        except (KeyError, ValueError, IndexError) as fault:
-            raise DamagedError("a checkpoint", address.hex(), "it names what is not there") from fault
-        channels = {name: (one.form, one.body) for name, one in values.kept.items()}
-        return State(record.checkpoint, record.metadata, {**record.inline, **channels}), values
-
-    def _from_base(
-        self, address: bytes, record: Record, fresh: Mapping[bytes, bytes], values: SavedValues
-    ) -> None:
-        named = record.addresses()
-        values.pieces = [*named, address]
-        own = len(values.pieces)
-        for name, (form, flat) in record.spans.items():
-            spans = [(own if k == OWN else k, s, n) for k, s, n in _unflat(flat)]
-            body = b"".join(
-                [
-                    self._base_bodies[name][s : s + n]
-                    if k == BASE
-                    else fresh[values.pieces[k - 1]][s : s + n]
-                    for k, s, n in spans
-                ]
-            )
-            values.kept[name] = _Kept(form, body, spans)
-            if len(body) != sum(n for _, _, n in spans):
-                raise ValueError(name)
-
-
-def _places(record: Record, own: bytes, flat: list[int]) -> list[Place]:
-    """The spans of a base, with addresses."""
-    named = record.addresses()
-    return [(named[k - 1] if k > 0 else own, s, n) for k, s, n in _unflat(flat)]

@@ -103,12 +103,18 @@ def text_scores(asked: Sequence[str], found: Texts) -> dict[int, tuple[float, fl
     ]
     mean = max(found.length_mean, 1.0)
     weight_total = sum(weights) or 1.0
+    weighed = {held: weight_of(held, weights) for held in {hit.held for hit in found.hits}}
     scores: dict[int, tuple[float, float]] = {}
     for hit in found.hits:
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * hit.length / mean))
-        weight = sum(w for index, w in enumerate(weights) if hit.held >> index & 1)
+        weight = weighed[hit.held]
         scores[hit.no] = (norm * weight, weight / weight_total)
     return scores
+
+
+def weight_of(held: int, weights: Sequence[float]) -> float:
+    """What the words are worth together whose bits are set."""
+    return sum(weight for index, weight in enumerate(weights) if held >> index & 1)
 
 
 def rank(

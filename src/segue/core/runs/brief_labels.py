@@ -25,6 +25,7 @@ class Label(StrEnum):
     TREE = "TREE"
     FAILING = "FAILING"
     NOTICE = "NOTICE"
+    PITFALL = "PITFALL"
     UNPROVEN = "UNPROVEN"
     QUESTIONS = "QUESTIONS"
     DECIDED = "DECIDED"

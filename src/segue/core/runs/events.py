@@ -33,7 +33,7 @@ class RunHooked(Body):
 class BriefGiven(Body):
     KIND = "brief.given"
     what: str
-    """What the text is: brief, steer or pressure."""
+    """What the text is: brief, steer, pressure or pitfall."""
     source: str
     bytes: int
     hash: str

@@ -32,14 +32,29 @@ def decompress(body: bytes) -> bytes:
         raise ValueError(str(fault)) from fault
 
 
-class Compressor:
-    """Compresses many short texts one after the other, at the lowest level: making ready costs more than the
-    work itself, and is done once. For one thread at a time."""
+class ShortTexts:
+    """Compresses many short texts one after the other, at the lowest level, and decompresses them. Making
+    ready costs more than the work itself, and is done once. ``names`` are words that are in many of them, as
+    one text, without which they cannot be decompressed. For one thread at a time."""
 
-    def __init__(self) -> None:
-        self._compressor = _zstd().ZstdCompressor(1)
+    def __init__(self, names: bytes) -> None:
+        zstd = _zstd()
+        self._names = zstd.ZstdDict(names, is_raw=True)
+        self._compressor = zstd.ZstdCompressor(1, zstd_dict=self._names.as_digested_dict)
+        self._decompressor, self._fault = zstd.ZstdDecompressor, zstd.ZstdError
 
     def compress(self, body: bytes) -> bytes:
-        """The bytes compressed, as ``compress`` does it."""
+        """The bytes compressed."""
         compressed: bytes = self._compressor.compress(body, self._compressor.FLUSH_FRAME)
         return compressed
+
+    def decompress(self, body: bytes) -> bytes:
+        """The bytes that were compressed; ValueError if these are not compressed bytes."""
+        decompressor = self._decompressor(self._names)
+        try:
+            whole: bytes = decompressor.decompress(body)
+        except self._fault as fault:
+            raise ValueError(str(fault)) from fault
+        if not decompressor.eof or decompressor.unused_data:
+            raise ValueError("the compressed bytes have no end")
+        return whole

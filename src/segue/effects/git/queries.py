@@ -67,3 +67,13 @@ def tracked(repository: Repository) -> list[str]:
     """The paths that git tracks, or does not ignore, below the root; empty without git or on timeout."""
     names = output_of(repository.root, "ls-files", "-zco", "--exclude-standard", seconds=TIME_SECONDS)
     return [path for path in (names or b"").decode("utf-8", "replace").split("\0") if path]
+
+
+def commit_files(repository: Repository, most: int, *, seconds: float) -> list[list[str]]:
+    """The files of each of the last commits that is no merge, the oldest first; empty without commits or git,
+    or on timeout."""
+    words = ("log", "--no-merges", "--no-renames", "--name-only", "-z", "--format=%x01", f"-{most}")
+    output = output_of(repository.root, *words, seconds=seconds)
+    commits = (output or b"").decode("utf-8", "replace").split("\x01")
+    files = [[name for part in one.split("\0") if (name := part.strip("\n"))] for one in commits]
+    return [one for one in reversed(files) if one]

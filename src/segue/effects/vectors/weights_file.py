@@ -73,7 +73,7 @@ class WeightsFile:
         self.scales, self.bias = _numbers(parts[2], "H"), _numbers(parts[3], "f")
         self._checksums = _numbers(parts[4], "I")
         self._spellings = bytes(parts[5])
-        self._rows = whole[at:]
+        self._rows_begin = at
         self._mask = slots - 1
 
     def _damaged(self, reason: str) -> DamagedError:
@@ -91,7 +91,8 @@ class WeightsFile:
 
     def row(self, number: int) -> bytes:
         """The values of a piece, each plus 128. Raises DamagedError if they are not what was written."""
-        row = bytes(self._rows[number * self.width : (number + 1) * self.width])
+        start = self._rows_begin + number * self.width
+        row = self._map[start : start + self.width]
         if crc32(row) != self._checksums[number]:
             raise self._damaged(f"the row of piece {number} does not have its checksum")
         return row

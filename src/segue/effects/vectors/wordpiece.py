@@ -6,6 +6,7 @@ The vocabulary is that of uncased BERT (Google, Apache License 2.0); it stands i
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 from ...core.base.lazy import regex
@@ -17,6 +18,7 @@ PIECE_CHARS_MAX = 18
 """No piece is longer."""
 _CHARS_OF_A_PIECE = 20
 """Texts are cut where they have surely more pieces than are asked for."""
+_PART_CHARS = 400
 _MARKS = r"!-/:-@\[-`{-\x7f"
 _WORD = regex(rf"[^\s{_MARKS}]+|[{_MARKS}]")
 _CJK = (
@@ -27,16 +29,27 @@ _CJK = (
 def pieces_of(text: str, most: int) -> list[int]:
     """The numbers of the first pieces of a text, at most so many. Raises DamagedError."""
     numbers: list[int] = []
-    for word in _words(text[: most * _CHARS_OF_A_PIECE]):
-        numbers += _pieces(word)
-        if len(numbers) >= most:
-            break
-    return numbers[:most]
+    for part in _parts(text[: most * _CHARS_OF_A_PIECE]):
+        for word in _words(part):
+            numbers += _pieces(word)
+            if len(numbers) >= most:
+                return numbers[:most]
+    return numbers
 
 
 def encode(text: str, most: int = 256) -> list[int]:
     """The token numbers of a text, with those for beginning and end; at most ``most`` of them."""
     return [BEGIN, *pieces_of(text, most - 2), END]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A text in parts that end before a space, so that no more of it is looked at than is needed."""
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start + _PART_CHARS)
+        end = end if end >= 0 else len(text)
+        yield text[start:end]
+        start = end
 
 
 def _words(text: str) -> list[str]:

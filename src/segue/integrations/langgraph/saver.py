@@ -40,6 +40,8 @@ from .said import answer_in, questions_in, said_in
 
 _VALUES = "channel_values"
 _COUNTERS = "counters_since_delta_snapshot"
+_READ_AT_ONCE = 32
+"""How many checkpoints of a list are read together."""
 
 
 class SegueSaver(BaseCheckpointSaver[int]):
@@ -90,14 +92,15 @@ class SegueSaver(BaseCheckpointSaver[int]):
         values = checkpoint[_VALUES]
         bare = {name: value for name, value in checkpoint.items() if name != _VALUES}
         told = get_checkpoint_metadata(config, metadata)
-        state = State(dumps(bare), dumps(told), {name: dumps(value) for name, value in values.items()})
+        channels = {name: dumps(value) for name, value in values.items()}
+        state = State(dumps(bare), dumps(told), channels, where.get("checkpoint_id") or "")
         session = self._session(thread)
         if metadata.get("source") == "input" and not namespace:
             session.asked_for(said_in(values))
         else:
             session.begin("")
         id = checkpoint["id"]
-        self._threads.thread(thread).put(namespace, id, where.get("checkpoint_id") or "", state)
+        self._threads.thread(thread).put(namespace, id, state)
         return _config(where["thread_id"], namespace, id)
 
     def put_writes(
@@ -142,12 +145,14 @@ class SegueSaver(BaseCheckpointSaver[int]):
         before: RunnableConfig | None = None, limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:  # fmt: skip
         """The checkpoints that fit, the newest first: of a thread, of one of its namespaces, or of all."""
-        found = self._matching(config, filter or {}, before)
+        at_once = _READ_AT_ONCE if limit is None or filter else max(1, min(limit, _READ_AT_ONCE))
+        found = self._matching(config, filter or {}, before, at_once)
         return found if limit is None else islice(found, max(limit, 0))
 
     def _matching(
-        self, config: RunnableConfig | None, wanted: Mapping[str, Any], before: RunnableConfig | None
-    ) -> Iterator[CheckpointTuple]:
+        self, config: RunnableConfig | None, wanted: Mapping[str, Any], before: RunnableConfig | None,
+        at_once: int,
+    ) -> Iterator[CheckpointTuple]:  # fmt: skip
         where = config["configurable"] if config is not None else {}
         threads = [str(where["thread_id"])] if where else self._threads.all()
         below = (get_checkpoint_id(before) or "") if before is not None else ""
@@ -161,12 +166,16 @@ class SegueSaver(BaseCheckpointSaver[int]):
             namespaces = builtins.list(thread.namespaces) if namespace is None else [namespace]
             sources += [self._entries(name, one, below, only) for one in namespaces]
         loader = Loader(self.segue.workspace.store)
-        for _, name, namespace, entry in heapq.merge(*sources, key=lambda one: one[0], reverse=True):
-            if wanted and not self._fits(loader.metadata(entry.piece), wanted):
-                continue
-            thread = self._threads.thread(name)
-            found = thread.found(namespace, entry, loader.state(entry.piece)[0], loader)
-            yield self._tuple(where.get("thread_id", name), found)
+        merged = heapq.merge(*sources, key=lambda one: one[0], reverse=True)
+        while block := builtins.list(islice(merged, at_once)):
+            loader.fetch(piece for *_, entry in block for piece in (entry.piece, *entry.writes))
+            for _, name, namespace, entry in block:
+                if wanted and not self._fits(loader.metadata(entry.piece), wanted):
+                    continue
+                thread = self._threads.thread(name)
+                state = loader.state(entry.piece, thread.stream(namespace))
+                found = thread.found(namespace, entry, state, loader)
+                yield self._tuple(where.get("thread_id", name), found)
 
     def _entries(
         self, name: str, namespace: str, below: str, only: str | None
@@ -198,7 +207,8 @@ class SegueSaver(BaseCheckpointSaver[int]):
         """What was written to channels of which a checkpoint holds no value, back to the last value."""
         where = config["configurable"]
         thread = self._threads.thread(str(where["thread_id"]))
-        entries = thread.entries(where.get("checkpoint_ns", ""))
+        namespace = where.get("checkpoint_ns", "")
+        entries = thread.entries(namespace)
         target = get_checkpoint_id(config)
         loader, remaining = Loader(self.segue.workspace.store), set(channels)
         collected: dict[str, list[PendingWrite]] = {name: [] for name in channels}
@@ -207,20 +217,20 @@ class SegueSaver(BaseCheckpointSaver[int]):
         for entry in entries:
             if wanted is None:
                 if target is None or entry.id == target:
-                    wanted = entry.parent
+                    wanted = loader.parent(entry)
                 continue
             if not remaining or not wanted:
                 break
             if entry.id != wanted:
                 continue
-            wanted = entry.parent
+            wanted = loader.parent(entry)
             for _, task, _, channel, typed in reversed(loader.writes(entry.writes) if entry.writes else []):
                 if channel in remaining:
                     collected[channel].append((task, channel, self.serde.loads_typed(typed)))
             record = loader.record(entry.piece)
             held = remaining & (record.inline.keys() | record.spans.keys())
             if held:
-                state, _ = loader.state(entry.piece)
+                state = loader.state(entry.piece, thread.stream(namespace))
                 seeds.update({name: self.serde.loads_typed(state.channels[name]) for name in held})
                 remaining -= held
         return {
@@ -280,7 +290,7 @@ class SegueSaver(BaseCheckpointSaver[int]):
             kept.add(entry.id)
             record = loader.record(entry.piece)
             needed -= record.inline.keys() | record.spans.keys()
-            entry = by_id.get(entry.parent) if needed else None
+            entry = by_id.get(loader.parent(entry)) if needed else None
         return [entry for entry in entries if entry.id in kept]
 
     def _rewrite(self, source: str, target: str, keeps: Keeps) -> bool:

@@ -44,8 +44,8 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 class SegueStore(BaseStore):
     """Keeps what LangGraph's graphs remember as memories of Segue.
 
-    A search by a query goes by words and, where the extra ``semantic`` is installed, by meaning. ``index``
-    may name the ``fields`` that it goes by; vectors are Segue's own. ``ttl`` sets times to live, in minutes.
+    A search by a query goes by words and by meaning. ``index`` may name the ``fields`` that it goes by;
+    vectors are Segue's own. ``ttl`` sets times to live, in minutes.
     """
 
     supports_ttl = True

@@ -48,7 +48,7 @@ class DeliveredBrief(Value):
     run: str
     at: str
     kind: str
-    """brief, steer (before a compaction) or pressure."""
+    """brief, steer (before a compaction), pressure or pitfall."""
     source: str
     """For a brief, what began the run: startup, resume, compact, clear or fork."""
     bytes: int
@@ -78,7 +78,7 @@ def facts_of(text: str, *, declared: bool = False) -> tuple[DeliveredFact, ...]:
 def _source(label: str, declared: bool) -> str:
     if label == Label.TREE:
         return "probe"
-    if label == Label.REMEMBERED:
+    if label in (Label.REMEMBERED, Label.PITFALL):
         return "memory"
     return "session" if declared and label in _DECLARED else "run"
 

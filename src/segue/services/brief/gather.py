@@ -372,12 +372,39 @@ def gather(
     memories = memories or ()
     observed = state is not None and has_observed_goal(workspace, state)
     known = facts_of_runs(runs, state, world, memories, covered=covered, observed=observed)
+    if known.failing or any(digest.failures for digest in runs.digests[:1]):
+        _add_pitfalls(workspace, known, runs)
+    if runs.digests:
+        _add_habits(workspace, known, runs.digests[0])
     known.notices = [*notices_of(workspace, state, handover=handover), *runs.notices]
     if runs.run:
         from .model_claims import claims_of
 
         known.claims = claims_of(workspace.home, runs.run, known)
     return known
+
+
+def _add_pitfalls(workspace: Workspace, known: BriefFacts, runs: RunsSummary) -> None:
+    """What mended a failure before that is there again; it is not told twice."""
+    if not _has_memories(workspace):
+        return
+    from ..lessons.pitfalls import failing_lines, pitfalls
+
+    failing = [*known.failing, *(f for digest in runs.digests[:1] for f in digest.failures.values())]
+    found = pitfalls(workspace, failing_lines(failing), known.session)
+    known.pitfalls = [one.line for one in found]
+    errors = [one.error[:60] for one in found]
+    known.memories = [text for text in known.memories if not any(error in text for error in errors)]
+
+
+def _add_habits(workspace: Workspace, known: BriefFacts, digest: RunDigest) -> None:
+    """What usually comes next here, and the rules that were accepted from what users said again and again."""
+    from ..habits.told import habit_lines
+
+    dirty = known.probe.dirty if known.probe is not None else ()
+    found = habit_lines(workspace, digest, dirty)
+    known.habits = found.next
+    known.rules += [rule for rule in found.rules if rule not in known.rules]
 
 
 def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:

@@ -72,7 +72,7 @@ def _rewritten(workspace: Workspace, source: GraphThread, target: GraphThread, k
             Append(series.stream, series.version),
             Append(series.late, store.head(series.late).version),
         ]
-        new.put_all(namespace, kept, loader)
+        new.put_all(namespace, kept, loader, series.stream)
     if whole and source is target:
         return False
     demands += [] if source is target else [Append(source.register, source.version)]
@@ -91,11 +91,11 @@ class _Generation:
         self.pieces: dict[str, bytes] = {}
         self._drafts: dict[str, list[Draft]] = {}
 
-    def put_all(self, namespace: str, entries: list[Entry], loader: Loader) -> None:
-        """Put checkpoints and their writes, in this order."""
+    def put_all(self, namespace: str, entries: list[Entry], loader: Loader, stream: str) -> None:
+        """Put checkpoints of a stream and their writes, in this order."""
         values, greatest, disordered = SavedValues(), "", False
         for entry in entries:
-            state, _ = loader.state(entry.piece)
+            state = loader.state(entry.piece, stream)
             saving = values.save(state)
             name = self._keep(*sealed(self._salt, saving.body))
             saving.settle(bytes.fromhex(name))

@@ -15,8 +15,9 @@ from ...core.journal.event import Event, read_body
 from ...errors import DamagedError
 from ...stores.base import Journal
 
-_TAIL_EVENTS = 16
-_BLOCK_EVENTS = 64
+_TAIL_EVENTS = 4
+_FIRST_EVENTS, _BLOCK_EVENTS = 16, 256
+"""How many events are read at once by whoever goes back: few at first, since few may be wanted."""
 _PLACES_MAX = 20_000
 
 
@@ -42,6 +43,8 @@ class Series:
         self.state: State | None = None
         self.values: SavedValues | None = None
         """The newest checkpoint's values; None if they were not read yet."""
+        self.packed: frozenset[bytes] = frozenset()
+        """The addresses of the pieces whose bytes are packed, as far as it is known."""
         self.disordered = False
         self._places: dict[str, int] = {}
         self.greatest = ""
@@ -142,7 +145,7 @@ class Series:
                 found.add(event.version, body)
             if len(events) < limit:
                 return found.entry()
-            after, limit = events[-1].version, _BLOCK_EVENTS
+            after, limit = events[-1].version, _FIRST_EVENTS
 
     def entries(self, below: str = "") -> Iterator[Entry]:
         """Every checkpoint with all of its writes, the greatest id first; with ``below`` those that are
@@ -159,11 +162,12 @@ class Series:
 
     def _groups(self, below: str) -> Iterator[_Group]:
         """What the stream says of each checkpoint, the greatest id first."""
-        group, end = _Group(""), self.version
+        group, end, size = _Group(""), self.version, _FIRST_EVENTS
         if below:
             end = (self._halved(below) or self.version + 1) - 1
         while end > 0:
-            start = max(0, end - _BLOCK_EVENTS)
+            start = max(0, end - size)
+            size = min(size * 2, _BLOCK_EVENTS)
             for event in reversed(self._store.read(self.stream, after=start, limit=end - start)):
                 body = body_of(event)
                 if body.id != group.id:

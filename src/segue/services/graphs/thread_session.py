@@ -29,6 +29,8 @@ class ThreadSession:
     def begin(self, said: str) -> bool:
         """Begin the session, unless it exists; says whether it was begun now. A graph puts from several
         threads: whoever comes meanwhile waits until it is there."""
+        if self._begun:
+            return False
         with self._beginning:
             if self._begun:
                 return False

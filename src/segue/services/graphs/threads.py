@@ -12,6 +12,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from ...core.base.text import clean_name
 from ...core.base.values import Value
@@ -28,16 +29,20 @@ from ...core.graphs.events import (
 from ...core.graphs.saved_values import SavedValues, State, Typed
 from ...core.journal.event import Body, Draft, Event, draft, read_body
 from ...effects.clock import now
-from ...errors import BadName, ConflictError, StaleVersion
-from ...stores.base import Append
+from ...errors import BadName, ConflictError, SegueError, StaleVersion
+from ...stores.base import Append, Snapshot
 from ..workspace.workspace import Workspace
-from .loading import GENERATION_BYTES, Loader, TaskWrites, sealed, writes_piece
+from .loading import GENERATION_BYTES, PACK_FORMAT, Loader, TaskWrites, sealed, sealed_pack, writes_piece
 from .series import Entry, Series
 
 _RETRIES = 200
 _TOLD_EVERY_PUTS = 8
 """How often it is looked whether a backup is due: less often than with commands, which are fewer."""
 _THREADS_MAX = 256
+_UNPACKED_MAX, _BYTES_A_PIECE = 32, 8_192
+"""A state is packed when so many of its pieces are not, or one for each so many bytes if that is more."""
+_PACKED_BYTES_EACH = 400
+"""How many bytes, before they are compressed, may be packed for each checkpoint of a series."""
 
 
 class Found(Value):
@@ -121,9 +126,9 @@ class GraphThread:
 
     # -- putting ------------------------------------------------------------------------------------
 
-    def put(self, namespace: str, id: str, parent: str, state: State) -> None:
+    def put(self, namespace: str, id: str, state: State) -> None:
         """Make a checkpoint durable."""
-        self._again(lambda: self._put(namespace, id, parent, state))
+        self._again(lambda: self._put(namespace, id, state))
 
     def put_writes(self, namespace: str, id: str, writes: TaskWrites) -> None:
         """Make what a task wrote behind a checkpoint durable."""
@@ -147,17 +152,19 @@ class GraphThread:
             if self._put_since % _TOLD_EVERY_PUTS == 1:
                 self._workspace.backups.written(1)
 
-    def _put(self, namespace: str, id: str, parent: str, state: State) -> None:
+    def _put(self, namespace: str, id: str, state: State) -> None:
         series = self._ready(namespace)
         values = self._values(series)
         saving = values.save(state)
         name, piece = sealed(self._salt(), saving.body)
         put = series.newest is not None and series.newest.id == id
         disordered = series.disordered or put or id < series.greatest
-        event = self._append(series, namespace, CheckpointPut(id, name, parent, disordered), {name: piece})
+        event = self._append(series, namespace, CheckpointPut(id, name, "", disordered), {name: piece})
         saving.settle(bytes.fromhex(name))
-        series.put(Entry(event.version, id, name, parent), disordered)
+        series.put(Entry(event.version, id, name), disordered)
         series.state, series.values = state, values
+        if saving.is_base:
+            self._pack(series, values)
 
     def _put_writes(self, namespace: str, id: str, writes: TaskWrites) -> None:
         series = self._ready(namespace)
@@ -191,8 +198,28 @@ class GraphThread:
         if series.values is None:
             series.values = SavedValues()
             if series.newest is not None:
-                series.state, series.values = Loader(self._store).state(series.newest.piece)
+                self._load_newest(series, Loader(self._store))
         return series.values
+
+    def _load_newest(self, series: Series, loader: Loader) -> State:
+        assert series.newest is not None
+        state, series.values = loader.state_and_values(series.newest.piece, series.stream)
+        series.state = state
+        if (pack := loader.packs.get(series.stream)) is not None:
+            series.packed = frozenset(pack.addresses())
+        return state
+
+    def _pack(self, series: Series, values: SavedValues) -> None:
+        """Keep a copy of the values if whoever reads them would have to read many pieces. It is only a copy,
+        so failing to store it is not an error."""
+        named = {place[0] for places in values.base_places.values() for place in places}
+        size = sum([len(kept.body) for kept in values.kept.values()])
+        if size > series.version * _PACKED_BYTES_EACH:
+            return
+        if len(named - series.packed) > max(_UNPACKED_MAX, size // _BYTES_A_PIECE):
+            with suppress(SegueError):
+                self._store.keep(Snapshot(series.stream, series.version, PACK_FORMAT, sealed_pack(values)))
+                series.packed = frozenset(named)
 
     def _append(self, series: Series, namespace: str, body: Body, pieces: dict[str, bytes]) -> Event:
         own = Append(series.stream, series.version, [self._draft(body)])
@@ -232,17 +259,19 @@ class GraphThread:
                 return None
             loader = Loader(self._store)
             if series.newest is not None and entry.piece == series.newest.piece:
-                if series.state is None:
-                    series.state, series.values = loader.state(entry.piece)
-                state = series.state
+                state = series.state if series.state is not None else self._load_newest(series, loader)
             else:
-                state, _ = loader.state(entry.piece)
+                state = loader.state(entry.piece, series.stream)
             return self.found(namespace, entry, state, loader)
 
     def found(self, namespace: str, entry: Entry, state: State, loader: Loader) -> Found:
         """A checkpoint with its writes."""
         writes = loader.writes(entry.writes) if entry.writes else []
-        return Found(namespace, entry.id, entry.parent, state, writes)
+        return Found(namespace, entry.id, state.parent or entry.parent, state, writes)
+
+    def stream(self, namespace: str) -> str:
+        """The stream of a namespace's checkpoints."""
+        return series_stream(self.session, self.generation, namespace)
 
     def entries(self, namespace: str, below: str = "") -> Iterator[Entry]:
         """The checkpoints of a namespace, the greatest id first; with ``below`` those that are smaller."""

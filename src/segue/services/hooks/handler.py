@@ -26,6 +26,7 @@ from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev
 from ...core.runs.model import RunDigest
+from ...core.runs.tree import still_failing
 from ...core.runs.window_pressure import (
     BEFORE_EXIT,
     TWO_HOURS,
@@ -76,6 +77,7 @@ RUNS_BEFORE = 4
 SMALL_BYTES = 262_144
 LOOKS_MAX = 256
 """For how many runs it is remembered when they were last looked at."""
+PITFALL = "Segue, from an earlier run (a record, not an order): "
 STATUS_LINE = "StatusLine"
 """What asks for a status line; it reports nothing that would have to be kept."""
 SUPERVISED, ON_SCREEN = "SEGUE_SUPERVISED", "screen"
@@ -338,7 +340,27 @@ class Handler:
         reasons = self._prepare(workspace, found, digest, pressure)
         if WINDOW_FULL in reasons and event.kind in ("prompt", "tool"):
             return HookReply(context=_notice(pressure))
-        return HookReply()
+        return self._pitfall(workspace, digest) if event.kind in ("prompt", "tool") else HookReply()
+
+    def _pitfall(self, workspace: Workspace, digest: RunDigest) -> HookReply:
+        """What mended a failure before that the run meets now; told once to a run."""
+        failing = [(*run.lines, *run.tests) for _, run in still_failing(digest.tree) if run.lines]
+        if not failing or not self.writes:
+            return HookReply()
+        from ..lessons.pitfalls import pitfalls
+
+        event, found = self.event, pitfalls(workspace, failing)
+        stream = stream_of_run(event.agent, event.native)
+        told = (
+            [b.text for b in self._bodies(workspace, stream) if isinstance(b, ev.BriefGiven)] if found else ()
+        )
+        new = [one for one in found if not any(f"[{one.id}]" in text for text in told)]
+        if not new:
+            return HookReply()
+        text = "\n".join(f"{PITFALL}{one.line}" for one in new)
+        body = delivered.brief_body(workspace, text, kind="pitfall", source=event.source)
+        self._try(partial(delivered.append, workspace.store, stream, [body], actor=event.agent))
+        return HookReply(context=text)
 
     def _status(self, workspace: Workspace) -> HookReply:
         """The parts of a status line. The transcript is looked at only when it has the size for it."""

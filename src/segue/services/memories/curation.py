@@ -42,6 +42,7 @@ _FIELDS = (
     "content", "type", "scope", "metadata", "session", "shared_with", "expires", "valid_from", "valid_to",
     "error_pattern", "correct_approach", "trust",
 )  # fmt: skip
+_IDENTITY = ("agent", "session", "user", "namespace")
 _PROVENANCE = ("actor", "run", "file", "commit", "source")
 _ID = regex(r"m[0-9a-f]{1,32}")
 
@@ -51,6 +52,13 @@ class Compared(Value):
 
     duplicates: list[Pair]
     contradictions: list[Pair]
+
+
+class ComparedMemory(Remembered):
+    """What was remembered, with the memories that it may repeat or contradict; none if it was known."""
+
+    duplicates: list[Pair] = []
+    contradictions: list[Pair] = []
 
 
 class Pruned(Value):
@@ -339,13 +347,25 @@ def audit(service: MemoryService, **identity: str) -> Junk:
     )  # fmt: skip
 
 
+def remember(service: MemoryService, content: str, **about: Any) -> ComparedMemory:
+    """Keep one memory, and say which others it may repeat or contradict: the one way in which every surface
+    remembers. ``about`` takes the arguments of ``MemoryService.draft``."""
+    [kept] = service.remember_many([{"content": content, **about}])
+    found = Compared([], [])
+    if not kept.known:
+        identity = {name: about.get(name) or "" for name in _IDENTITY}
+        with suppress(SegueError, OSError):  # it is kept already
+            found = compared(service, kept.id, **identity)
+    return ComparedMemory(kept.id, kept.known, kept.flags, found.duplicates, found.contradictions)
+
+
 def compared(service: MemoryService, id: str, **identity: str) -> Compared:
     """Which memories say nearly the same as this one, or may contradict it, for the same audience: among the
     nearest by meaning if the embedder is ready and knows meanings, else among those with its words."""
     memory, reader = service.get(id, **identity), service.reader(**identity)
     text = searched_text(memory)
     near = service.nearest([text], reader, COMPARED_MAX)[0]
-    others = near or [(other, 0.0) for other in service.with_words(text, top_k=COMPARED_MAX)]
+    others = near or [(other, 0.0) for other in service.with_words(text, top_k=COMPARED_MAX, reader=reader)]
     found = Compared([], [])
     for other, cosine in others:
         if other.id == memory.id or mem.audience_of(other) != mem.audience_of(memory):
@@ -355,14 +375,6 @@ def compared(service: MemoryService, id: str, **identity: str) -> Compared:
             pair = Pair(memory.id, other.id, verdict.why, verdict.likeness)
             (found.contradictions if verdict.contradicts else found.duplicates).append(pair)
     return found
-
-
-def compared_in_passing(service: MemoryService, kept: Remembered, **identity: str) -> Compared:
-    """What was just remembered, compared with the rest. It is kept already: a fault here is no error."""
-    if not kept.known:
-        with suppress(SegueError, OSError):
-            return compared(service, kept.id, **identity)
-    return Compared([], [])
 
 
 def _near_pairs(

@@ -160,14 +160,10 @@ class MemoryService:
         best = "user" if self.who == agent == PERSON else "agent"
         return best if wanted in ("", "user") else wanted
 
-    def remember(self, content: str, **about: Any) -> Remembered:
-        """Keep one memory; ``about`` takes the arguments of ``draft``."""
-        return self.remember_many([{"content": content, **about}])[0]
-
     def remember_many(self, memories: Sequence[Mapping[str, Any]]) -> list[Remembered]:
         """Keep several memories, all or none; each mapping has the arguments of ``draft``. One that exists
-        already stays as it is, and gets the metadata that is new. Raises RefusedError if there would be too
-        many."""
+        already stays as it is, and gets the metadata that is new. They are not compared with others; one that
+        ``curation.remember`` keeps is. Raises RefusedError if there would be too many."""
         self.pause_file.check()
         drafts = [self.draft(**fields) for fields in memories]
         change = MemoryChange(
@@ -290,10 +286,6 @@ class MemoryService:
                     hint="`segue memories audit` shows which ones could go",
                 )
 
-    def reflect(self, content: str, **about: Any) -> Remembered:
-        """Keep what was learnt from how something went: its ``error_pattern``, its ``correct_approach``."""
-        return self.remember(content, type="reflection", **about)
-
     def recall(
         self, query: str, *, top_k: int = 10, types: Names = None, scopes: Names = None, agents: Names = None,
         sessions: Names = None, metadata: Mapping[str, Any] | None = None, since: str = "", until: str = "",
@@ -378,9 +370,10 @@ class MemoryService:
         places = self.store.places(best, reader, len(ranking.LENT))
         return ranking.with_neighbours(ranked, places, least), matches
 
-    def with_words(self, query: str, *, top_k: int) -> list[Memory]:
+    def with_words(self, query: str, *, top_k: int, reader: MemoryReader | None = None) -> list[Memory]:
         """The memories that have words of a query, the best first, found by their words alone."""
-        reader, wanted = self.reader(), query_words(clean_text(query[:WORDS_CHARS_MAX], what="query"))
+        reader = reader or self.reader()
+        wanted = query_words(clean_text(query[:WORDS_CHARS_MAX], what="query"))
         matches = self.store.match(reader, wanted, MemoryFilter(), CANDIDATES)
         ranked = ranking.rank(wanted, matches, {}, semantic=False, embedded=False)[:top_k]
         found = self.store.take([scored.no for scored in ranked], reader)

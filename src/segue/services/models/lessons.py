@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...core.base.values import Value
 from ...core.memories.model import Memory
+from ..lessons.from_runs import from_claims, from_run
 from ..memories.service import Remembered
-from ..runs.lessons import from_claims, from_run
 from ..workspace.workspace import Workspace
 from . import refine
 from .ask import Announce

@@ -13,7 +13,7 @@ store that machines share; it is written anew under that name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,10 +30,12 @@ from ...settings import Settings
 from ...stores.base import Append, Runs, Store
 from ...stores.memory_changes import MemoryChange
 from ..graphs.series import checkpoint_pieces
+from ..habits.rows import HABITS, HITS, WORDS
 from ..handoff.export import named_pieces
 from ..memories.service import search_words
 from ..runs.shared_copies import piece_addresses
 from ..sessions.repository import fold_all, snapshot_of
+from ..stats.measured import RECOVERY, TIMING
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import KINDS, check_kind, open_store, shown
 from ..workspace.working_tree import TRUST_STREAM, tree_stream
@@ -42,6 +44,7 @@ BATCH_EVENTS = 400
 BATCH_PIECES = 100
 BATCH_MEMORIES = 200
 BATCH_RUNS = 50
+FACT_KINDS = (HABITS, WORDS, HITS, RECOVERY, TIMING)
 
 
 class Migrated(Value):
@@ -117,6 +120,7 @@ class _Move:
             else:
                 self._copy(stream, version)
         runs, memories = self._runs(self.source.runs, self.target.runs), self._memories()
+        self._project_facts()
         sessions = [name for name, _ in heads if name.startswith("session/")]
         verified, behind = (0, []) if self.dry_run else self._verify(sessions)
         return Migrated(
@@ -201,6 +205,15 @@ class _Move:
                     target.put(waiting)
                 waiting = []
         return count
+
+    def _project_facts(self) -> None:
+        """What was counted of projects, but for what transcripts tell again. A server of an older version has
+        none."""
+        with suppress(UsageError):
+            for kind in FACT_KINDS:
+                facts = self.source.project_facts.rows(kind)
+                if facts and not self.dry_run:
+                    self.target.project_facts.put(facts)
 
     def _memories(self) -> int:
         source, target = self.source.memories, self.target.memories

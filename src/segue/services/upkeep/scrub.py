@@ -29,10 +29,11 @@ from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.files.check_outputs import Outputs
 from ...errors import SegueError, StaleVersion, UsageError
-from ...stores.base import Append, Journal, Memories, Rewrite, RunRow, Runs
+from ...stores.base import Append, Journal, Memories, ProjectFacts, Rewrite, RunRow, Runs
 from ...stores.memory_changes import MemoryChange, MemoryWithHistory
 from ...stores.sqlite import SqliteStore
 from ...stores.sqlite.upkeep import compact
+from ..habits.rows import HABITS, TRACE, WORDS
 from ..memories.service import memories_of
 from ..resume import emergency
 from ..runs import cursor
@@ -77,7 +78,8 @@ def scrub(
     events, pieces, sessions = scrub_journal(workspace.store, text, workspace.repository.actor, dry_run)
     runs = scrub_runs(runs_of(workspace).runs, text, dry_run)
     memories = scrub_memories(memories_of(workspace).store, text, dry_run)
-    found_any = bool(events or pieces or runs or memories)
+    counted_facts = scrub_project_facts(workspace.store.project_facts, text, dry_run)
+    found_any = bool(events or pieces or runs or memories or counted_facts)
     workspace.forget()
     if not dry_run:
         _compact(workspace, found_any)
@@ -231,6 +233,20 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     return {row.key for row in changed}
 
 
+def scrub_project_facts(facts: ProjectFacts, text: str, dry_run: bool) -> int:
+    """Erase a text from what was counted of projects; how many rows held it. They keep their lengths, so that
+    they can still be read."""
+    changed = []
+    with contextlib.suppress(UsageError):  # a server of an older version has none
+        for fact in [fact for kind in (TRACE, HABITS, WORDS) for fact in facts.rows(kind)]:
+            body = _masked(fact.body, text)
+            if body != fact.body:
+                changed.append(replace(fact, body=body))
+    if changed and not dry_run:
+        facts.put(changed)
+    return len(changed)
+
+
 def scrub_memories(memories: Memories, text: str, dry_run: bool, retries: int = 4) -> int:
     """Erase a text from memories, their votes and their trail; how many held it."""
     from .recover.from_memories import scrubbed
@@ -321,10 +337,11 @@ def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
         events, pieces, _ = scrub_journal(journal, text, actor, dry_run)
         runs = scrub_runs(journal.runs, text, dry_run)
         memories = scrub_memories(journal.memories, text, dry_run)
+        counted_facts = scrub_project_facts(journal.project_facts, text, dry_run)
         if not dry_run:
             compact(journal.database)
             journal.database.connection().pragma("journal_mode", "delete")
-        return bool(events or pieces or runs or memories)
+        return bool(events or pieces or runs or memories or counted_facts)
     except SegueError:  # a damaged one: at least its bytes
         return _scrub_file(path, text, actor, dry_run)
     finally:

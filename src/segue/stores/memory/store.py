@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ...core.base import canonical
 from ...core.journal.event import Event, seal
 from ...errors import StaleVersion
-from ..base import Append, AppendWatch, Head, Pieces, Rewrite, RunRow, Snapshot, Versions
+from ..base import Append, AppendWatch, Head, Pieces, ProjectFact, Rewrite, RunRow, Snapshot, Versions
 from ..memory_changes import MemoryChange
 from ..proofs import check_beside
 from .memories import VolatileMemories
@@ -29,6 +29,7 @@ class VolatileStore:
         self._pieces: dict[str, bytes] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self.runs = VolatileRuns()
+        self.project_facts = VolatileProjectFacts()
         self.memories = VolatileMemories()
         self.search_index = None
         self.machine = ""
@@ -151,3 +152,36 @@ class VolatileRuns:
         with self._lock:
             for key in keys:
                 self._rows.pop(key, None)
+
+
+class VolatileProjectFacts:
+    """What was counted of projects, in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._facts: dict[tuple[str, str, str], ProjectFact] = {}
+
+    def put(self, facts: Sequence[ProjectFact]) -> None:
+        with self._lock:
+            self._facts |= {(fact.project, fact.kind, fact.key): fact for fact in facts}
+
+    def get(self, project: str, kind: str, key: str = "") -> ProjectFact | None:
+        with self._lock:
+            return self._facts.get((project, kind, key))
+
+    def rows(
+        self, kind: str, *, project: str = "", since: float = 0.0, limit: int = 0, bodies: bool = True
+    ) -> list[ProjectFact]:
+        with self._lock:
+            found = [
+                fact if bodies else replace(fact, body=b"")
+                for fact in self._facts.values()
+                if fact.kind == kind and project in ("", fact.project) and fact.at >= since
+            ]
+        found.sort(key=lambda fact: (-fact.at, fact.key))
+        return found[:limit] if limit else found
+
+    def drop(self, project: str, kind: str, keys: Iterable[str]) -> None:
+        with self._lock:
+            for key in keys:
+                self._facts.pop((project, kind, key), None)

@@ -29,6 +29,7 @@ from .schema import Db
 
 if TYPE_CHECKING:
     from ..memory_changes import MemoryChange
+    from ..sql_project_facts import SqlProjectFacts
     from ..sql_runs import SqlRuns
     from ..sql_server_tables import SqlServerTables
     from .memories import PostgresMemories
@@ -120,6 +121,18 @@ class PostgresStore:
             PostgresSql(self.database),
             lambda: trip("postgres.runs.before_commit"),
             lambda: trip("postgres.runs.after_commit"),
+        )
+
+    @cached_property
+    def project_facts(self) -> SqlProjectFacts:
+        """What was counted of projects."""
+        from ..sql_project_facts import SqlProjectFacts
+        from .sql import PostgresSql
+
+        return SqlProjectFacts(
+            PostgresSql(self.database),
+            lambda: trip("postgres.facts.before_commit"),
+            lambda: trip("postgres.facts.after_commit"),
         )
 
     @cached_property

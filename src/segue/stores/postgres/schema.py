@@ -125,6 +125,13 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX search_texts_held ON segue.search_texts USING gin (words);
     """,
+    f"""
+    CREATE TABLE segue.project_facts (
+        namespace {_NAME}, project {_NAME}, kind {_NAME}, key {_NAME}, at double precision NOT NULL,
+        body bytea NOT NULL, PRIMARY KEY (namespace, project, kind, key)
+    );
+    CREATE INDEX project_facts_by_time ON segue.project_facts (namespace, kind, project, at);
+    """,
 )
 SCHEMA = len(MIGRATIONS)
 READABLE_FROM = 1

@@ -16,8 +16,8 @@ from .journal import INSERT, PostgresStore, put_pieces
 from .schema import Db
 
 TABLES = (
-    "events", "pieces", "snapshots", "runs", "memories", "memory_words", "memory_vectors", "memory_votes",
-    "memory_trail",
+    "events", "pieces", "snapshots", "runs", "project_facts", "memories", "memory_words", "memory_vectors",
+    "memory_votes", "memory_trail",
 )  # fmt: skip
 
 

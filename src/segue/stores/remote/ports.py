@@ -47,7 +47,12 @@ class ServerJournal(base.Journal, Protocol):
         """What the server says of itself, and of the key."""
 
 
-PORTS: dict[str, type] = {"journal": ServerJournal, "runs": base.Runs, "memories": base.Memories}
+PORTS: dict[str, type] = {
+    "journal": ServerJournal,
+    "runs": base.Runs,
+    "project_facts": base.ProjectFacts,
+    "memories": base.Memories,
+}
 ONCE = {("journal", "append"), ("journal", "erase"), ("journal", "drop"), ("memories", "write")}
 _NAMES = {
     ("journal", "head", "stream"): "name", ("journal", "streams", "prefix"): "name",

@@ -13,7 +13,18 @@ from typing import cast
 from ...core.journal.chain import linked
 from ...core.journal.event import Event
 from ...errors import DamagedError, StaleVersion
-from ..base import Append, AppendWatch, Head, Memories, Pieces, Rewrite, Runs, Snapshot, Versions
+from ..base import (
+    Append,
+    AppendWatch,
+    Head,
+    Memories,
+    Pieces,
+    ProjectFacts,
+    Rewrite,
+    Runs,
+    Snapshot,
+    Versions,
+)
 from ..memory_changes import MemoryChange
 from ..proofs import proven_event, proven_piece
 from . import wire
@@ -35,6 +46,7 @@ class RemoteStore:
         self._memories = RemoteMemories(self.client)
         self.memories = cast(Memories, self._memories)
         self.runs = cast(Runs, RemotePort(self.client, "runs"))
+        self.project_facts = cast(ProjectFacts, RemotePort(self.client, "project_facts"))
         """Rows are replaced whole, so that a put may be sent twice."""
         self.search_index = None
         self.watch: AppendWatch | None = None

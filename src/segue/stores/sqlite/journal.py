@@ -29,6 +29,7 @@ from .schema import id_of
 
 if TYPE_CHECKING:  # most commands need the journal alone
     from ..memory_changes import MemoryChange
+    from ..sql_project_facts import SqlProjectFacts
     from ..sql_runs import SqlRuns
     from ..sql_server_tables import SqlServerTables
     from .memories import SqliteMemories
@@ -85,6 +86,18 @@ class SqliteStore:
             SqliteSql(self.database),
             lambda: trip("store.runs.before_commit"),
             lambda: trip("store.runs.after_commit"),
+        )
+
+    @cached_property
+    def project_facts(self) -> SqlProjectFacts:
+        """What was counted of projects."""
+        from ..sql_project_facts import SqlProjectFacts
+        from .sql import SqliteSql
+
+        return SqlProjectFacts(
+            SqliteSql(self.database),
+            lambda: trip("store.facts.before_commit"),
+            lambda: trip("store.facts.after_commit"),
         )
 
     @cached_property
@@ -214,17 +227,14 @@ class SqliteStore:
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
         wanted = list(dict.fromkeys(addresses))
-        rows: dict[str, tuple[bytes, int]] = {}
+        found: dict[str, bytes] = {}
         for at in range(0, len(wanted), _ASKED_AT_ONCE):
-            named = [bytes.fromhex(address) for address in wanted[at : at + _ASKED_AT_ONCE]]
+            named = tuple([bytes.fromhex(address) for address in wanted[at : at + _ASKED_AT_ONCE]])
             sql = f"SELECT address, body, erased FROM pieces WHERE address IN ({_marks(named)})"
-            for address, body, erased in self.database.fetch(sql, tuple(named)):
-                rows[address.hex()] = (body, erased)
-        return {
-            name: proven_piece(name, row[0], erased=bool(row[1]))
-            for name in wanted
-            if (row := rows.get(name))
-        }
+            for raw, body, erased in self.database.fetch(sql, named):
+                name = raw.hex()
+                found[name] = proven_piece(name, body, erased=bool(erased))
+        return {name: found[name] for name in wanted if name in found}
 
     def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
         def in_this_file(db: apsw.Connection) -> T:

@@ -100,6 +100,13 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE INDEX server_answers_by_time ON server_answers (at);
     """,
+    """
+    CREATE TABLE project_facts (
+        project TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, at REAL NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (project, kind, key)
+    ) WITHOUT ROWID;
+    CREATE INDEX project_facts_by_time ON project_facts (kind, project, at);
+    """,
 )
 STREAM_BITS = 32
 NAME_STORE = "INSERT OR IGNORE INTO meta VALUES ('store', lower(hex(randomblob(16))))"

@@ -52,6 +52,8 @@ def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
 def _storable(value: Any) -> Any:
     """A value as SQLite takes it; of a list SQL finds the elements by ``json_each``."""
     if isinstance(value, list):
+        if set(map(type, value)) == {int}:
+            return msgspec.json.encode(value).decode()
         elements = [one.hex() if isinstance(one, bytes) else _storable(one) for one in value]
         return msgspec.json.encode(elements).decode()
     return encodable(value) if isinstance(value, str) else value

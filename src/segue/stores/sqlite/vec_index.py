@@ -16,12 +16,14 @@ import apsw
 import msgspec
 
 from ...core.memories.ranking import Pairs
-from ..vectors import HAMMING_SHORTLIST_MIN, Bodies, bits_of, by_bytes
+from ..vectors import HAMMING_SHORTLIST_MIN, Bodies, bits_of, by_bytes, signs_of
 
 _NEAR = """
     SELECT no FROM memory_bits WHERE model = ?1 AND audience IN (SELECT value FROM json_each(?2))
-        AND length(bits) = length(?3) AND (?4 IS NULL OR no IN (SELECT value FROM json_each(?4)))
-    ORDER BY vec_distance_hamming(vec_bit(bits), vec_bit(?3)), no DESC LIMIT ?5
+        AND length(bits) IN (length(?3), length(?6))
+        AND (?4 IS NULL OR no IN (SELECT value FROM json_each(?4)))
+    ORDER BY CASE length(bits) WHEN length(?3) THEN vec_distance_hamming(vec_bit(bits), vec_bit(?3))
+        ELSE 2 * vec_distance_hamming(vec_bit(bits), vec_bit(?6)) END, no DESC LIMIT ?5
 """
 
 
@@ -68,7 +70,14 @@ class SqliteVecIndex:
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
     ) -> Pairs:
         among = _array(only) if only is not None else None
-        values = (self._model, _array(groups), bits_of(vector), among, max(HAMMING_SHORTLIST_MIN, most))
+        values = (
+            self._model,
+            _array(groups),
+            bits_of(vector),
+            among,
+            max(HAMMING_SHORTLIST_MIN, most),
+            signs_of(vector),
+        )
         return by_bytes(vector, bodies([row[0] for row in self._fetch(_NEAR, values)]), most)
 
 

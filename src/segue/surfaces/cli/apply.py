@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core.sessions import commands as do
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 AS_BEFORE = "nothing changed"
 
 
-def apply_commands(context: CommandContext, commands: list[do.Command]) -> int:
-    """Make commands durable, all or none, and say what changed."""
+def apply_commands(context: CommandContext, commands: list[do.Command], errors: Sequence[str] = ()) -> int:
+    """Make commands durable, all or none, and say what changed; and what mended such ``errors`` before."""
     session = context.session()
     before = None if context.json else _state_before(session, commands)
     saved = session.apply(*commands)
@@ -26,14 +27,16 @@ def apply_commands(context: CommandContext, commands: list[do.Command]) -> int:
         from ...core.sessions.offline import in_words
 
         return context.pending(saved, one_line(in_words(commands)))
+    pitfalls = list(context.segue.pitfalls(errors)) if errors else []
     if context.json:
-        return context.saved(saved)
+        return context.saved(saved, **({"pitfalls": pitfalls} if pitfalls else {}))
     from ...core.event_words import event_words
 
     own = session.log(after=saved.version - saved.events)
     lines = [shown(event_words(event)) for event in own if event.version <= saved.version]
     lines += [_remark(one) for one in _near_misses(before, commands)] if before is not None else []
     lines += [f"  {one_line(name)!r} was not in the plan: it is a new item" for name in saved.new]
+    lines += [f"  pitfall: {one_line(one.line)}" for one in pitfalls]
     if saved.replaced_goal:
         lines.append(f"  the goal was: {one_line(saved.replaced_goal)}")
     return context.saved(saved, *(lines or [AS_BEFORE]), *tally_lines(context, session))

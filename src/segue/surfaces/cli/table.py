@@ -36,14 +36,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "inspect": (
         "brief", "since", "status", "list", "search", "show", "log", "resumable", "checkpoints", "runs",
-        "usage", "pressure", "ui",
+        "usage", "stats", "pressure", "ui",
     ),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
         "learn", "rewind", "undo",
     ),
     "prove": ("feature", "verify"),
-    "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
+    "learn": ("remember", "recall", "playbook", "vote", "forget", "memories", "habits"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
     "teams": ("serve", "key", "schema"),
     "keep": (
@@ -91,6 +91,10 @@ TABLE: dict[str, tuple[str, str]] = {
         "usage",
         "show what agents used: tokens, cost and how full windows were, by day, run, model or project",
     ),
+    "stats": (
+        "stats",
+        "show how well it does: restarts survived, how useful briefs, handovers, memories and habits were",
+    ),
     "pressure": ("pressure", "show how full the context window of a run is, and whether to prepare"),
     "since": ("since", "show what has changed since you left: commits, files, features, other runs"),
     "checkpoint": (
@@ -118,6 +122,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "vote": ("vote", "say whether a memory was helpful"),
     "forget": ("forget", "erase what a memory says"),
     "memories": ("memories", "list, show, audit, prune, export and import memories"),
+    "habits": ("habits", "show what runs and commits here do again and again; correct it, or switch it off"),
     "agent": ("agent", "save, load and list the states of named agents"),
     "hold": ("hold", "show who holds a session, or hold it while a command runs"),
     "run": ("run", "let agents work until the checks prove it, through crashes, limits and full windows"),

@@ -26,7 +26,7 @@ AROUND, STEP_CHARS = 2, 2_000
 """How many steps are shown before and after one that was found, and how much of each text."""
 
 
-READING = ("list", "show", "bootstrap", "pressure", "check")
+READING = ("list", "show", "bootstrap", "pressure", "check", "habits", "stats")
 """Actions that only read."""
 TEXTS = ("done", "begin", "add", "unblock", "ask", "learn", "error")
 PAIRS = ("block", "drop", "decide", "answer", "thread", "solved")
@@ -81,7 +81,16 @@ def _resume(call: ToolCall) -> Any:
 
 def _checkpoint(call: ToolCall) -> Any:
     commands = checkpoint_commands(call)
-    return render.saved_object(call.segue.session(call.session).apply(*commands))
+    saved = call.segue.session(call.session).apply(*commands)
+    return render.saved_object(saved, **_known_pitfalls(call))
+
+
+def _known_pitfalls(call: ToolCall) -> dict[str, Any]:
+    """What mended the errors before that are told, if anything did."""
+    if not call.texts("error"):
+        return {}
+    found = list(call.segue.pitfalls(call.texts("error")))
+    return {"pitfalls": found} if found else {}
 
 
 def _plan(call: ToolCall) -> Any:
@@ -130,16 +139,10 @@ def _feature(call: ToolCall) -> Any:
 
 
 def _remember(call: ToolCall) -> Any:
-    from msgspec.structs import asdict
-
-    from ...services.memories.curation import compared_in_passing
-
-    kept = call.segue.remember(
+    return call.segue.remember(
         call.text("text"), type=call.given.get("type", TYPE), scope=call.given.get("scope", ""),
         session=call.session,
     )  # fmt: skip
-    found = compared_in_passing(call.segue.memories, kept, session=call.session)
-    return {**asdict(kept), **asdict(found)}
 
 
 def _recall(call: ToolCall) -> Any:
@@ -193,6 +196,10 @@ def _recovery(call: ToolCall) -> Any:
             return segue.bootstrap(path=_path(call, "manifest"), checks=given.get("checks", True))
         case "pressure":
             return segue.pressure(tokens_used=given.get("tokens"))
+        case "habits":
+            return segue.habits()
+        case "stats":
+            return segue.stats()
     return _handover_check(segue, call.session)
 
 

@@ -39,7 +39,7 @@ FLAG = {"type": "boolean"}
 
 
 ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
-RECOVERY = {"type": "string", "enum": ["prepare", "bootstrap", "pressure", "check"]}
+RECOVERY = {"type": "string", "enum": ["prepare", "bootstrap", "pressure", "check", "habits", "stats"]}
 TOOLS = (
     Tool(
         "resume",
@@ -96,9 +96,8 @@ TOOLS = (
     ),
     Tool(
         "recovery",
-        "Between two runs. prepare: write where the work stands to a manifest (of a transcript: its file and "
-        "agent). bootstrap: start from the newest or a manifest. pressure: how full the window is. check: is "
-        "a handover interrupted?",
+        "Between two runs. prepare: write where the work stands to a manifest. bootstrap: start from one. "
+        "pressure: how full the window is. check: is a handover interrupted? habits: what comes next. stats.",
         {"action": RECOVERY, "reason": TEXT, "transcript": TEXT, "agent": TEXT, "manifest": TEXT,
          "checks": FLAG, "tokens": {"type": "integer"}},
         ("action",),

@@ -74,11 +74,11 @@ class Interactions:
             self.get(parent)
         token = secrets.token_hex(6)
         about = {"event": token, "calls": list(calls), "parent": parent, "more": dict(more or {})}
-        kept = self._memories.remember(
-            f"{content}\n[{token}]", type="interaction", scope="global", agent=agent, session=session,
-            namespace=INTERACTIONS + namespace,
-            metadata={name: value for name, value in about.items() if value},
-        )  # fmt: skip
+        [kept] = self._memories.remember_many([{
+            "content": f"{content}\n[{token}]", "type": "interaction", "scope": "global", "agent": agent,
+            "session": session, "namespace": INTERACTIONS + namespace,
+            "metadata": {name: value for name, value in about.items() if value},
+        }])  # fmt: skip
         return self.get(kept.id)
 
     def get(self, id: str) -> Interaction:
@@ -137,7 +137,8 @@ class TrackedRuns:
         with suppress(UnknownRun):
             return self.get(run)
         about = {"namespace": namespace, "task": task, "used": list(used), "begun": now(), "agent": agent}
-        self._memories.remember(f"run {run}", type="run", scope="global", namespace=RUNS, metadata=about)
+        tracked = {"type": "run", "scope": "global", "namespace": RUNS, "metadata": about}
+        self._memories.remember_many([{"content": f"run {run}", **tracked}])
         return self.get(run)
 
     def get(self, run: str) -> TrackedRun:

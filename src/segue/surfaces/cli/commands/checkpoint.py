@@ -84,7 +84,8 @@ NEW = "take a name that is near to a planned one as a new item"
 )  # fmt: skip
 def checkpoint(context: CommandContext) -> int:
     """Any mix of changes, all or none."""
-    return apply_commands(context, commands_of(context.args, lambda: context.session().state))
+    commands = commands_of(context.args, lambda: context.session().state)
+    return apply_commands(context, commands, context.args.error)
 
 
 def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:

@@ -6,7 +6,6 @@ from msgspec.structs import asdict
 
 from ....core.memories.model import SCOPES
 from ....errors import UsageError
-from ....services.memories.curation import compared_in_passing
 from ...render import cut, one_line
 from ..command import argument, command, flag, many, optional
 from ..context import CommandContext, facts, text_or_stdin
@@ -53,18 +52,16 @@ def remember(context: CommandContext) -> int:
         raise UsageError(
             "there is nothing to remember", hint='for example: segue remember "pytest needs JWT_SECRET set"'
         )
-    session = context.session_id()
     kept = context.segue.remember(
-        text_or_stdin(args.text), type=args.type, scope=args.scope or "", session=session,
+        text_or_stdin(args.text), type=args.type, scope=args.scope or "", session=context.session_id(),
         shared_with=args.share or None, metadata=facts(args.meta), ttl_seconds=args.ttl,
         error_pattern=args.error or "", correct_approach=args.approach or "", file=args.file or "",
         commit=args.commit or "",
     )  # fmt: skip
-    found = compared_in_passing(context.segue.memories, kept, session=session)
     lines = [f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}"]
-    lines += [f"  see also {pair.other}: {pair.why}" for pair in found.duplicates[:_COMPARED]]
-    lines += [f"  may contradict {pair.other}: {pair.why}" for pair in found.contradictions[:_COMPARED]]
-    return context.report({**asdict(kept), **asdict(found)}, *lines)
+    lines += [f"  see also {pair.other}: {pair.why}" for pair in kept.duplicates[:_COMPARED]]
+    lines += [f"  may contradict {pair.other}: {pair.why}" for pair in kept.contradictions[:_COMPARED]]
+    return context.report(asdict(kept), *lines)
 
 
 def _from_run(context: CommandContext) -> int:

@@ -95,6 +95,7 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
     """Let agents work on a session until the policy ends it, and return the exit code."""
     if os.name != "posix":
         raise UsageError("agents cannot be supervised on Windows yet", hint="start the agent yourself")
+    from ....services.stats.measured import learn_from_runs
     from ....services.supervision.notify import Notifier
     from ....services.supervision.supervisor import Notice, Supervisor
 
@@ -125,6 +126,7 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
         display.clear()
     display.finish(finished)
     notifier.finish(finished)
+    learn_from_runs(context.segue.workspace)
     if notifier.fault:
         context.warn(f"a notice could not be given: {notifier.fault}; see `segue config`")
     return EXITS[finished.outcome]

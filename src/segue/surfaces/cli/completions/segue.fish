@@ -50,8 +50,8 @@ function _shtab_segue_using
   test "$_shtab_segue_cmdpath" = "$argv"
 end
 
-set -g _shtab_segue_commands start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help
-set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --covers --days --decide --done --drain --drop --drop-check --drop-covers --drop-step --env --error --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memory-dir --meta --mode --months --name --note --org --out --output --owner --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reader --reason --restore --role --roles --run --scope --seconds --session --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --within --words --working-memory-path --writer -C -o -s
+set -g _shtab_segue_commands start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help
+set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --correct --covers --days --decide --done --drain --drop --drop-check --drop-covers --drop-step --env --error --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memory-dir --meta --mode --month --months --name --note --off --on --org --out --output --owner --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reader --reason --restore --role --roles --run --scope --seconds --session --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --within --words --working-memory-path --writer -C -o -s
 
 complete -c segue -e
 complete -c segue -f
@@ -375,6 +375,18 @@ complete -c segue -n '_shtab_segue_using usage' -l store -x -d 'the store; overr
 complete -c segue -n '_shtab_segue_using usage' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
 complete -c segue -n '_shtab_segue_using usage' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using usage' -s h -l help -d 'show this help'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a stats -d 'show how well it does: restarts survived, how useful briefs, handovers, memories and habits were'
+complete -c segue -n '_shtab_segue_using stats' -l month -x -d 'the figures of a month (UTC), as in 2026-11'
+complete -c segue -n '_shtab_segue_using stats' -l days -x -d 'of the last so many days; 0: of all; by default 90'
+complete -c segue -n '_shtab_segue_using stats' -l all -d 'of all projects'
+complete -c segue -n '_shtab_segue_using stats' -l report -d 'a report in Markdown, to keep or to send'
+complete -c segue -n '_shtab_segue_using stats' -l json -d 'print JSON instead of text'
+complete -c segue -n '_shtab_segue_using stats' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
+complete -c segue -n '_shtab_segue_using stats' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'
+complete -c segue -n '_shtab_segue_using stats' -l store -x -d 'the store; overrides SEGUE_STORE'
+complete -c segue -n '_shtab_segue_using stats' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
+complete -c segue -n '_shtab_segue_using stats' -l no-color -d 'no colours, even on a terminal'
+complete -c segue -n '_shtab_segue_using stats' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a pressure -d 'show how full the context window of a run is, and whether to prepare'
 complete -c segue -n '_shtab_segue_using pressure' -l tokens -x -d 'assume that this many tokens are used'
 complete -c segue -n '_shtab_segue_using pressure' -l window -x -d 'the size of the window; by default what is known about the model'
@@ -687,6 +699,18 @@ complete -c segue -n '_shtab_segue_using memories' -l no-color -d 'no colours, e
 complete -c segue -n '_shtab_segue_using memories' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using memories; and test $_shtab_segue_npos -eq 0' -ka "list show audit prune decay consolidate reembed export import" -d 'what to do'
 complete -c segue -n '_shtab_segue_using memories; and test $_shtab_segue_npos -eq 1' -ka "(__fish_complete_path (commandline -ct))" -d 'with show: the id of a memory; with export, import: a file or `-`'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a habits -d 'show what runs and commits here do again and again; correct it, or switch it off'
+complete -c segue -n '_shtab_segue_using habits' -l off -x -d 'switch a habit off, or `all` of them'
+complete -c segue -n '_shtab_segue_using habits' -l on -x -d 'switch a habit on again, or `all` of them'
+complete -c segue -n '_shtab_segue_using habits' -l accept -x -d 'make an offered rule a standing rule of this project'
+complete -c segue -n '_shtab_segue_using habits' -l correct -x -d 'what it should be instead'
+complete -c segue -n '_shtab_segue_using habits' -l json -d 'print JSON instead of text'
+complete -c segue -n '_shtab_segue_using habits' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
+complete -c segue -n '_shtab_segue_using habits' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'
+complete -c segue -n '_shtab_segue_using habits' -l store -x -d 'the store; overrides SEGUE_STORE'
+complete -c segue -n '_shtab_segue_using habits' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
+complete -c segue -n '_shtab_segue_using habits' -l no-color -d 'no colours, even on a terminal'
+complete -c segue -n '_shtab_segue_using habits' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a agent -d 'save, load and list the states of named agents'
 complete -c segue -n '_shtab_segue_using agent' -l mode -x -d 'with note: what it is doing'
 complete -c segue -n '_shtab_segue_using agent' -l pid -x -d 'with note: the id of its process'
@@ -1058,4 +1082,4 @@ complete -c segue -n '_shtab_segue_using completion' -l no-color -d 'no colours,
 complete -c segue -n '_shtab_segue_using completion' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using completion; and test $_shtab_segue_npos -eq 0' -ka "bash zsh fish" -d 'your shell'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a help -d 'explain a command, with examples'
-complete -c segue -n '_shtab_segue_using help; and test $_shtab_segue_npos -eq 0' -ka "start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion" -d 'the command'
+complete -c segue -n '_shtab_segue_using help; and test $_shtab_segue_npos -eq 0' -ka "start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion" -d 'the command'

@@ -35,6 +35,7 @@ _shtab_segue_commands() {
     export:'write a session to a file, or a session or a run as a page to read'
     feature:'declare and inspect criteria of success; attest what no check can prove'
     forget:'erase what a memory says'
+    habits:'show what runs and commits here do again and again; correct it, or switch it off'
     handoff:'offer a session to another agent, accept one, or pack one for another machine'
     handover:'hand over at the end of a session: notes, state, commit; resumes after a crash'
     help:'explain a command, with examples'
@@ -75,6 +76,7 @@ _shtab_segue_commands() {
     since:'show what has changed since you left: commits, files, features, other runs'
     spend:'show what models cost, by day, session and purpose, and what is left'
     start:'start a session and make it the current one here'
+    stats:'show how well it does: restarts survived, how useful briefs, handovers, memories and habits were'
     status:'show what is done, under way, next and blocked'
     statusline:'print a line for the status line of Claude Code, from its JSON on stdin'
     switch:'pause the current session and switch to another'
@@ -569,6 +571,23 @@ _shtab_segue_forget_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_forget_defaults_added=0
 
+_shtab_segue_habits_options=(
+  "--off[switch a habit off, or \`all\` of them]:ID:"
+  "--on[switch a habit on again, or \`all\` of them]:ID:"
+  "--accept[make an offered rule a standing rule of this project]:ID:"
+  "--correct[what it should be instead]:('ID', 'TEXT'):"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_habits_defaults_added=0
+
 _shtab_segue_handoff_options=(
   "--to[offer it to this agent, or with \`anyone\` to whoever takes it first]:NAME:"
   "--note[what the agent should know\; \`-\` reads it from stdin]:TEXT:"
@@ -622,7 +641,7 @@ _shtab_segue_handover_options=(
 _shtab_segue_handover_defaults_added=0
 
 _shtab_segue_help_options=(
-  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
+  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1314,6 +1333,23 @@ _shtab_segue_start_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_start_defaults_added=0
 
+_shtab_segue_stats_options=(
+  "--month[the figures of a month (UTC), as in 2026-11]:MONTH:"
+  "--days[of the last so many days\; 0\: of all\; by default 90]:N:"
+  "--all[of all projects]"
+  "--report[a report in Markdown, to keep or to send]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_stats_defaults_added=0
+
 _shtab_segue_status_options=(
   "--watch[show it again whenever something has changed, until Ctrl-C or \`q\`]"
   "--every[how often --watch looks for changes\; by default every 2 seconds]:SECONDS:"
@@ -1554,6 +1590,7 @@ _shtab_segue() {
         export) _arguments -C -s $_shtab_segue_export_options ;;
         feature) _arguments -C -s $_shtab_segue_feature_options ;;
         forget) _arguments -C -s $_shtab_segue_forget_options ;;
+        habits) _arguments -C -s $_shtab_segue_habits_options ;;
         handoff) _arguments -C -s $_shtab_segue_handoff_options ;;
         handover) _arguments -C -s $_shtab_segue_handover_options ;;
         help) _arguments -C -s $_shtab_segue_help_options ;;
@@ -1594,6 +1631,7 @@ _shtab_segue() {
         since) _arguments -C -s $_shtab_segue_since_options ;;
         spend) _arguments -C -s $_shtab_segue_spend_options ;;
         start) _arguments -C -s $_shtab_segue_start_options ;;
+        stats) _arguments -C -s $_shtab_segue_stats_options ;;
         status) _arguments -C -s $_shtab_segue_status_options ;;
         statusline) _arguments -C -s $_shtab_segue_statusline_options ;;
         switch) _arguments -C -s $_shtab_segue_switch_options ;;

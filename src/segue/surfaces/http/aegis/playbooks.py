@@ -133,14 +133,15 @@ class DeltaOut(msgspec.Struct):
 def add_reflection(caller: Caller, body: ReflectionIn) -> ReflectionOut:
     """Store what was learnt from how something went."""
     scope = scope_of(body.scope or "global")
-    kept = caller.segue.memories.reflect(
-        body.content, error_pattern=body.error_pattern or "", correct_approach=body.correct_approach or "",
-        agent=agent_of(caller, body.agent_id), user=body.user_id or "", namespace=body.namespace, scope=scope,
-        metadata=with_extras(
+    [kept] = caller.segue.memories.remember_many([{
+        "content": body.content, "type": "reflection", "error_pattern": body.error_pattern or "",
+        "correct_approach": body.correct_approach or "", "agent": agent_of(caller, body.agent_id),
+        "user": body.user_id or "", "namespace": body.namespace, "scope": scope,
+        "metadata": with_extras(
             body.metadata, source_trajectory_id=body.source_trajectory_id,
             applicable_contexts=body.applicable_contexts,
         ),
-    )  # fmt: skip
+    }])  # fmt: skip
     return ReflectionOut(kept.id, their_scope(scope))
 
 
@@ -202,11 +203,11 @@ def _outcome(caller: Caller, one: OperationIn) -> OperationOut:
 def _carry_out(caller: Caller, one: OperationIn) -> str:
     service, agent = caller.segue.memories, agent_of(caller, one.agent_id)
     if one.type == "add":
-        kept = service.remember(
-            one.content or "", type=(one.memory_type or "standard").replace("_", "-"),
-            scope=scope_of(one.scope), agent=agent, user=one.user_id or "",
-            namespace=one.namespace or DEFAULT, metadata=one.metadata, ttl_seconds=one.ttl_seconds,
-        )  # fmt: skip
+        [kept] = service.remember_many([{
+            "content": one.content or "", "type": (one.memory_type or "standard").replace("_", "-"),
+            "scope": scope_of(one.scope), "agent": agent, "user": one.user_id or "",
+            "namespace": one.namespace or DEFAULT, "metadata": one.metadata, "ttl_seconds": one.ttl_seconds,
+        }])  # fmt: skip
         return kept.id
     id = one.memory_id or ""
     operation = {

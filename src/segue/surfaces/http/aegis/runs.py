@@ -70,10 +70,11 @@ def complete_run(caller: Caller, id: str, body: RunResultIn) -> TrackedRun:
 def _reflected(caller: Caller, run: TrackedRun, body: RunResultIn) -> list[str]:
     reason = (body.logs or {}).get("error") or (body.evaluation or {}).get("reason") or "no reason was given"
     task = run.task_type or "a task"
-    kept = caller.segue.memories.reflect(
-        f"Run {run.run_id} of {task} failed: {reason}"[:2_000], error_pattern=str(reason)[:500],
-        agent=run.agent_id or "", namespace=run.namespace, scope="global", metadata={"run_id": run.run_id},
-    )  # fmt: skip
+    [kept] = caller.segue.memories.remember_many([{
+        "content": f"Run {run.run_id} of {task} failed: {reason}"[:2_000], "type": "reflection",
+        "error_pattern": str(reason)[:500], "agent": run.agent_id or "", "namespace": run.namespace,
+        "scope": "global", "metadata": {"run_id": run.run_id},
+    }])  # fmt: skip
     return [kept.id]
 
 

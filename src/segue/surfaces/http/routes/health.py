@@ -52,10 +52,11 @@ async def ready(request: Request) -> Response:
     response='segue_requests_total{method="GET",route="/v1/sessions",status="200"} 2\n',
 )  # fmt: skip
 def metrics(caller: Caller) -> str:
-    """Counts and times, for Prometheus."""
+    """Counts and times of requests, and how well recovery does in the project of the key, for Prometheus."""
     server = caller.server
     is_ready = f"# TYPE segue_ready gauge\nsegue_ready {int(server.readiness.is_ready())}\n"
-    return server.metrics.text() + is_ready
+    stats = measured.stats_text(caller.segue.stats(days=0, learns=False))
+    return server.metrics.text() + is_ready + stats
 
 
 @route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)

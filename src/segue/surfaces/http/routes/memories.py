@@ -33,6 +33,8 @@ MEMORY = {
     "metadata": {"area": "auth"},
 }  # fmt: skip
 
+REMEMBERED = {"id": MEMORY["id"], "known": False, "flags": [], "duplicates": [], "contradictions": []}
+
 
 class NewMemory(RequestBody):
     """A memory to store."""
@@ -248,12 +250,12 @@ def _asked(caller: Caller, one: ReaderFields) -> dict[str, Any]:
 @route(
     "POST", "/v1/memories", role="writer", status=201, errors=(),
     body={"content": MEMORY["content"], "type": "learnt", "metadata": {"area": "auth"}},
-    response={"id": MEMORY["id"], "known": False, "flags": []},
+    response=REMEMBERED,
 )  # fmt: skip
-def add_memory(caller: Caller, body: NewMemory) -> Remembered:
-    """Store a memory. If the same exists already for the same audience, it is kept as it is and ``known`` is
-    true."""
-    return caller.segue.memories.remember_many([_fields(caller, body)])[0]
+def add_memory(caller: Caller, body: NewMemory) -> curation.ComparedMemory:
+    """Store a memory, and say which others it may repeat or contradict. If the same exists already for the
+    same audience, it is kept as it is and ``known`` is true."""
+    return caller.segue.memories.remember(**_fields(caller, body))
 
 
 @route(
@@ -262,7 +264,7 @@ def add_memory(caller: Caller, body: NewMemory) -> Remembered:
     response={"memories": [{"id": MEMORY["id"], "known": False, "flags": []}]},
 )  # fmt: skip
 def add_memories(caller: Caller, body: NewMemories) -> RememberedList:
-    """Store several memories, all or none."""
+    """Store several memories, all or none. They are not compared with others."""
     return RememberedList(
         caller.segue.memories.remember_many([_fields(caller, one) for one in body.memories])
     )
@@ -301,11 +303,11 @@ def playbook(caller: Caller, body: PlaybookQuery) -> FoundMemories:
 @route(
     "POST", "/v1/memories/reflection", role="writer", status=201, errors=(),
     body={"content": "the clock of the CI lags", "error_pattern": "token expired"},
-    response={"id": MEMORY["id"], "known": False, "flags": []},
+    response=REMEMBERED,
 )  # fmt: skip
-def reflect(caller: Caller, body: Reflection) -> Remembered:
-    """Store what was learnt from how something went."""
-    return caller.segue.memories.remember_many([{**_fields(caller, body), "type": "reflection"}])[0]
+def reflect(caller: Caller, body: Reflection) -> curation.ComparedMemory:
+    """Store what was learnt from how something went, and say which memories it may repeat or contradict."""
+    return caller.segue.memories.reflect(**_fields(caller, body))
 
 
 @route(

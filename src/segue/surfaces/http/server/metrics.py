@@ -1,10 +1,13 @@
-"""Counts and times of requests in Prometheus' text format, in memory and by route, never by their content."""
+"""Counts and times of requests in Prometheus' text format, in memory and by route, never by their content;
+and how well recovery does, as it was measured."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import defaultdict
+
+from ....core.stats.report import StatsReport
 
 BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -14,6 +17,29 @@ OTHER_COUNTS = (
     "connections_closed", "connections_stalled",
 )  # fmt: skip
 """Refused requests are no HTTP, or over a limit of it; closed connections made room for others."""
+
+STATS = {
+    "restarts_total": "restarts", "restarts_survived_total": "survived", "handovers_total": "handovers",
+    "pitfalls_told_total": "pitfalls", "pitfalls_mended_total": "pitfalls_mended",
+    "seconds_to_edit_median": "seconds_to_edit", "calls_to_edit_median": "calls_to_edit",
+    "brief_score": "brief_score", "brief_bytes": "brief_bytes", "handover_score": "handover_score",
+    "prepare_seconds_median": "prepare_seconds",
+    "manifest_bytes": "manifest_bytes", "memories_total": "memories",
+    "memories_recalled_total": "memories_recalled", "memory_hit_rate": "memory_hit_rate",
+    "habit_hit_rate": "habit_hit_rate", "habit_hit_rate_alone": "habit_hit_rate_alone",
+}  # fmt: skip
+"""The names of figures here, and in a report."""
+
+
+def stats_text(report: StatsReport) -> str:
+    """How well it does; what nothing was measured for is left out."""
+    lines = []
+    for name, field in STATS.items():
+        value = getattr(report.total, field)
+        if value is not None:
+            kind = "counter" if name.endswith("_total") else "gauge"
+            lines += [f"# TYPE segue_{name} {kind}", f"segue_{name} {value:g}"]
+    return "\n".join(lines) + "\n"
 
 
 class Metrics:

@@ -13,7 +13,7 @@ from ....core.usage.report import UsageSum, day_name
 from ....errors import UsageError
 from ....services.overview.figures import days_of
 from ....services.overview.now import agent_title
-from ...render import count, models_words
+from ...render import NOTHING, count, models_words, stats_words
 from .page import Fields, Page, number, one_of, page
 from .render import clean, dollars, thousands
 from .visitor import Visitor
@@ -47,9 +47,12 @@ def show_figures(visitor: Visitor, fields: Fields) -> Page:
     span = _span(fields)
     observed = visitor.observed()
     spans = SPANS if span in SPANS else {**SPANS, span: f"{int(span):,} days"}
-    context = {"by": by, "span": span, "spans": spans, "ways": WAYS, "figures": None}
+    context: dict[str, object] = {"by": by, "span": span, "spans": spans, "ways": WAYS, "figures": None}
     if observed is None:
         return Page("figures.html", "Figures", context)
+    with visitor.segue() as segue:
+        done = segue.stats(days=0 if span == ALL else int(span), everywhere=True, learns=False)
+    context["stats"] = [(name, value) for name, value in stats_words(done.total) if value != NOTHING]
     found = figures(observed, by, days_of(observed, 0 if span == ALL else int(span)))  # type: ignore[arg-type]
     titles = group_titles(found)
     return Page("figures.html", "Figures", {

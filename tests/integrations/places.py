@@ -1,9 +1,8 @@
-"""The places that a graph's threads can be kept in: a file, Postgres, a server."""
+"""The places that threads and conversations can be kept in: a file, Postgres, a server."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ class Place:
             self.store = url_for(folder)
         elif kind == "server":
             server = opened.enter_context(SegueServer(folder / "server", options=["--rate", "0"]))
-            self.store, self.key = f"{server.url}?project=graphs", server.token
+            self.store, self.key = f"{server.url}?project=frameworks", server.token
 
     def segue(self) -> Segue:
         """Another Segue on the store; it is closed when the test ends."""
@@ -37,19 +36,18 @@ class Place:
         more: dict[str, Any] = {"api_key": self.key} if self.key else {}
         return self._opened.enter_context(Segue(self.store or None, home=home, folder=self.folder, **more))
 
+    def empty_segue(self) -> Segue:
+        """A Segue on a store, or a project of the server, in which nothing is."""
+        self._count += 1
+        home, store = self.folder / f"empty-{self._count}", self.store
+        if self.kind == "postgres":
+            store = url_for(home)
+        elif self.kind == "server":
+            store += f"-{self._count}"
+        more: dict[str, Any] = {"api_key": self.key} if self.key else {}
+        return self._opened.enter_context(Segue(store or None, home=home, folder=self.folder, **more))
+
     def environment(self) -> dict[str, str]:
         """For another process that is to open the store."""
         own = {"SEGUE_HOME": str(self.folder / "home"), "SEGUE_STORE": self.store, "SEGUE_API_KEY": self.key}
         return {**os.environ, **{name: value for name, value in own.items() if value}}
-
-
-@pytest.fixture(params=PLACES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    with ExitStack() as opened:
-        yield Place(request.param, tmp_path, opened)
-
-
-@pytest.fixture
-def local(tmp_path: Path) -> Iterator[Place]:
-    with ExitStack() as opened:
-        yield Place("file", tmp_path, opened)

@@ -1,0 +1,188 @@
+"""`make bench-habits CORPUS="FOLDER…"`: does it get better with use?
+
+The runs of each repository are taken in the order of time. At every command and at every change to another
+file, the next one is foretold, three guesses each: by the run itself alone, and with the habits of so many
+runs before it, no later ones. Every figure is of the same places: those in runs that have enough runs before
+them. What a run itself says is there in all of them, so that only habits make the difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.common import machine, table
+
+from segue.core.habits.learn import learn
+from segue.core.habits.model import HabitTable
+from segue.core.habits.next_moves import command_places, next_commands, next_files
+from segue.core.habits.trace import RunTrace, trace_of
+from segue.core.runs.steps import Start, Step
+from segue.errors import SegueError
+from segue.services.runs.read_transcript import read, recognised
+
+EARLIER = (0, 5, 20)
+CURVE = (0, 1, 2, 3, 5, 8, 12, 20)
+FIRST = 5
+"""Places at the beginning of a run are counted apart: there the run itself says least, as after a restart."""
+
+
+@dataclass(slots=True)
+class Hits:
+    """How often a guess was right."""
+
+    right: int = 0
+    of: int = 0
+
+    def add(self, is_right: bool) -> None:
+        self.right += is_right
+        self.of += 1
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.right / self.of if self.of else 0.0
+
+
+@dataclass(slots=True)
+class Figures:
+    """All figures for one number of earlier runs."""
+
+    commands: Hits = field(default_factory=Hits)
+    first_commands: Hits = field(default_factory=Hits)
+    files: Hits = field(default_factory=Hits)
+
+
+def repositories(folders: Sequence[Path]) -> dict[str, list[RunTrace]]:
+    """The runs by the folder that they worked in, in the order of time; runs that did nothing are none."""
+    found: dict[str, list[RunTrace]] = {}
+    for path in sorted(path for folder in folders for path in folder.rglob("*.json*") if path.is_file()):
+        for cwd, trace in _traces(path):
+            found.setdefault(cwd, []).append(trace)
+    return {cwd: sorted(traces, key=lambda trace: trace.began) for cwd, traces in found.items()}
+
+
+def _traces(path: Path) -> Iterator[tuple[str, RunTrace]]:
+    steps: list[Step] = []
+    try:
+        read(path, recognised(path), also=steps.append)
+    except (SegueError, OSError, ValueError):
+        return
+    cwd = next((step.cwd for step in steps if isinstance(step, Start) and step.cwd), "")
+    is_sub_agent = any(isinstance(step, Start) and step.parent for step in steps)
+    trace = trace_of(steps)
+    if cwd and not is_sub_agent and any(move.kind != "read" for move in trace.moves):
+        yield cwd, trace
+
+
+def judge(run: RunTrace, habits: HabitTable, figures: Figures) -> None:
+    """Foretell every place of a run, and count."""
+    for number, at in enumerate(command_places(run.moves)):
+        is_right = run.moves[at].what in next_commands(habits, run.moves[:at])
+        figures.commands.add(is_right)
+        if number < FIRST:
+            figures.first_commands.add(is_right)
+    last = ""
+    for at, move in enumerate(run.moves):
+        if move.kind == "edit" and move.what != last:
+            figures.files.add(move.what in next_files(habits, run.moves[:at]))
+            last = move.what
+
+
+def measured(
+    runs_of: dict[str, list[RunTrace]], earlier: Sequence[int], least: int
+) -> tuple[dict[int, Figures], int, float]:
+    """The figures by the number of earlier runs, how many runs were judged, and how many runs there were
+    before them on average."""
+    figures = {count: Figures() for count in earlier}
+    before: list[int] = []
+    for traces in runs_of.values():
+        for number, run in enumerate(traces):
+            if number < least:
+                continue
+            before.append(number)
+            for count in earlier:
+                judge(run, learn(traces[max(0, number - count) : number] if count else []), figures[count])
+    return figures, len(before), sum(before) / max(1, len(before))
+
+
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 720, 360, 56, 24, 210, 48
+COLOURS = {"next command": "#0b6e4f", "next command, first five": "#3f7cac", "next file": "#c1666b"}
+
+
+def picture(curve: dict[int, Figures]) -> str:
+    """The curve as SVG."""
+    counts = list(curve)
+
+    def x(count: int) -> float:
+        return LEFT + counts.index(count) / (len(counts) - 1) * (WIDTH - LEFT - RIGHT)
+
+    def y(percent: float) -> float:
+        return TOP + (100 - percent) / 100 * (HEIGHT - TOP - BOTTOM)
+
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
+        'font-size="12" role="img" aria-label="Right guesses against the number of earlier runs">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+    ]
+    for percent in range(0, 101, 20):
+        at = y(percent)
+        lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#e3e5e8"/>')
+        lines.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end" fill="#555">{percent}</text>')
+    for count in counts:
+        place = f'x="{x(count):.1f}" y="{HEIGHT - BOTTOM + 18}"'
+        lines.append(f'<text {place} text-anchor="middle" fill="#555">{count}</text>')
+    middle = f'x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 10}"'
+    lines.append(f'<text {middle} text-anchor="middle" fill="#333">habits of so many earlier runs</text>')
+    rows = {
+        "next command": [curve[count].commands.percent for count in counts],
+        "next command, first five": [curve[count].first_commands.percent for count in counts],
+        "next file": [curve[count].files.percent for count in counts],
+    }
+    for name, percents in rows.items():
+        points = " ".join(
+            f"{x(count):.1f},{y(percent):.1f}" for count, percent in zip(counts, percents, strict=True)
+        )
+        colour = COLOURS[name]
+        lines.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        place = f'x="{WIDTH - RIGHT + 8}" y="{y(percents[-1]) + 4:.1f}"'
+        lines.append(f'<text {place} fill="{colour}">{name}: {percents[-1]:.0f} %</text>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument(
+        "--least", type=int, default=5, help="how many earlier runs a judged run has at least"
+    )
+    parser.add_argument("--picture", type=Path, help="write the curve to this file, as SVG")
+    args = parser.parse_args(arguments)
+    runs_of = repositories(args.folders)
+    figures, judged, before = measured(runs_of, EARLIER, args.least)
+    if not judged:
+        print(f"no repository in there has more than {args.least} runs", file=sys.stderr)
+        return 1
+    here = sum(len(traces) > args.least for traces in runs_of.values())
+    print(f"{judged} runs of {here} repositories, {before:.1f} earlier runs on average; {machine()}")
+    rows = []
+    for name, of in (
+        ("next command", lambda one: one.commands),
+        (f"next command, the first {FIRST} of a run", lambda one: one.first_commands),
+        ("next file", lambda one: one.files),
+    ):
+        hits = [of(figures[count]) for count in EARLIER]
+        gain = hits[-1].percent - hits[0].percent
+        rows.append([name, hits[0].of, *(f"{one.percent:.1f} %" for one in hits), f"{gain:+.1f}"])
+    head = ["among the first three", "places", "this run alone", "5 earlier runs", "20 earlier runs", "gain"]
+    table("Habits", head, rows)
+    if args.picture:
+        curve, _, _ = measured(runs_of, CURVE, args.least)
+        args.picture.write_text(picture(curve))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""How well Segue does in a project: recoveries, briefs, handovers, memories and habits, over time."""

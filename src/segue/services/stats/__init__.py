@@ -1,0 +1,1 @@
+"""How well Segue does: measured when runs are learnt from, kept over time, reported by month."""
