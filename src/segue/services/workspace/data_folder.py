@@ -170,6 +170,11 @@ class DataFolder:
         return self.database.with_suffix(".pending")
 
     @property
+    def copies(self) -> Path:
+        """Copies of what the shared store acknowledged to this machine lately."""
+        return self.database.with_suffix(".copies")
+
+    @property
     def last_seen(self) -> Path:
         """The cache of working trees and sessions of the shared store."""
         return self.database.with_suffix(".seen")
