@@ -50,8 +50,8 @@ class Checkout:
             return
         self.commit, self.root = commit, self._folder / commit[:12]
         if not self.root.exists():
-            made = ["git", "clone", "-q", "--shared", "--no-checkout", self._repository, self.root]
-            subprocess.run(made, check=True)
+            made = ["git", "clone", "-q", "--shared", "--no-checkout"]
+            subprocess.run([*made, str(self._repository), str(self.root)], check=True)
             git(self.root, "update-ref", "--no-deref", "HEAD", commit)
             git(self.root, "read-tree", commit)
             git(self.root, "checkout-index", "-a", "-q", "-f")
