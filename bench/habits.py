@@ -12,6 +12,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from bench.common import machine, table
@@ -169,9 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{judged} runs of {here} repositories, {before:.1f} earlier runs on average; {machine()}")
     rows = []
     for name, of in (
-        ("next command", lambda one: one.commands),
-        (f"next command, the first {FIRST} of a run", lambda one: one.first_commands),
-        ("next file", lambda one: one.files),
+        ("next command", attrgetter("commands")),
+        (f"next command, the first {FIRST} of a run", attrgetter("first_commands")),
+        ("next file", attrgetter("files")),
     ):
         hits = [of(figures[count]) for count in EARLIER]
         gain = hits[-1].percent - hits[0].percent

@@ -37,6 +37,7 @@ error texts, so no hint ever holds a destructive one.
     │  └─ Paused                       a PAUSE file is in force
     ├─ ConflictError         66 / 409   somebody else was faster
     │  ├─ StaleVersion                 (stream, expected, actual)
+    │  ├─ HistoryWentBack              (stream, seen, actual): the store lost what it had acknowledged
     │  ├─ HandoffSettled               somebody else took it, or it ran out
     │  ├─ AlreadyDone                  (stream): a request that was carried out before
     │  └─ SessionHeld                  (holder)
@@ -238,6 +239,19 @@ class StaleVersion(ConflictError, code="stale_version", fields=("stream", "expec
             hint="look at what changed with `segue log`, then run the command again",
         )
         self.stream, self.expected, self.actual = stream, expected, actual
+
+
+class HistoryWentBack(ConflictError, code="history_went_back", fields=("stream", "seen", "actual")):
+    """A shared store is behind what it had acknowledged: its database lost its last commits."""
+
+    def __init__(self, stream: str, seen: int, actual: int) -> None:
+        name = stream.removeprefix("session/")
+        other = "another history has come in its place" if actual >= seen else f"the store is at {actual} now"
+        super().__init__(
+            f"session {name} went back: version {seen} was saved, and {other}",
+            hint="`segue recover` brings back what this machine has kept of it",
+        )
+        self.stream, self.seen, self.actual = stream, seen, actual
 
 
 class AlreadyDone(ConflictError, code="already_done"):

@@ -46,6 +46,12 @@ DECLARED: tuple[Setting, ...] = (
         "where sessions are kept: sqlite:///PATH, postgresql://… or https://…; empty: in the data folder",
         in_project=False,
     ),
+    Setting(
+        "read_store",
+        "",
+        "the address of a standby of a Postgres store, for commands that only look; empty: the store itself",
+        in_project=False,
+    ),
     Setting("api_key", "", "the key for a Segue server", in_project=False),
     Setting("actor", "user", "who declares events: `user` or an agent's name", in_project=False),
     Setting("organization", "personal", "the organization of new sessions", variable="SEGUE_ORG"),
@@ -220,6 +226,15 @@ def store_of(environment: Mapping[str, str]) -> str:
         return given
     file = user_file(environment)
     return str(_read_toml(file).get("store", "")) if file.is_file() else ""
+
+
+def read_store_of(environment: Mapping[str, str]) -> str:
+    """The same for the store that commands look at which change nothing; empty if it is no other one."""
+    given = environment.get("SEGUE_READ_STORE", "")
+    if given:
+        return given
+    file = user_file(environment)
+    return str(_read_toml(file).get("read_store", "")) if file.is_file() else ""
 
 
 def content_hash(path: Path) -> str:

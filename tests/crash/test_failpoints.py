@@ -22,6 +22,7 @@ from segue import Segue
 from segue.core.brief.manifest import read
 from segue.core.journal.event import Erased
 from segue.core.sessions import snapshot
+from segue.services.codemap.index import code_map
 from segue.services.models import config, ledger as spending
 from segue.services.resume.scenes import stored_scene
 from segue.services.runs.observed import runs_of
@@ -63,6 +64,7 @@ DEATHS = [
     *(Death("store.runs.after_commit", n, "syncing") for n in (1, 2)),
     *(Death(f"store.facts.{when}_commit", n, "syncing") for when in ("before", "after") for n in (1, 2)),
     *(Death("search.put.before_commit", n, "searching") for n in (1, 2, 3)),
+    *(Death("codemap.put.before_commit", n, "mapping") for n in (1, 2)),
     *(Death("store.memories.before_commit", n, "remembering") for n in (1, 7)),
     *(Death("store.memories.after_commit", n, "remembering") for n in (1, 7)),
 ]
@@ -93,7 +95,7 @@ DEATHS += [
 ]
 ELSEWHERE = set(
     "asking spooling installing uninstalling leaving preparing verifying files recovery "
-    "cleaning syncing searching remembering".split()
+    "cleaning syncing searching mapping remembering".split()
 )
 """Tasks whose remains are looked at by tests of their own."""
 
@@ -235,6 +237,16 @@ def test_a_search_that_a_kill_interrupts_is_made_up_for_by_the_next(death: Death
         found = hits(seg)
         runs_of(seg.workspace).search_index.delete()
         assert hits(seg) == found, "it is as if it had been made in one go"
+
+
+@deaths("mapping")
+def test_a_map_that_a_kill_interrupts_is_made_up_for_by_the_next(death: Death, tmp_path: Path) -> None:
+    die(death, tmp_path)
+    with work.open_agents(str(tmp_path)) as seg:
+        found = seg.map("users", "tusk")
+        assert "walrus" in [use.place.name for use in found.uses]
+        code_map(seg.workspace).file.delete()
+        assert seg.map("users", "tusk") == found, "it is as if it had been made in one go"
 
 
 def hits(seg: Segue) -> list[tuple[str, str]]:

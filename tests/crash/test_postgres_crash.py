@@ -261,7 +261,8 @@ def test_a_store_of_a_newer_schema_is_read_if_it_says_so_and_never_written(tmp_p
     url = shared().database(f"newer{uuid4().hex}")
     PostgresStore(url).append(Append("s", 0, drafts("a")))
     name = url.rpartition("/")[2]
-    shared().query("UPDATE segue.meta SET value = '99' WHERE key = 'schema'", name)
+    newest = "UPDATE segue.meta SET value = '99' WHERE key IN ('schema', 'writable_from')"
+    shared().query(newest, name)
     newer = PostgresStore(url)
     assert len(newer.read("s")) == 1
     with pytest.raises(SchemaTooNew):
@@ -372,5 +373,24 @@ def test_a_server_that_is_gone_is_said_so_soon_and_found_again(tmp_path: Path) -
         server.start()
         journal.append(Append("s", 1, drafts("b")))
         verify_chain(journal.read("s"))
+    finally:
+        server.stop()
+
+
+def test_a_server_that_freezes_is_not_waited_for_for_ever_and_is_used_again() -> None:
+    server = PostgresServer(tcp=True).start()
+    try:
+        journal = PostgresStore(server.url(), busy_timeout_ms=1_000)
+        journal.append(Append("s", 0, drafts("a")))
+        with server.frozen():
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable) as caught:
+                journal.append(Append("s", 1, drafts("b")))
+            assert 2.5 < time.monotonic() - began < 15
+            assert caught.value.doubt, "it may have been written"
+            with pytest.raises(StoreUnavailable):
+                journal.read("s")
+        assert journal.head("s").version in (1, 2)
+        journal.close()
     finally:
         server.stop()

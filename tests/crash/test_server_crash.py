@@ -3,15 +3,11 @@ acknowledged is there, nothing is twice, and clients go on by themselves."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from tests.support.crash.proof import Proof, writing
+from tests.support.network import Network
 from tests.support.postgres import PostgresServer
 from tests.support.postgres_store import needs_postgres
 from tests.support.server import SegueServer
@@ -86,54 +82,11 @@ def test_servers_that_start_at_once_on_an_empty_database_share_it(tmp_path: Path
 # -- the network -----------------------------------------------------------------------------------
 
 
-class Network:
-    """A network of two: here, and a namespace in which a server can run."""
-
-    def __init__(self) -> None:
-        self.name = f"segue{os.getpid()}"
-        self.here, self.there = f"sg{os.getpid()}a", f"sg{os.getpid()}b"
-        part = os.getpid() % 250
-        self.address = f"10.213.{part}.2"
-        _ip("netns", "add", self.name)
-        _ip("link", "add", self.here, "type", "veth", "peer", "name", self.there, "netns", self.name)
-        _ip("address", "add", f"10.213.{part}.1/24", "dev", self.here)
-        _ip("link", "set", self.here, "up")
-        inside = ("-n", self.name)
-        _ip(*inside, "address", "add", f"{self.address}/24", "dev", self.there)
-        _ip(*inside, "link", "set", self.there, "up")
-        _ip(*inside, "link", "set", "lo", "up")
-
-    def cut(self) -> None:
-        _ip("link", "set", self.here, "down")
-
-    def mend(self) -> None:
-        _ip("link", "set", self.here, "up")
-
-    def remove(self) -> None:
-        subprocess.run(["ip", "netns", "del", self.name], check=False, capture_output=True)
-
-
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
-@pytest.fixture
-def network() -> Iterator[Network]:
-    if os.getuid() or shutil.which("ip") is None:
-        pytest.skip("NOT TESTED: namespaces of the network need root and ip(8)")
-    try:
-        made = Network()
-    except subprocess.CalledProcessError as fault:
-        pytest.skip(f"NOT TESTED: no namespaces of the network here: {fault.stderr.decode()[:100]}")
-    yield made
-    made.remove()
-
-
 def test_a_network_that_is_cut_costs_time_and_nothing_else(
     network: Network, tmp_path: Path, kill_count: int
 ) -> None:
     there = tmp_path / "there"
-    prefix = ["ip", "netns", "exec", network.name]
+    prefix = network.prefix
     server = SegueServer(there, options=[*OPTIONS, "--host", network.address], prefix=prefix)
     server.token = server.first_key()
     server.start()

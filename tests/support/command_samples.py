@@ -21,6 +21,7 @@ import pytest
 from tests.support import workplace
 from tests.support.followed import Followed
 from tests.support.models import DECIDED, Replay, openai
+from tests.support.postgres_store import url_for
 from tests.support.told_runs import ToldRun
 from tests.support.workplace import FIRST_RUN, Workplace
 
@@ -63,6 +64,7 @@ STORY: tuple[Sample, ...] = (
     Sample("usage", "usage --all --by model"),
     Sample("stats", "stats"),
     Sample("habits", "habits"),
+    Sample("map", "map"),
     Sample("pressure", "pressure"),
     Sample("brief", "brief"),
     Sample("brief --explain", f"brief {FIRST_RUN} --explain"),
@@ -196,6 +198,8 @@ STORY: tuple[Sample, ...] = (
     Sample("key list", "key list"),
     Sample("key revoke", "key revoke {told[key rotate][id]}"),
     Sample("key audit", "key audit"),
+    Sample("schema", "--store {postgres} schema --upgrade"),
+    Sample("schema --roles", "schema --roles segue"),
     Sample("serve", "serve --port 0"),
     Sample("ui", "ui --no-open"),
     # -- keeping
@@ -233,7 +237,7 @@ def told_by_all(root: Path, patch: pytest.MonkeyPatch) -> list[Told]:
     found = []
     with Replay(openai({"claims": [DECIDED]})) as server:
         for sample in STORY:
-            line = sample.line.format(told=told, url=server.url, root=root)
+            line = sample.line.format(told=told, url=server.url, root=root, postgres=url_for(root))
             out, err = _run(sample, ["--json", *shlex.split(line)], place.shop)
             values = list(values_in(out)) if sample.variant != "statusline" else []
             told[sample.variant] = values[-1] if values else None

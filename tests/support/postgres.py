@@ -20,6 +20,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -128,6 +129,20 @@ class PostgresServer:
         while any(_lives(pid) for pid in members) and time.monotonic() < deadline:
             time.sleep(0.01)
         self._process = None
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Within the block none of its processes does anything; connections stay open."""
+        assert self._process is not None
+        pids = [self._process.pid, *_children(self._process.pid)]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
 
     def stop(self) -> None:
         """End it without a checkpoint, so that it gives its shared memory back, and remove its folder."""

@@ -89,6 +89,11 @@ class SegueServer:
         return kept | ({"SEGUE_STORE": self.store} if self.store else {})
 
     @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid

@@ -56,6 +56,7 @@ EXAMPLES: list[errors.SegueError] = [
     errors.Misdirected("m"),
     errors.KeyReused("m"),
     errors.AlreadyDone("once/x"),
+    errors.HistoryWentBack("session/x", 5, 3),
     errors.AgentError("m"),
     errors.TranscriptUnreadable("m", hint="h"),
     errors.UnknownHandoff("m"),

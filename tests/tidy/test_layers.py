@@ -50,9 +50,9 @@ MAY: dict[str, set[str]] = {
 }
 FOLDERS = {
     "core": "base journal features sessions memories graphs usage runs lessons habits stats documents search"
-    " brief resume models supervision handover server",
-    "services": "sessions workspace features memories graphs runs lessons habits usage search brief resume"
-    " stats overview models handoff hooks supervision upkeep server",
+    " codemap brief resume models supervision handover server",
+    "services": "sessions workspace features memories graphs runs lessons habits usage search brief codemap"
+    " resume stats overview models handoff hooks supervision upkeep server",
 }
 """A folder may import those that stand before it."""
 SURFACES = ("segue.aegis", "segue.__main__", "segue.handover.cli", "segue.handover.adapters")

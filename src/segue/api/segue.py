@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..core.stats.report import StatsReport
     from ..core.usage.report import UsageReport
     from ..effects.vectors.embedder import Embedder
+    from ..services.codemap.ask import MapAnswer
     from ..services.habits.report import HabitsReport
     from ..services.handoff.notebook import Notebook
     from ..services.handoff.offers import HandoffOffer, Handoffs
@@ -372,6 +373,23 @@ class Segue:
             from ..services.resume.since import since
 
             return since(self.workspace, session, start=start, begun=begun)
+
+    def map(
+        self, question: str = "central", name: str = "", *, task: str = "", tokens: int = 1_000,
+        session: str = "", seconds: float = 0.0, progress: Progress | None = None,
+    ) -> MapAnswer:  # fmt: skip
+        """Ask the map of the code: what is ``central`` for a task or for the newest run, within so many
+        tokens; the ``users`` of a name, and what it ``uses``; what is ``affected`` by a change of it, or
+        without a name by what is not committed, and which ``tests`` reach that.
+
+        The map is brought up to date first, for at most so many seconds (0: until it is done). It needs the
+        extra ``segue[map]``."""
+        from ..services.codemap.ask import ask
+
+        return ask(
+            self.workspace, question, name, task=task, tokens=tokens, session=session, seconds=seconds,
+            progress=progress,
+        )  # fmt: skip
 
     def restore(self, session: str = "", *, budget: str | int = "balanced", **options: Any) -> Restoration:
         """The context of a session within a budget of tokens: minimal, balanced, full or a number.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..core.base.values import Value
 from ..core.journal.event import Draft, Event
+from ..errors import StaleVersion
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
     from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
@@ -257,11 +258,40 @@ class Journal(Protocol):
         """Let go of files and connections; a later call opens them again."""
 
 
+class AppendWatch(Protocol):
+    """Is told of what a store that machines share appends, and may refuse it."""
+
+    def before(self, journal: Journal, appends: Iterable[Append]) -> None:
+        """Raises if the store has lost what was acknowledged."""
+
+    def refused(self, journal: Journal, stale: StaleVersion) -> None:
+        """The same for an append that was refused."""
+
+    def check(self, journal: Journal, stream: str, seen: int) -> None:
+        """The same for a stream that was seen at a version."""
+
+    def after(self, events: Sequence[Event]) -> None:
+        """These were acknowledged."""
+
+    def forget(self, streams: Iterable[str]) -> None:
+        """These streams were erased in part, or dropped."""
+
+    def clear(self) -> None:
+        """Drop all that is known."""
+
+
 class Store(Journal, Protocol):
     """All that Segue needs of one place: a journal, and in the same place what was observed and learnt."""
 
     machine: str
     """Part of the names of this machine's streams, where machines share the store; else empty."""
+
+    watch: AppendWatch | None
+    """Set for a store that machines share."""
+
+    @property
+    def clock_ahead_seconds(self) -> float:
+        """How far the clock of the store is ahead of this machine's; 0 where it is the same one."""
 
     @property
     def runs(self) -> Runs:

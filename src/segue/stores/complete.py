@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ..core.journal.event import Event
-from .base import Append, Journal, Memories, Pieces, ProjectFacts, Runs, Store
+from .base import Append, AppendWatch, Journal, Memories, Pieces, ProjectFacts, Runs, Store
 from .memory.memories import VolatileMemories
 from .memory.store import VolatileProjectFacts, VolatileRuns
 from .memory_changes import MemoryChange
@@ -17,6 +17,8 @@ class _Completed:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.machine: str = getattr(journal, "machine", "")
+        self.watch: AppendWatch | None = getattr(journal, "watch", None)
+        self.clock_ahead_seconds: float = getattr(journal, "clock_ahead_seconds", 0.0)
         self.runs: Runs = getattr(journal, "runs", None) or VolatileRuns()
         self.project_facts: ProjectFacts = getattr(journal, "project_facts", None) or VolatileProjectFacts()
         self.memories: Memories = getattr(journal, "memories", None) or VolatileMemories()

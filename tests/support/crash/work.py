@@ -459,6 +459,18 @@ def searching(home: str, name: str) -> None:
 
 
 @task
+def mapping(home: str, name: str) -> None:
+    """Map the code of a project, and once more when it is another."""
+    root = Path(home, "shop")
+    root.mkdir(exist_ok=True)
+    with open_agents(home) as seg:
+        (root / "walrus.py").write_text("def walrus():\n    return tusk()\n\n\ndef tusk():\n    return 1\n")
+        seg.map("users", "tusk")
+        (root / "seal.py").write_text("from walrus import tusk\n\n\ndef seal():\n    return tusk()\n")
+        seg.map("users", "tusk")
+
+
+@task
 def sync_forever(home: str, name: str) -> None:
     """Sync all runs again and again, each time from nothing."""
     import shutil

@@ -4,10 +4,14 @@ line."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
 
 from ..base.definitions import definition, definitions
 from ..base.lazy import regex
 from ..base.values import Value
+from ..runs.model import TrailStep
 from ..runs.steps import Change
 
 LINES_MAX = 400
@@ -44,6 +48,25 @@ def change_words(change: Change) -> ChangeWords:
     best = _telling(added, known)
     more = tuple(" ".join(line.split()) for line in added if _says_something(line) and best not in line)[:3]
     return ChangeWords(where, tuple(fresh[:5]), best, more, _telling(removed, set()))
+
+
+def with_places(trail: Sequence[TrailStep], edited: Mapping[str, tuple[str, ...]]) -> list[TrailStep]:
+    """The trail with places for edits that do not tell theirs, where only one thing in their file is changed:
+    ``edited`` are the names of what is, by path."""
+    only = {path: names[0] for path, names in edited.items() if len(names) == 1}
+    return [
+        replace(step, changes=tuple(_placed(change, only) for change in step.changes))
+        if step.changes
+        else step
+        for step in trail
+    ]
+
+
+def _placed(change: Change, only: Mapping[str, str]) -> Change:
+    if change.how != "edit" or change.place:
+        return change
+    name = next((name for path, name in only.items() if f"/{change.path}".endswith(f"/{path}")), "")
+    return replace(change, place=name) if name and not change_words(change).where else change
 
 
 def _says_something(line: str) -> bool:

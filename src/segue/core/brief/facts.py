@@ -116,6 +116,7 @@ class BriefFacts(msgspec.Struct):
     plan_note: str = ""  # why some of its open items may be done
     tree: TreeState = msgspec.field(default_factory=TreeState)
     probe: Probe | None = None
+    edited: dict[str, tuple[str, ...]] = {}  # what uncommitted files have changed, by path; from the map
     failing: list[Failure] = []
     unproven: list[str] = []  # features that are not proven, or no longer, and why
     refused: Failure | None = None

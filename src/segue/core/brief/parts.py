@@ -8,7 +8,7 @@ is empty, and none is padded.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..base.lazy import regex
@@ -498,7 +498,7 @@ def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     if probe is not None and probe.head:
         if probe.cut:
             return [Line("Uncommitted: not known, git did not answer in time.")]
-        names = list(probe.dirty)
+        names = _with_symbols(list(probe.dirty), facts.edited, most)
         return (
             [Line(f"Uncommitted now: {_whole(names, most, ', ')}.")]
             if names
@@ -525,6 +525,17 @@ def _changed(facts: BriefFacts, folder: Folder, most: int) -> list[Line]:
     if tree.stashed and facts.trail and tree.stashed >= facts.trail[0].at:
         lines.append(Line("Changes were put into git's stash and not taken out again.", (tree.stashed,)))
     return lines
+
+
+def _with_symbols(paths: list[str], edited: Mapping[str, tuple[str, ...]], most: int) -> list[str]:
+    """Paths, those first that have names of what is changed in them, as far as no path loses its room."""
+    for at, path in enumerate(paths):
+        names = edited.get(path, ())
+        told = f"{path} ({', '.join(names[:2])}{' …' if len(names) > 2 else ''})" if names else path
+        if size(", ".join([*paths[:at], told, *paths[at + 1 :]])) > most:
+            break
+        paths[at] = told
+    return paths
 
 
 # -- declared, rules, facts

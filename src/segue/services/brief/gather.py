@@ -25,6 +25,7 @@ from ...agents.base import Found
 from ...agents.hooks import hooks_of
 from ...core import event_kinds as ev
 from ...core.base.values import seconds_of
+from ...core.brief.code_changes import with_places
 from ...core.brief.empty_runs import did_nothing, joined_with_empty
 from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.page import plain
@@ -376,6 +377,11 @@ def gather(
         _add_pitfalls(workspace, known, runs)
     if runs.digests:
         _add_habits(workspace, known, runs.digests[0])
+    if world is not None and world.dirty and not runs.elsewhere:
+        from .edited_names import edited_names
+
+        known.edited = edited_names(workspace, world)
+        known.trail = with_places(known.trail, known.edited) if known.edited else known.trail
     known.notices = [*notices_of(workspace, state, handover=handover), *runs.notices]
     if runs.run:
         from .model_claims import claims_of

@@ -33,7 +33,7 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.files.atomic import private_folder, write_whole
 from ...effects.processes.identity import start_of
-from ...errors import ConflictError, RefusedError, SegueError, UsageError, is_of_store
+from ...errors import ConflictError, HistoryWentBack, RefusedError, SegueError, UsageError, is_of_store
 from ..workspace.data_folder import DataFolder
 from ..workspace.open_session import find_session
 from ..workspace.session_handle import SessionHandle
@@ -220,6 +220,8 @@ def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
         return []
     try:
         done = session.apply(*commands).events
+    except HistoryWentBack:
+        raise  # the file keeps waiting, until what the store lost is back
     except (UsageError, ConflictError, RefusedError):
         done = 0
         for command in commands:

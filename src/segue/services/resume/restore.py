@@ -64,6 +64,9 @@ DECISIONS_MAX, DECISION_DAYS, SISTERS_MAX = 5, 30, 12
 MEMORIES_MAX, PLAYBOOKS_MAX, RELATED_MAX = 8, 3, 6
 OUTPUT_CHARS = 4_000
 GIT_SECONDS = 0.5
+MAP_TOKENS, MAP_SECONDS, MAP_LINES_MAX = 1_000, 0.5, 120_000
+"""How much of the map is restored, how long it may take to bring it up to date, and from how large a project
+on it takes too long to rank."""
 NO_TREE = "a server sees no working tree"
 
 
@@ -246,6 +249,7 @@ def _candidates(
         yield candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
     yield from _strategies(workspace, sources, {id for id, _, _ in recalled})
     if has_tree:
+        yield from _code_map(workspace, sources)
         yield from _related(sources)
 
 
@@ -415,6 +419,22 @@ def _strategies(workspace: Workspace, sources: RestorationSources, seen: set[str
             id, title, trust = strategy.id, f"playbook {strategy.id}", _trust(strategy.memory.trust)
             text = strategy.content
             yield candidate(f"playbook/{id}", "playbooks", "recommended", title, text, trust, 0.85)
+
+
+def _code_map(workspace: Workspace, sources: RestorationSources) -> Iterator[Candidate]:
+    """The files and symbols that matter most for the work, if the map of the code was made before."""
+    if not workspace.home.map_of(sources.root).exists():
+        return
+    from ..codemap.ask import map_for_restoration
+
+    session = sources.state.id if sources.state is not None else ""
+    found = map_for_restoration(workspace, session, MAP_TOKENS, MAP_SECONDS, MAP_LINES_MAX)
+    if found is None:
+        reason = "not up to date, and there was no time for it: `segue map` brings it up to date"
+        yield Candidate("map", "map of the code", "expanded", missing=reason)
+    elif found.text:
+        title = "the files that matter most for this work, with symbols and their lines"
+        yield candidate("map", "map of the code", "expanded", title, found.text, source="`segue map`")
 
 
 def _related(sources: RestorationSources) -> Iterator[Candidate]:

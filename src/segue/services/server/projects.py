@@ -37,6 +37,7 @@ _COMPARING = ("embedder", "embedder_url", "embedder_model", "embedder_key")
 SESSIONS_MAX = 1_024
 """How many sessions a handle keeps as last seen: about as many as are worked on at once."""
 POOL_MIN = 16
+PROBE_MS = 1_000
 
 
 class Projects:
@@ -68,6 +69,15 @@ class Projects:
     def server_tables(self) -> ServerTables:
         """The server's own tables."""
         return self.main.server_tables
+
+    @cached_property
+    def probe(self) -> Store:
+        """The main store by a connection of its own that gives up soon, to ask whether it answers."""
+        if not is_postgres(self._where):
+            return self.main
+        address = Address(self._where)
+        address.pool_max = 1
+        return IdempotentPostgres(address, busy_timeout_ms=PROBE_MS)
 
     def store(self, project: str) -> Store:
         """The store of a project, opened when it is first asked for."""
@@ -176,5 +186,5 @@ class Projects:
             for workspace in self._handles.values():
                 for finish in workspace.at_close:
                     finish()
-            for store in self._stores.values():
+            for store in (*self._stores.values(), self.probe):
                 store.close()

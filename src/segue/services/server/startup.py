@@ -19,6 +19,8 @@ from ...effects.files.atomic import write_whole
 from ...effects.models import is_loopback
 from ...errors import RefusedError, SegueError
 from ...settings import data_folder, resolve, user_file
+from ...stores.postgres import PostgresStore
+from ...stores.postgres.upkeep import facts
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import open_store
 from .keys import Keys
@@ -59,6 +61,15 @@ class ServerReady(Value):
     token: str = ""
     """Its first key, if it was made now."""
     token_file: str = ""
+
+    @property
+    def as_owner(self) -> str:
+        """The role of the database as which it runs, if that may change the tables; else empty."""
+        store = self.projects.main
+        if not isinstance(store, PostgresStore):
+            return ""
+        found = facts(store.database)
+        return found.role if found.owns else ""
 
 
 def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool = True) -> ServerReady:

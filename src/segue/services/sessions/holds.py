@@ -3,7 +3,8 @@
 The ledger ``hold/<session>`` is a stream like any other; a write under a hold demands, in the
 same transaction, that the ledger still says so. A lease is renewed by every write and by a
 small thread while ``with s.hold():`` lasts. A holder whose process is gone from this host is
-dead, whatever its lease says.
+dead, whatever its lease says. Machines that share a store may have clocks that are apart: leases count by
+the clock of the store.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class Holds:
         self.pause_file = pause_file
         self.lease_seconds = lease_seconds
 
+    def moment(self, seconds: float = 0.0) -> str:
+        """So many seconds from now, by the clock of the store."""
+        return moment(seconds + getattr(self.journal, "clock_ahead_seconds", 0.0))
+
     def state(self, session: str) -> HoldState:
         """Who holds a session, including holders whose hold is no longer in force."""
         state = HoldState()
@@ -52,12 +57,12 @@ class Holds:
     def living(self, session: str) -> tuple[Holder, ...]:
         """The holders whose lease has not expired and whose process is not known to be gone."""
         state = self.state(session)
-        return core.in_force(state, now=now(), dead=_dead(state))
+        return core.in_force(state, now=self.moment(), dead=_dead(state))
 
     def crashed(self, session: str) -> tuple[Holder, ...]:
         """Holders that never released the session and whose hold is no longer in force."""
         state = self.state(session)
-        living = core.in_force(state, now=now(), dead=_dead(state))
+        living = core.in_force(state, now=self.moment(), dead=_dead(state))
         return tuple(h for h in state.holders if h not in living)
 
     def take(
@@ -77,10 +82,10 @@ class Holds:
         clean_name(run, what="run id")
         while True:
             state = self.state(session)
-            until = moment(lease)
+            until = self.moment(lease)
             here, began = (host_name(), start_of(process)) if host is None else (host, "")
             candidate = Holder(name, run, here, process, began, 0, "", until, share)
-            taken = core.take(state, candidate, now=now(), dead=_dead(state))
+            taken = core.take(state, candidate, now=self.moment(), dead=_dead(state))
             if not isinstance(taken, ev.HoldTaken):
                 first = taken[0]
                 by = f"{first.holder} ({first.run} on {first.host})"
@@ -130,7 +135,7 @@ class Hold:
         """Extend the lease. Raises SessionHeld if the hold was lost in the meantime."""
         while True:
             (demand,) = self.guard()
-            until = moment(self._lease)
+            until = self._holds.moment(self._lease)
             draft = ev.draft(ev.HoldRenewed(self.run, until), at=now(), actor=self.run, run=self.run)
             try:
                 self._holds.journal.append(Append(demand.stream, demand.expect, [draft]))
@@ -141,7 +146,7 @@ class Hold:
 
     def renew_if_due(self) -> None:
         """Extend the lease if a third of it has passed."""
-        if self.until < moment(self._lease * 2 / 3):
+        if self.until < self._holds.moment(self._lease * 2 / 3):
             self.renew()
 
     def release(self) -> None:

@@ -95,6 +95,8 @@ def scrub(
     runs |= set(runs_of(workspace).archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
     if not dry_run:
         runs_of(workspace).search_index.delete()  # it is made anew of what is left
+        for path in workspace.home.maps.glob("*.db*"):  # and so are they
+            path.unlink(missing_ok=True)
         forget_runs(workspace)
     originals = [path for path in runs_of(workspace).runs.known() if _holds(path, text)]
     stays = _stays(workspace.store, text)

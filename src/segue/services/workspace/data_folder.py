@@ -48,6 +48,8 @@ class DataFolder:
         self.search = path / "archive" / "search.db"
         """The index for searching."""
         protect_database(self.search)
+        self.maps = path / "archive" / "maps"
+        """Maps of code, a database for each working tree."""
         self.backups = path / "backups"
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
@@ -65,6 +67,10 @@ class DataFolder:
         """Transcripts of the conversations that programs keep in the store."""
         self.damaged = path / "damaged"
         """Where recoveries keep the damaged originals."""
+
+    def map_of(self, root: Path) -> Path:
+        """The map of the code in a working tree."""
+        return self.maps / f"{_hashed(os.fsencode(root).hex())[:16]}.db"
 
     @property
     def swap_note(self) -> Path:
@@ -162,6 +168,11 @@ class DataFolder:
     def pending(self) -> Path:
         """The spool of commands that wait until the shared store can be reached."""
         return self.database.with_suffix(".pending")
+
+    @property
+    def copies(self) -> Path:
+        """Copies of what the shared store acknowledged to this machine lately."""
+        return self.database.with_suffix(".copies")
 
     @property
     def last_seen(self) -> Path:

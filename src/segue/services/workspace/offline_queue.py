@@ -206,6 +206,8 @@ class _PendingSender:
             else:
                 self._commit(record, pending, commands)
             return ""
+        except errors.HistoryWentBack:
+            raise  # it keeps waiting, until what the store lost is back
         except (errors.UsageError, errors.RefusedError, errors.ConflictError) as fault:
             return self._refuse(record, pending, commands, fault)
 

@@ -32,21 +32,25 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
     store was lost, and BadSettings for an unknown kind of address."""
     if is_remote(where):
         from ...stores.remote import Address, RemoteStore
+        from ..sessions.local_copies import LocalCopies
 
         home.make()
         address = Address(where)
         remote = RemoteStore(address, key or token_here(home, address), busy_timeout_ms=busy_timeout_ms)
         remote.machine = this_machine()
+        remote.watch = LocalCopies(home.copies)
         remote.client.told = lambda reached: _note_reached(home, reached)
         if _was_down(home):
             remote.client.first_seconds = DOWN_FIRST_SECONDS
         return remote
     if home.shared_store:
         from ...stores.postgres import PostgresStore
+        from ..sessions.local_copies import LocalCopies
 
         home.make()
         journal = PostgresStore(where, busy_timeout_ms=busy_timeout_ms)
         journal.machine = this_machine()
+        journal.watch = LocalCopies(home.copies)
         return journal
     check_kind(where)
     check_damage(home)

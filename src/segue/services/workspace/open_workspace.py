@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...settings import Settings, data_folder, environment_now, resolve, store_of, user_file
+from ...errors import SegueError
+from ...settings import (
+    Settings,
+    data_folder,
+    environment_now,
+    read_store_of,
+    resolve,
+    store_of,
+    user_file,
+)
 from ...stores.base import Journal, Store
 from .data_folder import DataFolder, is_remote
 from .open_store import open_store
@@ -88,12 +97,32 @@ def _opened(store: Journal | str | None, home: DataFolder, settings: Settings) -
 
 
 def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | None:
-    """An empty in-memory workspace for commands that only read, so that they leave no files where nothing was
-    ever stored. None if there is a store: open that instead."""
+    """For commands that only read: an empty in-memory workspace, so that they leave no files where nothing
+    was ever stored, or that of a standby which has all that this machine wrote. None: open the store."""
     home = DataFolder(data_folder(environment)).for_store(store_of(environment))
+    if home.shared_store and (where := read_store_of(environment)):
+        return _standby(where, home, folder, environment)
     if home.shared_store or home.database.exists() or home.damage():
         return None
     return without_store(folder, environment)
+
+
+def _standby(where: str, home: DataFolder, folder: Path, environment: Mapping[str, str]) -> Workspace | None:
+    """A workspace on a standby; None if it does not answer, or is behind what this machine wrote."""
+    from ...stores.postgres import PostgresStore
+    from ..sessions.local_copies import LocalCopies
+    from .open_store import this_machine
+
+    journal = PostgresStore(where)
+    journal.machine = this_machine()
+    try:
+        stream, version = LocalCopies(home.copies).newest()
+        if journal.head(stream or "ledger/ready").version < version:
+            journal.close()
+            return None
+    except SegueError:
+        return None
+    return open_workspace(journal, home=home, folder=folder, environment=environment)
 
 
 def without_store(

@@ -55,6 +55,7 @@ class RemoteWorkspace(Workspace):
         return self.offline.brought
 
     def forget_last_seen(self) -> None:
+        super().forget_last_seen()
         self.offline.forget()
 
     def close(self) -> None:

@@ -131,7 +131,9 @@ class Workspace:
         return None
 
     def forget_last_seen(self) -> None:
-        """Drop the local cache of a remote store: it may hold a text that is being erased."""
+        """Drop what is kept here of a shared store: it may hold a text that is being erased."""
+        if self.store.watch is not None:
+            self.store.watch.clear()
 
     def with_warnings(self, saved: Saved) -> Saved:
         """The result, at most once a second with a warning for each other living run that holds it."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ...core.base import canonical
 from ...core.journal.event import Event, seal
 from ...errors import StaleVersion
-from ..base import Append, Head, Pieces, ProjectFact, Rewrite, RunRow, Snapshot, Versions
+from ..base import Append, AppendWatch, Head, Pieces, ProjectFact, Rewrite, RunRow, Snapshot, Versions
 from ..memory_changes import MemoryChange
 from ..proofs import check_beside
 from .memories import VolatileMemories
@@ -33,6 +33,8 @@ class VolatileStore:
         self.memories = VolatileMemories()
         self.search_index = None
         self.machine = ""
+        self.clock_ahead_seconds = 0.0
+        self.watch: AppendWatch | None = None
 
     def append(
         self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None

@@ -17,6 +17,7 @@ from ...errors import BadSettings
 SCHEMES = ("postgresql://", "postgres://")
 NAMESPACE = "default"
 POOL_MAX = 10
+_PORT = "5432"
 NAMESPACE_CHARS_MAX = 128
 _HINT = "postgresql://user@host:5432/database?namespace=NAME"
 _SECRET_PARAMETERS = ("password", "sslpassword", "oauth_client_secret")
@@ -53,6 +54,11 @@ class Address:
         self._secrets = sorted(forms, key=len, reverse=True)
         self.libpq = f"{scheme}://{rest}" + _query(kept)
         """For the driver alone: it holds the password."""
+        named = {name for name, _ in kept}
+        self.places = () if named & {"host", "hostaddr", "port"} else _places(place.partition("/")[0])
+        """Host and port of each host."""
+        self.says_which = "target_session_attrs" in named
+        """Whether it says itself which of several hosts is meant."""
         shown = [(name, value) for name, value in kept if name not in _SECRET_PARAMETERS]
         if self.namespace != NAMESPACE:
             shown.append(("namespace", self.namespace))
@@ -76,6 +82,16 @@ def shown(where: str) -> str:
     with suppress(BadSettings):
         return Address(where).shown
     return "postgresql://"
+
+
+def _places(hosts: str) -> tuple[tuple[str, str], ...]:
+    found = []
+    for one in hosts.split(","):
+        host, colon, port = one.rpartition(":")
+        if not colon or port.endswith("]"):
+            host, port = one, ""
+        found.append((unquote(host).strip("[]"), port or _PORT))
+    return tuple(found)
 
 
 def _query(pairs: list[tuple[str, str]]) -> str:

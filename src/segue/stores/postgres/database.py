@@ -5,7 +5,8 @@ the deadline. A connection that is lost while a commit is under way leaves a dou
 committed it and died before it could say so. Every write carries an ``attempt``, a random number that is
 stored with it, and whoever is in doubt looks for it before trying again, and once more if the second try is
 refused: the first one may still have been under way. So an effect happens once, and an acknowledgement
-is always of something that is on the server's disk (``synchronous_commit`` is never off here).
+is always of something that is on the server's disk (``synchronous_commit`` is never off here) and, where the
+server has a synchronous standby, on that one's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -25,6 +26,7 @@ from ..proofs import too_new
 from ..sql import Row
 from . import schema
 from .address import Address
+from .connection import MIGRATION_SECONDS_MAX, Connector, driver
 from .schema import Db
 
 if TYPE_CHECKING:
@@ -32,14 +34,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
-_ABANDONED_MS = 30_000
-"""A transaction whose client is gone holds its locks no longer than this."""
 _PAUSE_SECONDS = 0.02
 _PAUSE_SECONDS_MAX = 0.5
 _FIRST_SECONDS = 3.0
 _QUIET_SECONDS = 3.0
 _DOUBT_TIMES = 3
 """So much longer than otherwise is tried when a commit is in doubt: to give up is to leave the doubt."""
+_LOST_TIMES = 2
+"""So much longer a read is tried whose connection was lost: perhaps nothing was heard on it all that time."""
 _unreached: dict[str, float] = {}
 """When a server last did not answer at all, by its address."""
 _AGAIN = ("40001", "40P01", "55006")
@@ -59,20 +61,29 @@ class Database:
         self.namespace = address.namespace
         self.busy_timeout_ms = busy_timeout_ms
         self.ready: schema.Ready | None = None
+        self._answered = False
+        """Whether a server ever let us in."""
         self._preparing = threading.Lock()
+        self._connector = Connector(address, busy_timeout_ms)
         hint = "try again, or allow more with ?pool=N in SEGUE_STORE"
         self._pool: Pool[Db] = Pool(address.pool_max, "the store", hint)
 
     def beside(self, namespace: str) -> Database:
         """The same database, for another namespace; both share their connections."""
         other = Database(self.address, busy_timeout_ms=self.busy_timeout_ms)
-        other.namespace, other._pool = namespace, self._pool
+        other.namespace, other._pool, other._connector = namespace, self._pool, self._connector
+        other._answered = self._answered
         other.ready = self.reading(lambda db: schema.prepare(db, namespace))
         return other
 
     def close(self) -> None:
         """Close idle connections; the next call opens anew."""
         self._pool.close()
+
+    @property
+    def clock_ahead_seconds(self) -> float:
+        """How far the server's clock was ahead of ours when a connection was last opened."""
+        return self._connector.clock_ahead_seconds
 
     @property
     def vector(self) -> str:
@@ -86,35 +97,24 @@ class Database:
             db = lease.connection = lease.connection or self._open(deadline)
             try:
                 yield db
+            except driver().errors.ReadOnlySqlTransaction:
+                db.close()  # it was the primary, and is a standby by now
+                raise
             finally:
                 lease.broken = db.closed or db.broken
+                if lease.broken:
+                    self._connector.avoid(db)
                 lease.usable = lease.broken or not db.info.transaction_status  # none is left open
 
     def _open(self, deadline: float) -> Db:
-        psycopg = driver()
-        seconds = max(2, int(deadline - time.monotonic()))
+        db = self._connector.open(deadline)
+        self._answered = True
         try:
-            db: Db = psycopg.connect(
-                self.address.libpq, autocommit=True, connect_timeout=seconds, application_name="segue",
-                keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=20_000,
-                client_encoding="UTF8",
-            )  # fmt: skip
-        except psycopg.ProgrammingError as fault:
-            told = f"not an address that Postgres understands: {self.address.masked(str(fault))}"
-            raise errors.BadSettings(told, hint="see SEGUE_STORE") from None
-        try:
-            sql = (
-                "SELECT set_config('lock_timeout', %s, false),"
-                " set_config('idle_in_transaction_session_timeout', %s, false),"
-                " current_setting('synchronous_commit')"
-            )
-            values = (str(int(self.busy_timeout_ms)), str(_ABANDONED_MS))
-            if db.execute(sql, values).fetchall()[0][2] == "off":
-                db.execute("SET synchronous_commit = on")
             if self.ready is None:
                 with self._preparing:
                     if self.ready is None:
-                        self.ready = schema.prepare(db, self.namespace)
+                        with patient(db):
+                            self.ready = schema.prepare(db, self.namespace)
         except BaseException:
             db.close()
             raise
@@ -123,6 +123,21 @@ class Database:
     def fetch(self, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
         """The rows of a statement that only reads."""
         return self.reading(lambda db: rows(db, sql, values))
+
+    def fetch_as_is(self, sql: str) -> list[Row]:
+        """The same without making or changing tables first; tried once."""
+        psycopg = driver()
+        try:
+            with closing(self._connector.open(time.monotonic() + _FIRST_SECONDS)) as db:
+                return rows(db, sql)
+        except psycopg.Error as fault:
+            raise self.translate(fault) from None
+
+    def schema_there(self) -> int:
+        """The schema of the tables; 0 if there are none."""
+        [(there,)] = self.fetch_as_is("SELECT to_regclass('segue.meta') IS NOT NULL")
+        found = self.fetch_as_is("SELECT value FROM segue.meta WHERE key = 'schema'") if there else []
+        return int(found[0][0]) if found else 0
 
     def reading(self, look: Callable[[Db], T]) -> T:
         """Look; a connection that is lost is replaced."""
@@ -139,6 +154,7 @@ class Database:
 
         def whole(db: Db, attempt: UUID) -> T:
             with db.transaction():
+                self._connector.begin(db)
                 return work(db, attempt)
 
         return self.writing(whole, done)
@@ -155,23 +171,28 @@ class Database:
                 with self._connection(deadline) as db:
                     if done is not None:
                         self._refuse_newer()
-                        found = done(db) if doubt else None
+                        found = _settled(db, done) if doubt else None
                         if found is not None:
                             return found
                     begun = True
                     try:
-                        return work(db)
+                        outcome = work(db)
                     except late:  # perhaps by our own first try
-                        found = done(db) if doubt and done is not None else None
+                        found = _settled(db, done) if doubt and done is not None else None
                         if found is None:
                             raise
                         return found
+                    if done is not None:
+                        _check_replicated(db)
+                    return outcome
             except psycopg.Error as fault:
-                doubt = doubt or (begun and done is not None and _is_lost(fault))
-                if doubt or _is_starting(fault):
-                    deadline = max(deadline, began + whole * (_DOUBT_TIMES if doubt else 1))
+                lost = begun and _is_lost(fault)
+                doubt = doubt or (lost and done is not None)
+                if lost or doubt or self._answered or _is_starting(fault):
+                    times = _DOUBT_TIMES if doubt else _LOST_TIMES if lost else 1
+                    deadline = max(deadline, began + whole * times)
                 if not _may_try_again(fault) or time.monotonic() + pause > deadline:
-                    if self.ready is None:
+                    if not self._answered:
                         _unreached[self.address.shown] = time.monotonic()
                     raise self.translate(fault, doubt=doubt) from None
             time.sleep(pause * random.uniform(0.5, 1.0))
@@ -181,7 +202,7 @@ class Database:
         """How long to try: whoever was connected waits for a failover, a newcomer hears soon that nobody
         answers, and at once if it has just been told so. A server that is starting does answer."""
         whole = self.busy_timeout_ms / 1000
-        if self.ready is not None:
+        if self._answered:
             return whole
         since = time.monotonic() - _unreached.get(self.address.shown, -_QUIET_SECONDS)
         return min(whole, _FIRST_SECONDS if since >= _QUIET_SECONDS else 0.0)
@@ -200,7 +221,9 @@ class Database:
         if doubt:
             told = f"the connection to {where} was lost during a commit: what was written may be there or not"
             hint = "look with `segue log` before you do it again"
-            return errors.StoreUnavailable(f"{told} ({text})", hint=hint)
+            error = errors.StoreUnavailable(f"{told} ({text})", hint=hint)
+            error.doubt = True
+            return error
         if state in _AGAIN or state in _BUSY:
             told = f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}"
             return errors.StoreBusy(told, hint="try again")
@@ -220,14 +243,14 @@ class Database:
         return errors.StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
 
 
-def driver() -> Any:
-    """The driver, loaded when a Postgres store is used and not before."""
+@contextmanager
+def patient(db: Any) -> Iterator[None]:
+    """Within the block, the server may take long before it says anything."""
+    before, db.silence_seconds_max = db.silence_seconds_max, MIGRATION_SECONDS_MAX
     try:
-        import psycopg
-    except ImportError as fault:
-        told = "a Postgres store needs the driver psycopg, which is not installed"
-        raise errors.NotInstalled(told, hint=errors.extra("postgres")) from fault
-    return psycopg
+        yield
+    finally:
+        db.silence_seconds_max = before
 
 
 def rows(db: Db, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
@@ -266,6 +289,23 @@ def tried(db: Db, namespace: str, attempt: UUID) -> bool:
     """Whether an attempt is there."""
     sql = "SELECT 1 FROM segue.attempts WHERE namespace = %s AND attempt = %s"
     return bool(rows(db, sql, (namespace, attempt)))
+
+
+def _settled(db: Any, done: Callable[[Db], T | None]) -> T | None:
+    """What a write in doubt gave, if it is there. What is on the disk of this server may have come to no
+    standby yet: a commit of our own, which waits for one, is behind it."""
+    found = done(db)
+    if found is not None:
+        db.execute("SELECT pg_logical_emit_message(true, 'segue', '')")
+        _check_replicated(db)
+    return found
+
+
+def _check_replicated(db: Any) -> None:
+    """Raise, as if the connection had been lost, if a commit gave up waiting for a standby."""
+    if db.unreplicated:
+        db.close()
+        raise driver().OperationalError("the server stopped waiting for its standby")
 
 
 def _is_lost(fault: Error) -> bool:

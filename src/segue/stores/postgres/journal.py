@@ -21,7 +21,7 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Pieces, Rewrite, Snapshot, Versions
+from ..base import Append, AppendWatch, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
 from .address import Address
 from .database import BUSY_TIMEOUT_MS, Database, changed, many, plain, remember, rows, tried
@@ -95,8 +95,15 @@ class PostgresStore:
         self.namespace = where.namespace
         self.machine = ""
         """Set by whoever shares the store with other machines: part of the names of streams of its own."""
+        self.watch: AppendWatch | None = None
+        """Set by whoever shares the store with other machines."""
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
+
+    @property
+    def clock_ahead_seconds(self) -> float:
+        """How far the clock of the database is ahead of ours."""
+        return self.database.clock_ahead_seconds
 
     def beside(self, namespace: str) -> Self:
         """The store of another namespace of this database; both share their connections."""
@@ -153,13 +160,22 @@ class PostgresStore:
     def append(
         self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
     ) -> list[Event]:
-        if memories is None and len(appends) == 1 and appends[0].drafts:
-            events = self._append_one(appends[0], pieces or {})
-        else:
-            events = self._append_all(appends, pieces or {}, memories)
+        try:
+            if self.watch is not None:
+                self.watch.before(self, appends)
+            if memories is None and len(appends) == 1 and appends[0].drafts:
+                events = self._append_one(appends[0], pieces or {})
+            else:
+                events = self._append_all(appends, pieces or {}, memories)
+        except StaleVersion as stale:
+            if self.watch is not None:
+                self.watch.refused(self, stale)
+            raise
         trip("postgres.append.after_commit")
         for event in events:
             self._saw(event.stream, event.version, event.hash)
+        if self.watch is not None:
+            self.watch.after(events)
         return events
 
     def _saw(self, stream: str, version: int, own: bytes) -> None:
@@ -358,6 +374,8 @@ class PostgresStore:
         trip("postgres.erase.after_commit")
         for wish in appends:
             self._seen.pop(wish.stream, None)
+        if self.watch is not None:
+            self.watch.forget({r.stream for r in rewrites})
 
     def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         addresses = [bytes.fromhex(address) for address in pieces]
@@ -384,6 +402,8 @@ class PostgresStore:
         self.database.transaction(work, lambda db, at: tried(db, self.namespace, at) or None)
         for name in names:
             self._seen.pop(name, None)
+        if self.watch is not None:
+            self.watch.forget(names)
 
     def close(self) -> None:
         self.database.close()

@@ -24,7 +24,8 @@ from ..sql import insert, update
 from ..sql_memories import SqlMemories, narrow, narrow_values
 from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
 from ..vectors import by_bytes
-from .database import Database, driver, plain, remember, tried
+from .connection import driver
+from .database import Database, plain, remember, tried
 from .schema import Db, as_vector
 from .sql import PostgresSql, PostgresStatements
 

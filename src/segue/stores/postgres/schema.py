@@ -15,7 +15,7 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.values import Value
-from ...errors import StoreUnavailable
+from ...errors import AccessError, StoreUnavailable
 from ..proofs import too_new
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ MIGRATIONS: tuple[str, ...] = (
 SCHEMA = len(MIGRATIONS)
 READABLE_FROM = 1
 """The oldest schema whose Segue can read a store of this schema."""
+WRITABLE_FROM = 3
+"""The oldest schema whose Segue can also write to it: servers of both versions may run at the same time."""
 
 
 class Ready(Value):
@@ -153,6 +155,9 @@ _LOOK = """
         (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
             WHERE e.extname = 'vector'),
         EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'),
+        current_setting('transaction_read_only') = 'on',
+        CASE WHEN to_regnamespace('segue') IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+            ELSE has_schema_privilege('segue', 'CREATE') END,
         EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('segue.memory_vectors')
             AND attname = 'embedding')
 """
@@ -160,26 +165,33 @@ _LOOK = """
 
 def prepare(db: Db, namespace: str) -> Ready:
     """Bring a database to this schema, and have the namespace; raises SchemaTooNew."""
-    encoding, _, standby, there, vector, available, column = db.execute(_LOOK).fetchone() or ("",) * 7
+    look = db.execute(_LOOK).fetchone() or ("",) * 9
+    encoding, _, standby, there, vector, available, reads, owns, column = look
     if encoding != "UTF8":
         hint = "create one with `createdb -E UTF8`"
         raise StoreUnavailable(f"the database is in {encoding}, and Segue needs UTF8", hint=hint)
     found = _found(db) if there else Ready(True, 0)
-    if not found.writable or standby:
+    if not found.writable or standby or reads:
         return Ready(False, found.schema, vector if column else "")
-    if found.schema < SCHEMA or (available and not column):
+    if found.schema < SCHEMA and not owns:
+        told = f"the tables are of schema {found.schema}, and this Segue needs {SCHEMA}"
+        hint = "let the role that owns them run `segue schema --upgrade`"
+        raise AccessError(f"{told}; this role may not change them", hint=hint)
+    if owns and (found.schema < SCHEMA or (available and not column)):
         vector = _migrate(db)
+    elif not column:
+        vector = ""
     sql = "INSERT INTO segue.namespaces (namespace) VALUES (%s) ON CONFLICT DO NOTHING"
     if not db.execute("SELECT 1 FROM segue.namespaces WHERE namespace = %s", (namespace,)).fetchone():
         db.execute(sql, (namespace,))
-    return Ready(True, SCHEMA, vector or "")
+    return Ready(True, max(SCHEMA, found.schema), vector or "")
 
 
 def _found(db: Db) -> Ready:
     """The schema that is there; not writable if it is a newer one that this Segue may read."""
     meta = dict(db.execute("SELECT key, value FROM segue.meta").fetchall())
     newer = int(meta.get("schema", "0"))
-    if newer <= SCHEMA:
+    if newer <= SCHEMA or int(meta.get("writable_from", str(newer))) <= SCHEMA:
         return Ready(True, newer)
     if int(meta.get("readable_from", str(newer))) > SCHEMA:
         raise too_new(newer, SCHEMA)
@@ -196,6 +208,8 @@ def _migrate(db: Db) -> str:
         current = _found(db)
         if not current.writable:
             raise too_new(current.schema, SCHEMA)
+        if current.schema > SCHEMA:  # somebody newer was faster
+            return _add_vectors(db)
         for script in MIGRATIONS[current.schema :]:
             for statement in script.split(";"):
                 if statement.strip():
@@ -206,6 +220,7 @@ def _migrate(db: Db) -> str:
         )
         db.execute(sql, ("schema", str(SCHEMA)))
         db.execute(sql, ("readable_from", str(READABLE_FROM)))
+        db.execute(sql, ("writable_from", str(WRITABLE_FROM)))
         return _add_vectors(db)
 
 
@@ -218,7 +233,7 @@ def _add_vectors(db: Db) -> str:
             db.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except psycopg.Error:  # not allowed, or not there: search is exact, and the doctor says so
         pass
-    *_, vector, _, column = db.execute(_LOOK).fetchone() or ("",) * 7
+    *_, vector, _, _, _, column = db.execute(_LOOK).fetchone() or ("",) * 9
     if not vector or column:
         return vector or ""
     db.execute(f"ALTER TABLE segue.memory_vectors ADD COLUMN embedding {vector}.vector")

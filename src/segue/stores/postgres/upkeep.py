@@ -9,8 +9,9 @@ from ..._failpoints import trip
 from ...core.base.values import Value
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
-from ...errors import StaleVersion
-from .database import Database, changed, driver, many
+from ...errors import AccessError, StaleVersion
+from .connection import driver
+from .database import Database, changed, many, patient, rows
 from .journal import INSERT, PostgresStore, put_pieces
 from .schema import Db
 
@@ -35,8 +36,14 @@ class Facts(Value):
     connections: int
     connections_max: int
     driver: str
+    role: str
+    owns: bool
+    """Whether our role owns the tables."""
 
 
+_OWNS = """
+    SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('segue.events')
+"""
 _FACTS = """
     SELECT current_setting('server_version'),
         coalesce((SELECT extversion FROM pg_extension WHERE extname = 'vector'), ''),
@@ -46,26 +53,70 @@ _FACTS = """
             JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = 'segue' AND c.relkind = 'r'), 0)::bigint,
         (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
-        current_setting('max_connections')::integer
+        current_setting('max_connections')::integer, current_user::text,
+        coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class
+            WHERE oid = to_regclass('segue.events')), true)
 """
 
 
 def facts(database: Database) -> Facts:
     """Look at a server; raises as every read does."""
-    [(version, vector, available, fsync, pages, standby, size, used, most)] = database.fetch(_FACTS)
+    [(version, vector, available, fsync, pages, standby, size, used, most, role, owns)] = database.fetch(
+        _FACTS
+    )
     settings = {"fsync": fsync, "full_page_writes": pages}
     off = [f"{name} is off" for name, value in settings.items() if value == "off"]
     schema = database.ready.schema if database.ready else 0
     own = f"psycopg {driver().__version__}"
-    return Facts(version, schema, vector, available, ", ".join(off), standby, size, used, most, own)
+    return Facts(
+        version, schema, vector, available, ", ".join(off), standby, size, used, most, own, role, owns
+    )
+
+
+class TableState(Value):
+    """A table, as the statistics of the server tell it."""
+
+    name: str
+    live: int
+    dead: int
+    """Rows that are no more, and whose room is not free yet."""
+    size_bytes: int
+    vacuumed: str
+    """When it was last vacuumed; empty if never."""
+    transactions: int
+    """How old its oldest row is; at two thousand million the server stops."""
+
+
+_TABLES = """
+    SELECT s.relname::text, s.n_live_tup, s.n_dead_tup, pg_total_relation_size(s.relid),
+        coalesce(to_char(greatest(s.last_vacuum, s.last_autovacuum) AT TIME ZONE 'UTC',
+            'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''),
+        age(c.relfrozenxid)
+    FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid WHERE s.schemaname = 'segue'
+    ORDER BY s.n_dead_tup DESC, s.relname
+"""
+
+
+def tables(database: Database) -> list[TableState]:
+    """The tables, those with the most dead rows first."""
+    return [TableState(*row) for row in database.fetch(_TABLES)]
+
+
+def owns_tables(db: Db) -> bool:
+    """Whether our role owns the tables."""
+    return bool(rows(db, _OWNS)[0][0])
 
 
 def compact(database: Database) -> None:
     """Rewrite the tables: what was deleted is in their files no more. Nobody writes meanwhile."""
 
     def work(db: Db, _: UUID) -> bool:
-        for table in TABLES:
-            db.execute(f"VACUUM (FULL, ANALYZE) segue.{table}")
+        if not owns_tables(db):
+            hint = "run it with the address of the role that owns them"
+            raise AccessError("only the owner of the tables can rewrite them", hint=hint)
+        with patient(db):
+            for table in TABLES:
+                db.execute(f"VACUUM (FULL, ANALYZE) segue.{table}")
         return True
 
     database.writing(work, lambda *_: None)

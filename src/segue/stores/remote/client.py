@@ -32,6 +32,10 @@ from .address import Address
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
 MSGPACK = "application/msgpack"
+TIME_HEADER = "Segue-Time"
+"""Seconds since the epoch by the clock of the server's store, in each answer."""
+CLOCKS_APART_SECONDS_MIN = 2.0
+"""Clocks that are not further apart count as one: an answer is under way for a while."""
 GZIP_BYTES_MIN = 4_096
 _PAUSE_SECONDS = 0.02
 _PAUSE_SECONDS_MAX = 0.5
@@ -84,6 +88,8 @@ class Client:
         """Until when this thread may take, while it finds out about a doubt."""
         self.first_seconds = _FIRST_SECONDS
         """How long a process tries that never reached the server."""
+        self.clock_ahead_seconds = 0.0
+        """How far the clock of the server's store was ahead of ours in its last answer."""
         self.told: Callable[[bool], None] | None = None
         """Is told when the server is reached for the first time, and when it is not."""
 
@@ -241,9 +247,15 @@ class Client:
         try:
             connection.request(method, f"{self.address.prefix}{path}", body, headers)
             response = connection.getresponse()
+            self._note_clock(response.headers.get(TIME_HEADER, ""))
             return response, response.read()
         except (http.client.HTTPException, OSError) as fault:
             raise Lost(str(fault) or type(fault).__name__) from None
+
+    def _note_clock(self, told: str) -> None:
+        with suppress(ValueError):
+            ahead = float(told) - time.time()
+            self.clock_ahead_seconds = ahead if abs(ahead) > CLOCKS_APART_SECONDS_MIN else 0.0
 
     def ask(self, method: str, path: str, value: Any = None) -> Any:
         """The decoded answer of a route of the described API; sent once."""
@@ -354,8 +366,11 @@ def _all_errors(base: type[errors.SegueError]) -> dict[str, type[errors.SegueErr
     return found
 
 
-_MADE_OF_FIELDS = (errors.StaleVersion, errors.DamagedError, errors.SessionHeld, errors.HandoverPending)
-_NUMBERS = ("expected", "actual")
+_MADE_OF_FIELDS = (
+    errors.StaleVersion, errors.HistoryWentBack, errors.DamagedError, errors.SessionHeld,
+    errors.HandoverPending,
+)  # fmt: skip
+_NUMBERS = ("expected", "actual", "seen")
 
 
 def known_error(problem: dict[str, Any]) -> errors.SegueError | None:

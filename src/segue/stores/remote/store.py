@@ -12,8 +12,19 @@ from typing import cast
 
 from ...core.journal.chain import linked
 from ...core.journal.event import Event
-from ...errors import DamagedError
-from ..base import Append, Head, Memories, Pieces, ProjectFacts, Rewrite, Runs, Snapshot, Versions
+from ...errors import DamagedError, StaleVersion
+from ..base import (
+    Append,
+    AppendWatch,
+    Head,
+    Memories,
+    Pieces,
+    ProjectFacts,
+    Rewrite,
+    Runs,
+    Snapshot,
+    Versions,
+)
 from ..memory_changes import MemoryChange
 from ..proofs import proven_event, proven_piece
 from . import wire
@@ -38,8 +49,15 @@ class RemoteStore:
         self.project_facts = cast(ProjectFacts, RemotePort(self.client, "project_facts"))
         """Rows are replaced whole, so that a put may be sent twice."""
         self.search_index = None
+        self.watch: AppendWatch | None = None
+        """Set by whoever shares the store with other machines."""
         self.machine = ""
         """Set by whoever shares the store with other machines: part of the names of streams of its own."""
+
+    @property
+    def clock_ahead_seconds(self) -> float:
+        """How far the clock of the server's store is ahead of ours."""
+        return self.client.clock_ahead_seconds
 
     def about(self) -> About:
         """What the server says of itself, and of our key."""
@@ -59,8 +77,18 @@ class RemoteStore:
                 return self._ours(wishes)
             return [] if memories is not None and self._memories.there(memories) else None
 
-        found = self._journal.once("append", settle, *appends, pieces=pieces or {}, memories=memories)
-        return found if found and isinstance(found[0], Event) else _sealed(wishes, found)
+        try:
+            if self.watch is not None:
+                self.watch.before(self, appends)
+            found = self._journal.once("append", settle, *appends, pieces=pieces or {}, memories=memories)
+        except StaleVersion as stale:
+            if self.watch is not None:
+                self.watch.refused(self, stale)
+            raise
+        events = found if found and isinstance(found[0], Event) else _sealed(wishes, found)
+        if self.watch is not None:
+            self.watch.after(events)
+        return events
 
     def _ours(self, wishes: Sequence[Append]) -> list[Event] | None:
         """The events that an append became, if it is there; appends are atomic, so the first one tells."""
@@ -82,6 +110,8 @@ class RemoteStore:
             return bool(wishes and self._ours(wishes)) or None
 
         self._journal.once("erase", settle, rewrites, pieces, *appends)
+        if self.watch is not None:
+            self.watch.forget({r.stream for r in rewrites})
 
     def drop(self, *streams: Append, pieces: Iterable[str] = (), beside: Versions | None = None) -> None:
         there = {wish.stream: self.head(wish.stream) for wish in streams if wish.expect}
@@ -92,6 +122,8 @@ class RemoteStore:
             return bool(gone and all(gone)) or None
 
         self._journal.once("drop", settle, *streams, pieces=pieces, beside=beside)
+        if self.watch is not None:
+            self.watch.forget(wish.stream for wish in streams)
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
         events: list[Event] = []

@@ -22,7 +22,7 @@ from ...core.base import canonical
 from ...core.journal.chain import linked
 from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
-from ..base import Append, Head, Pieces, Rewrite, Snapshot, Versions
+from ..base import Append, AppendWatch, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
 from .database import BUSY_TIMEOUT_MS, Database, Executor, PlaceCheck
 from .schema import id_of
@@ -68,6 +68,8 @@ class SqliteStore:
         )  # fmt: skip
         self.search_index = None
         self.machine = ""
+        self.clock_ahead_seconds = 0.0
+        self.watch: AppendWatch | None = None
         self._generation = self.database.generation
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}

@@ -42,6 +42,7 @@ from ...handover.compaction import CompactionReport as CompactionReport
 from ...handover.scoring import ScoredHandover
 from ...services.brief.explain import ExplainedLine
 from ...services.brief.overview import Overview as Overview
+from ...services.codemap.ask import MapAnswer as MapAnswer
 from ...services.features.features import Audit, FeatureList as FeatureList
 from ...services.features.import_export import ImportedFeatures as ImportedFeatures
 from ...services.features.verify import Verified
@@ -588,6 +589,12 @@ class RevokedKey(Value):
 
     id: str
     revoked: str
+
+
+class RolesSql(Value):
+    """The statements that make the roles for a database."""
+
+    sql: list[str]
 
 
 class ServerAddress(Value):

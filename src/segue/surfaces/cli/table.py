@@ -36,7 +36,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "inspect": (
         "brief", "since", "status", "list", "search", "show", "log", "resumable", "checkpoints", "runs",
-        "usage", "stats", "pressure", "ui",
+        "usage", "stats", "pressure", "map", "ui",
     ),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "prove": ("feature", "verify"),
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories", "habits"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
-    "teams": ("serve", "key"),
+    "teams": ("serve", "key", "schema"),
     "keep": (
         "sync", "export", "import", "backup", "cleanup", "rebuild", "migrate", "recover", "scrub", "doctor",
     ),
@@ -81,6 +81,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "status": ("status", "show what is done, under way, next and blocked"),
     "list": ("list", "list the sessions of this project, or of all projects"),
     "search": ("search", "find what was said, done or decided, in any run of any agent"),
+    "map": ("map", "show what matters in the code, who uses what, and what a change affects"),
     "ui": ("ui", "look at everything in a browser: what runs, sessions, search, memory, figures"),
     "show": ("show", "show everything that is known about a session or a run"),
     "log": ("log", "show the journal as a timeline"),
@@ -127,9 +128,10 @@ TABLE: dict[str, tuple[str, str]] = {
     "hold": ("hold", "show who holds a session, or hold it while a command runs"),
     "run": ("run", "let agents work until the checks prove it, through crashes, limits and full windows"),
     "continue": ("continue_", "continue the same work in this or another agent"),
-    "mcp": ("mcp", "serve the work of a session to an agent's model as ten tools, over MCP"),
+    "mcp": ("mcp", "serve the work of a session to an agent's model as eleven tools, over MCP"),
     "serve": ("serve", "run a server for a team: REST, the Aegis API and MCP over HTTP, with keys"),
     "key": ("key", "create, list, rotate and revoke the keys of a server; show what was done with them"),
+    "schema": ("schema", "show, make or upgrade the tables of a Postgres store, and the roles for it"),
     "sync": ("sync", "read what is new in agents' transcripts, and keep copies"),
     "export": ("export", "write a session to a file, or a session or a run as a page to read"),
     "import": ("import_", "read a session from a file"),

@@ -61,6 +61,7 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
                 await upkeep
             with suppress(SegueError):
                 server.flush_audit()
+            server.readiness.close()
             server.projects.close()
 
     found = operations() if declared is None else declared

@@ -24,6 +24,8 @@ TYPE, LIMIT = "standard", 10
 """The default type of a memory, and how many memories are found by default."""
 AROUND, STEP_CHARS = 2, 2_000
 """How many steps are shown before and after one that was found, and how much of each text."""
+MAP_TOKENS, MAP_SECONDS = 1_000, 20.0
+"""The budget of a map if none is given, and how long a model waits for it to be brought up to date."""
 
 
 READING = ("list", "show", "bootstrap", "pressure", "check", "habits", "stats")
@@ -53,7 +55,7 @@ def stores_nothing(tool: Tool, given: Arguments) -> bool:
     """Whether a call only reads."""
     if tool.name == "plan":
         return not _changes_plan(given)
-    return tool.name in ("recall", "search", "since") or given.get("action") in READING
+    return tool.name in ("recall", "search", "since", "map") or given.get("action") in READING
 
 
 def _changes_plan(given: Arguments) -> bool:
@@ -176,6 +178,16 @@ def _search(call: ToolCall) -> Any:
     )  # fmt: skip
 
 
+def _map(call: ToolCall) -> Any:
+    given = call.given
+    return render.plain(
+        call.segue.map(
+            given.get("question", "central"), call.text("name"), task=call.text("task"),
+            tokens=given.get("tokens", MAP_TOKENS), session=call.session, seconds=MAP_SECONDS,
+        )
+    )  # fmt: skip
+
+
 def _since(call: ToolCall) -> Any:
     return render.delta_object(call.segue.since(call.session, start=call.given.get("from", "")))
 
@@ -226,5 +238,6 @@ def _handover_check(segue: Segue, session: str) -> Any:
 
 _OPERATIONS: dict[str, Callable[[ToolCall], Any]] = {
     "resume": _resume, "checkpoint": _checkpoint, "plan": _plan, "feature": _feature, "remember": _remember,
-    "recall": _recall, "search": _search, "since": _since, "handoff": _handoff, "recovery": _recovery,
+    "recall": _recall, "search": _search, "map": _map, "since": _since, "handoff": _handoff,
+    "recovery": _recovery,
 }  # fmt: skip

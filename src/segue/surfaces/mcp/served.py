@@ -1,4 +1,4 @@
-"""The ten tools on a server: the same operations, on the sessions of the key's project, many at once.
+"""The eleven tools on a server: the same operations, on the sessions of the key's project, many at once.
 
 The header ``Segue-Session`` says which session is meant; by default it is the one that this key last worked
 on here, else the only one that is open; with several, nothing is guessed. A server has no working tree: a
@@ -26,6 +26,7 @@ from .tools import Arguments, Tool
 NOWHERE = {
     "verify": "checks run on the machine with the code: use `segue verify` there",
     "since": "what changed in the project is known on the machine with the code: use `segue since` there",
+    "map": "the code is on the machine where it is worked on: use `segue map` there",
     "recovery": "manifest, window and handover are of the machine with the code: use `segue mcp` there",
 }
 _REMEMBERED_MAX = 4_096

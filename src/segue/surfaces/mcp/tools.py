@@ -1,4 +1,4 @@
-"""The ten tools as a model sees them: names, descriptions and arguments.
+"""The eleven tools as a model sees them: names, descriptions and arguments.
 
 The list is sent with every conversation, so it is kept small; a test measures it.
 """
@@ -40,6 +40,7 @@ FLAG = {"type": "boolean"}
 
 ACTIONS = {"type": "string", "enum": ["list", "show", "add", "begin", "block", "fail", "verify"]}
 RECOVERY = {"type": "string", "enum": ["prepare", "bootstrap", "pressure", "check", "habits", "stats"]}
+QUESTIONS = {"type": "string", "enum": ["central", "users", "uses", "affected", "tests"]}
 TOOLS = (
     Tool(
         "resume",
@@ -82,6 +83,12 @@ TOOLS = (
         "search",
         f"Find what was said, done or decided in earlier runs. in: {' '.join(GROUPS)}. step: show a handle.",
         {"query": TEXT, "in": TEXT, "failed": FLAG, "step": TEXT},
+    ),
+    Tool(
+        "map",
+        "Code: what is central for a task, or this work; users or uses of a name; affected, tests: of a name "
+        "or uncommitted changes.",
+        {"question": QUESTIONS, "name": TEXT, "task": TEXT, "tokens": {"type": "integer"}},
     ),
     Tool(
         "since",

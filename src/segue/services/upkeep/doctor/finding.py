@@ -9,6 +9,8 @@ from typing import TypeVar
 from ....core.base.values import Value, count
 from ....errors import SegueError
 from ....stores.base import Journal
+from ...sessions.local_copies import LocalCopies
+from ...workspace.data_folder import DataFolder
 from ..rebuild import stale_snapshots, tally
 
 
@@ -41,6 +43,18 @@ def of_server(
             yield from look(journal)
     except SegueError as fault:
         yield Diagnosis("server", "bad", fault.message, further(fault.hint))
+
+
+def behind_copies(home: DataFolder, journal: Journal) -> Diagnosis:
+    """Whether a shared store has all that it acknowledged to this machine lately."""
+    lost = LocalCopies(home.copies).lost(journal)
+    if not lost:
+        return Diagnosis("history", "ok", "the store has all that this machine wrote lately")
+    first = lost[0]
+    name, seen = first.stream.removeprefix("session/"), first.events[-1].version
+    told = f"the store went back: {name} is at {first.at}, and version {seen} was saved"
+    told += f"; {count(len(lost), 'session')} in all" if len(lost) > 1 else ""
+    return Diagnosis("history", "bad", told, "`segue recover` brings back what this machine has kept")
 
 
 def every_event_read(journal: Journal, more: str, hint: str) -> Diagnosis:

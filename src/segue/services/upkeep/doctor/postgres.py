@@ -7,11 +7,14 @@ from functools import partial
 
 from ....settings import Settings
 from ....stores.postgres import PostgresStore
-from ....stores.postgres.upkeep import facts
+from ....stores.postgres.upkeep import TableState, facts, tables
 from ...workspace.data_folder import DataFolder
-from .finding import Diagnosis, every_event_read, of_server
+from .finding import Diagnosis, behind_copies, every_event_read, of_server
 
 CONNECTIONS_SHARE_MAX = 0.9
+DEAD_SHARE_MAX, DEAD_ROWS_MIN = 0.5, 50_000
+"""A table with a larger share of dead rows, and at least so many, is not vacuumed as it should be."""
+TRANSACTIONS_MAX = 1_000_000_000
 
 
 def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
@@ -34,6 +37,12 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
         yield Diagnosis("durability", "bad", found.durable, hint)
     else:
         yield Diagnosis("durability", "ok", "a commit that is acknowledged is on the server's disk")
+    if found.owns:
+        detail = f"{found.role} owns the tables, and may change or drop them"
+        hint = "fine for one person; servers should write as another: `segue schema --roles DATABASE`"
+        yield Diagnosis("role", "ok", detail, hint)
+    else:
+        yield Diagnosis("role", "ok", f"{found.role} writes, and cannot change tables")
     if journal.database.vector:
         yield Diagnosis("vectors", "ok", f"pgvector {found.pgvector} finds the nearest")
     elif found.pgvector_available:
@@ -45,7 +54,26 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
     if found.connections > CONNECTIONS_SHARE_MAX * found.connections_max:
         detail = f"{found.connections} of {found.connections_max} are in use"
         yield Diagnosis("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
+    yield _vacuum(tables(journal.database))
+    yield behind_copies(home, journal)
     detail = "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
     yield Diagnosis("backups", "ok", detail)
     more = f"{found.size_bytes / 1e6:.1f} MB with all namespaces"
     yield every_event_read(journal, more, "restore the database from its backup")
+
+
+def _vacuum(found: list[TableState]) -> Diagnosis:
+    """Whether the server cleans up behind updates and deletions, and what is largest."""
+    for table in found:
+        if table.transactions > TRANSACTIONS_MAX:
+            detail = f"{table.name} has not been frozen for {table.transactions:,} transactions"
+            return Diagnosis("vacuum", "bad", detail, "let a superuser look why autovacuum does not come by")
+        if table.dead > max(DEAD_ROWS_MIN, DEAD_SHARE_MAX * table.live):
+            detail = f"{table.name} has {table.dead:,} dead rows beside {table.live:,}"
+            hint = "is autovacuum on, and does a transaction stay open? see pg_stat_activity"
+            return Diagnosis("vacuum", "warn", detail, hint)
+    if not found:
+        return Diagnosis("vacuum", "ok", "no statistics yet")
+    largest = max(found, key=lambda table: table.size_bytes)
+    detail = f"no table has many dead rows; the largest is {largest.name}, {largest.size_bytes / 1e6:.1f} MB"
+    return Diagnosis("vacuum", "ok", detail)

@@ -11,7 +11,7 @@ from ....stores.base import Store
 from ....stores.remote import RemoteStore
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_store import open_store
-from .finding import Diagnosis, every_event_read, of_server
+from .finding import Diagnosis, behind_copies, every_event_read, of_server
 
 _MAY = {
     "reader": "may only read: nothing of this machine is stored there",
@@ -51,6 +51,7 @@ def _server(home: DataFolder, journal: Store) -> Iterator[Diagnosis]:
         yield Diagnosis("server", "ok", detail)
     bound = f", as the agent {found.agent} only" if found.agent else ""
     yield Diagnosis("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
+    yield behind_copies(home, journal)
     yield Diagnosis("backups", "ok", "are the server's; `segue migrate --to sqlite:///copy.db` makes a copy")
     hint = "the server's store is mended there, from its backup"
     yield every_event_read(journal, "as this key sees it", hint)

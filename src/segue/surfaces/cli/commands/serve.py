@@ -43,6 +43,10 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
     argument(
         "--audit-days", "N", "how long the audit log is kept, in days; 0: forever", type=float, default=400.0,
     ),
+    argument(
+        "--drain", "SECONDS", "serve on for so long after SIGTERM, as not ready; by default 0", type=float,
+        default=0.0,
+    ),
     argument("--tls-cert", "FILE", "a certificate, to serve https"),
     argument("--tls-key", "FILE", "the key of the certificate"),
     json="`url`, `store`, `token` (while it is new) and `token_file`",
@@ -81,9 +85,9 @@ def _options(args: Any, place: ListenAddress) -> Any:
     from ...http.server.connections import ConnectionLimits, networks
     from ...http.server.context import ServerOptions
 
-    if args.rate < 0 or args.max_body < 1 or args.audit_days < 0:
+    if args.rate < 0 or args.max_body < 1 or args.audit_days < 0 or args.drain < 0:
         raise UsageError(
-            "--rate, --max-body and --audit-days cannot be negative", hint="see `segue serve --help`"
+            "--rate, --max-body, --audit-days and --drain cannot be negative", hint="see `segue serve --help`"
         )
     if args.max_connections < 1 or args.max_per_address < 1:
         raise UsageError("a server needs at least one connection", hint="see `segue serve --help`")
@@ -94,7 +98,7 @@ def _options(args: Any, place: ListenAddress) -> Any:
     return ServerOptions(
         auth=not args.no_auth, rate=args.rate, hosts=hosts,
         burst=max(1.0, args.rate * 10), body_bytes_max=args.max_body * 1_000_000, logs=args.log == "json",
-        audit_days=args.audit_days,
+        audit_days=args.audit_days, drain_seconds=args.drain,
         limits=ConnectionLimits(args.max_connections, args.max_per_address, tuple(args.proxy)),
     )  # fmt: skip
 
@@ -113,6 +117,11 @@ def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddres
         elif ready.token_file:
             context.say(f"the key for this machine is in {ready.token_file}")
         context.say(f"  export SEGUE_STORE={url}")
+    if owner := ready.as_owner:
+        context.warn(
+            f"{owner} owns the tables: let the server run as a role that only writes"
+            " (`segue schema --roles DATABASE` makes one)"
+        )
     if not place.loopback and not place.tls:
         context.warn(
             "keys are sent unencrypted over the network: put TLS in front, or give --tls-cert and --tls-key"

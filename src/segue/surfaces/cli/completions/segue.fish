@@ -50,8 +50,8 @@ function _shtab_segue_using
   test "$_shtab_segue_cmdpath" = "$argv"
 end
 
-set -g _shtab_segue_commands start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help
-set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --correct --covers --days --decide --done --drop --drop-check --drop-covers --drop-step --env --error --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memory-dir --meta --mode --month --months --name --note --off --on --org --out --output --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reason --restore --role --run --scope --seconds --session --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --within --words --working-memory-path -C -o -s
+set -g _shtab_segue_commands start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help
+set -g _shtab_segue_opts_with_value --accept --actor --add --after --again --agent --agents --allow-host --answer --approach --as --ask --audit-days --begin --block --budget --by --cap-per-call --cap-per-day --cap-per-session --category --cause --check --checkpoint --commit --context --correct --covers --days --decide --done --drain --drop --drop-check --drop-covers --drop-step --env --error --every --except --exit --expires --feature --file --focus --folder --force --format --from --from-run --goal --grace --head --home --host --hours --id --in --item --jobs --keep --key-env --last-run --last-topic --learn --lease --limit --limit-tokens --log --max-body --max-bytes --max-connections --max-cost --max-per-address --max-runs --max-time --max-tokens --memory-dir --meta --mode --month --months --name --note --off --on --org --out --output --owner --pattern --pid --pid-start --plugin --port --price --project --proves --proxy --rate --reader --reason --restore --role --roles --run --scope --seconds --session --share --silent --since --solved --spent --state --status --step --store --suggestions-pending --summary --task --thread --threshold --tls-cert --tls-key --to --to-file --tokens --transcript --ttl --type --unblock --until --url --wait --why --window --within --words --working-memory-path --writer -C -o -s
 
 complete -c segue -e
 complete -c segue -f
@@ -293,6 +293,20 @@ complete -c segue -n '_shtab_segue_using search' -l store -x -d 'the store; over
 complete -c segue -n '_shtab_segue_using search' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
 complete -c segue -n '_shtab_segue_using search' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using search' -s h -l help -d 'show this help'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a map -d 'show what matters in the code, who uses what, and what a change affects'
+complete -c segue -n '_shtab_segue_using map' -l task -x -d 'of central: a task in words, instead of the newest run'
+complete -c segue -n '_shtab_segue_using map' -l tokens -x -d 'of central: at most so many tokens; by default 1,000'
+complete -c segue -n '_shtab_segue_using map' -l dot -d 'print the picture for Graphviz'
+complete -c segue -n '_shtab_segue_using map' -l svg -d 'print the picture as SVG'
+complete -c segue -n '_shtab_segue_using map' -s s -l session -xka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default SEGUE_SESSION, or the current one'
+complete -c segue -n '_shtab_segue_using map' -l json -d 'print JSON instead of text'
+complete -c segue -n '_shtab_segue_using map' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
+complete -c segue -n '_shtab_segue_using map' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'
+complete -c segue -n '_shtab_segue_using map' -l store -x -d 'the store; overrides SEGUE_STORE'
+complete -c segue -n '_shtab_segue_using map' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
+complete -c segue -n '_shtab_segue_using map' -l no-color -d 'no colours, even on a terminal'
+complete -c segue -n '_shtab_segue_using map' -s h -l help -d 'show this help'
+complete -c segue -n '_shtab_segue_using map; and test $_shtab_segue_npos -eq 0' -ka "central users uses affected tests" -d 'central, users, uses, affected, tests; by default central: what matters most for the work'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a ui -d 'look at everything in a browser: what runs, sessions, search, memory, figures'
 complete -c segue -n '_shtab_segue_using ui' -l port -x -d 'the port; by default a free one'
 complete -c segue -n '_shtab_segue_using ui' -l no-open -d 'only print the link; do not open a browser'
@@ -788,7 +802,7 @@ complete -c segue -n '_shtab_segue_using continue' -l actor -x -d 'who is acting
 complete -c segue -n '_shtab_segue_using continue' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using continue' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using continue; and test $_shtab_segue_npos -eq 0' -ka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default the current one'
-complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a mcp -d 'serve the work of a session to an agent'"'"'s model as ten tools, over MCP'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a mcp -d 'serve the work of a session to an agent'"'"'s model as eleven tools, over MCP'
 complete -c segue -n '_shtab_segue_using mcp' -s s -l session -xka "(segue list --all --ids 2>/dev/null)" -d 'the session; by default SEGUE_SESSION, or the current one'
 complete -c segue -n '_shtab_segue_using mcp' -l json -d 'print JSON instead of text'
 complete -c segue -n '_shtab_segue_using mcp' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
@@ -809,6 +823,7 @@ complete -c segue -n '_shtab_segue_using serve' -l proxy -x -d 'a trusted proxy,
 complete -c segue -n '_shtab_segue_using serve' -l allow-host -x -d 'a host name that it answers to; by default any, or on loopback those of this machine; repeatable'
 complete -c segue -n '_shtab_segue_using serve' -l log -xka "json none" -d 'log each request on stderr; by default as json'
 complete -c segue -n '_shtab_segue_using serve' -l audit-days -x -d 'how long the audit log is kept, in days; 0: forever'
+complete -c segue -n '_shtab_segue_using serve' -l drain -x -d 'serve on for so long after SIGTERM, as not ready; by default 0'
 complete -c segue -n '_shtab_segue_using serve' -l tls-cert -xka "(__fish_complete_path (commandline -ct))" -d 'a certificate, to serve https'
 complete -c segue -n '_shtab_segue_using serve' -l tls-key -xka "(__fish_complete_path (commandline -ct))" -d 'the key of the certificate'
 complete -c segue -n '_shtab_segue_using serve' -l json -d 'print JSON instead of text'
@@ -834,6 +849,19 @@ complete -c segue -n '_shtab_segue_using key' -l actor -x -d 'who is acting: `us
 complete -c segue -n '_shtab_segue_using key' -l no-color -d 'no colours, even on a terminal'
 complete -c segue -n '_shtab_segue_using key' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using key; and test $_shtab_segue_npos -eq 0' -ka "create list rotate revoke audit" -d 'create, list, rotate, revoke, audit'
+complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a schema -d 'show, make or upgrade the tables of a Postgres store, and the roles for it'
+complete -c segue -n '_shtab_segue_using schema' -l upgrade -d 'make the tables, or bring them up to date, as the role of the store'"'"'s address'
+complete -c segue -n '_shtab_segue_using schema' -l roles -x -d 'print the SQL that makes the roles for a database; a superuser runs it'
+complete -c segue -n '_shtab_segue_using schema' -l owner -x -d 'with --roles: who changes tables; by default segue_owner'
+complete -c segue -n '_shtab_segue_using schema' -l writer -x -d 'with --roles: as whom servers run; by default segue_writer'
+complete -c segue -n '_shtab_segue_using schema' -l reader -x -d 'with --roles: who only looks; by default segue_reader'
+complete -c segue -n '_shtab_segue_using schema' -l json -d 'print JSON instead of text'
+complete -c segue -n '_shtab_segue_using schema' -s C -l folder -xka "(__fish_complete_directories)" -d 'run as if started in this folder'
+complete -c segue -n '_shtab_segue_using schema' -l home -xka "(__fish_complete_directories)" -d 'the data folder; overrides SEGUE_HOME'
+complete -c segue -n '_shtab_segue_using schema' -l store -x -d 'the store; overrides SEGUE_STORE'
+complete -c segue -n '_shtab_segue_using schema' -l actor -x -d 'who is acting: `user` or an agent'"'"'s name'
+complete -c segue -n '_shtab_segue_using schema' -l no-color -d 'no colours, even on a terminal'
+complete -c segue -n '_shtab_segue_using schema' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a sync -d 'read what is new in agents'"'"' transcripts, and keep copies'
 complete -c segue -n '_shtab_segue_using sync' -l agent -x -d 'only runs of this agent; with PATH, the agent that wrote it'
 complete -c segue -n '_shtab_segue_using sync' -l all -d 'also make the runs of every other project on this machine searchable'
@@ -1068,4 +1096,4 @@ complete -c segue -n '_shtab_segue_using completion' -l no-color -d 'no colours,
 complete -c segue -n '_shtab_segue_using completion' -s h -l help -d 'show this help'
 complete -c segue -n '_shtab_segue_using completion; and test $_shtab_segue_npos -eq 0' -ka "bash zsh fish" -d 'your shell'
 complete -c segue -n '_shtab_segue_using; and test $_shtab_segue_npos -eq 0' -a help -d 'explain a command, with examples'
-complete -c segue -n '_shtab_segue_using help; and test $_shtab_segue_npos -eq 0' -ka "start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion" -d 'the command'
+complete -c segue -n '_shtab_segue_using help; and test $_shtab_segue_npos -eq 0' -ka "start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion" -d 'the command'

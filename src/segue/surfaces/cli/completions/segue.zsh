@@ -47,7 +47,8 @@ _shtab_segue_commands() {
     learn:'record something you found out'
     list:'list the sessions of this project, or of all projects'
     log:'show the journal as a timeline'
-    mcp:'serve the work of a session to an agent'"'"'s model as ten tools, over MCP'
+    map:'show what matters in the code, who uses what, and what a change affects'
+    mcp:'serve the work of a session to an agent'"'"'s model as eleven tools, over MCP'
     memories:'list, show, audit, prune, export and import memories'
     migrate:'copy everything in one store to another, and verify it; resumes where it stopped'
     model:'choose which models may be asked, with their prices and caps; none by default'
@@ -68,6 +69,7 @@ _shtab_segue_commands() {
     rewind:'go back to a named checkpoint'
     run:'let agents work until the checks prove it, through crashes, limits and full windows'
     runs:'list the runs that agents left in this project, or in all projects'
+    schema:'show, make or upgrade the tables of a Postgres store, and the roles for it'
     scrub:'erase a text from the journal, archives and backups'
     search:'find what was said, done or decided, in any run of any agent'
     serve:'run a server for a team: REST, the Aegis API and MCP over HTTP, with keys'
@@ -640,7 +642,7 @@ _shtab_segue_handover_options=(
 _shtab_segue_handover_defaults_added=0
 
 _shtab_segue_help_options=(
-  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
+  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -793,6 +795,26 @@ _shtab_segue_log_options=(
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_log_defaults_added=0
+
+_shtab_segue_map_options=(
+  "--task[of central\: a task in words, instead of the newest run]:TEXT:"
+  "--tokens[of central\: at most so many tokens\; by default 1,000]:N:"
+  "--dot[print the picture for Graphviz]"
+  "--svg[print the picture as SVG]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":central, users, uses, affected, tests\; by default central\: what matters most for the work:(central users uses affected tests)"
+  ":a symbol or a file\; of affected and tests by default what is not committed:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_map_defaults_added=0
 
 _shtab_segue_mcp_options=(
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
@@ -1181,6 +1203,24 @@ _shtab_segue_runs_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_runs_defaults_added=0
 
+_shtab_segue_schema_options=(
+  "--upgrade[make the tables, or bring them up to date, as the role of the store\'s address]"
+  "--roles[print the SQL that makes the roles for a database\; a superuser runs it]:DATABASE:"
+  "--owner[with --roles\: who changes tables\; by default segue_owner]:NAME:"
+  "--writer[with --roles\: as whom servers run\; by default segue_writer]:NAME:"
+  "--reader[with --roles\: who only looks\; by default segue_reader]:NAME:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_schema_defaults_added=0
+
 _shtab_segue_scrub_options=(
   "--dry-run[show where it is, and change nothing]"
   "--yes[do not ask for confirmation]"
@@ -1230,6 +1270,7 @@ _shtab_segue_serve_options=(
   "*--allow-host[a host name that it answers to\; by default any, or on loopback those of this machine\; repeatable]:NAME:"
   "--log[log each request on stderr\; by default as json]:log:(json none)"
   "--audit-days[how long the audit log is kept, in days\; 0\: forever]:N:"
+  "--drain[serve on for so long after SIGTERM, as not ready\; by default 0]:SECONDS:"
   "--tls-cert[a certificate, to serve https]:FILE:_files"
   "--tls-key[the key of the certificate]:FILE:_files"
   "--json[print JSON instead of text]"
@@ -1582,6 +1623,7 @@ _shtab_segue() {
         learn) _arguments -C -s $_shtab_segue_learn_options ;;
         list) _arguments -C -s $_shtab_segue_list_options ;;
         log) _arguments -C -s $_shtab_segue_log_options ;;
+        map) _arguments -C -s $_shtab_segue_map_options ;;
         mcp) _arguments -C -s $_shtab_segue_mcp_options ;;
         memories) _arguments -C -s $_shtab_segue_memories_options ;;
         migrate) _arguments -C -s $_shtab_segue_migrate_options ;;
@@ -1603,6 +1645,7 @@ _shtab_segue() {
         rewind) _arguments -C -s $_shtab_segue_rewind_options ;;
         run) _arguments -C -s $_shtab_segue_run_options ;;
         runs) _arguments -C -s $_shtab_segue_runs_options ;;
+        schema) _arguments -C -s $_shtab_segue_schema_options ;;
         scrub) _arguments -C -s $_shtab_segue_scrub_options ;;
         search) _arguments -C -s $_shtab_segue_search_options ;;
         serve) _arguments -C -s $_shtab_segue_serve_options ;;

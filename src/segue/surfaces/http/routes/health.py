@@ -35,20 +35,14 @@ def health() -> dict[str, str]:
 
 
 @route("GET", "/ready", role="", errors=(503,), tag=TAG, response={"status": "ready", "store": "sqlite"})
-def ready(request: Request) -> Response:
-    """Whether the store answers, and that of every project that is open."""
+async def ready(request: Request) -> Response:
+    """Whether requests should come here: the store answers within two seconds, that of every project that is
+    open, too, and the server is not about to end."""
     server: ServerContext = request.app.state.server
     try:
-        server.projects.main.head("ledger/ready")
+        await server.readiness.check()
     except SegueError as fault:
-        detail = f"the store does not answer: {fault.message}"
-        return problems.response(problems.problem(503, detail, code=fault.code))
-    try:
-        for store in server.projects.opened() if server.embedded else ():
-            store.head("ledger/ready")
-    except SegueError as fault:  # its message names the project, and anybody may ask
-        detail = "the store of a project does not answer: `segue doctor` with its data folder says why"
-        return problems.response(problems.problem(503, detail, code=fault.code))
+        return problems.response(problems.problem(503, f"not ready: {fault.message}", code=fault.code))
     content = compact({"status": "ready", "store": server.projects.shown.partition("://")[0]})
     return Response(content, media_type=JSON)
 
@@ -59,7 +53,10 @@ def ready(request: Request) -> Response:
 )  # fmt: skip
 def metrics(caller: Caller) -> str:
     """Counts and times of requests, and how well recovery does in the project of the key, for Prometheus."""
-    return caller.server.metrics.text() + measured.stats_text(caller.segue.stats(days=0, learns=False))
+    server = caller.server
+    is_ready = f"# TYPE segue_ready gauge\nsegue_ready {int(server.readiness.is_ready())}\n"
+    stats = measured.stats_text(caller.segue.stats(days=0, learns=False))
+    return server.metrics.text() + is_ready + stats
 
 
 @route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)

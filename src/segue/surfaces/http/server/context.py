@@ -14,7 +14,7 @@ import msgspec
 from ....core.base.values import Value
 from ....core.server.access import DEFAULT_PROJECT, Access, AuditLine, Bucket, clean_project, draw
 from ....effects.clock import moment, now
-from ....errors import RateLimited, SegueError
+from ....errors import RateLimited, SegueError, StoreUnavailable
 from ....services.server.idempotency import KEPT_HOURS, forget_marks
 from ....services.server.keys import Keys
 from ....services.server.projects import Projects
@@ -22,6 +22,7 @@ from .commit_queue import CommitQueue, in_thread
 from .connections import ConnectionLimits
 from .follow import StreamFollower
 from .metrics import Metrics
+from .readiness import Readiness
 
 T = TypeVar("T")
 NO_KEY = "none"
@@ -44,6 +45,8 @@ class ServerOptions(Value):
     logs: bool = True
     audit_days: float = 400.0
     """How long a line of the audit is kept, in days; 0 means for ever."""
+    drain_seconds: float = 0.0
+    """How long it serves on after SIGTERM while it says that it is not ready."""
     limits: ConnectionLimits = ConnectionLimits()
     """What a client may send and hold before its key is looked at."""
 
@@ -61,11 +64,22 @@ class ServerContext:
         self.metrics = Metrics()
         self.follower = StreamFollower(projects)
         self.embedded = not projects.home.shared_store
+        self.readiness = Readiness(self._ask_stores)
         self._write_log = log or _to_stderr
         self._queues: dict[str, CommitQueue] = {}
         self._buckets: dict[str, Bucket] = {}
         self._audit: list[AuditLine] = []
         self._lock = threading.Lock()
+
+    def _ask_stores(self) -> None:
+        """Raise what a store raises that does not answer; anybody may hear it, so it names no project."""
+        self.projects.probe.head("ledger/ready")
+        try:
+            for store in self.projects.opened() if self.embedded else ():
+                store.head("ledger/ready")
+        except SegueError as fault:
+            told = "the store of a project does not answer: `segue doctor` with its data folder says why"
+            raise StoreUnavailable(told, hint=fault.hint) from None
 
     def authenticate(self, token: str, project: str) -> Access:
         """What a token gives access to, according to the store. Raises NotKnown or NotAllowed."""

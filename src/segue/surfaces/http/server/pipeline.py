@@ -112,7 +112,11 @@ class _Exchange:
         self.access: Access | None = None
         self._is_page = is_page(scope["path"])
         tagged = scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/v1/")
-        self.response = BufferedResponse(send, self._headers, request_id=self.id, tagged=tagged)
+        self.response = BufferedResponse(
+            send, self._headers, request_id=self.id, tagged=tagged,
+            clock_ahead_seconds=pipeline.server.projects.main.clock_ahead_seconds,
+            last=pipeline.server.readiness.draining,
+        )  # fmt: skip
 
     async def run(self) -> None:
         try:

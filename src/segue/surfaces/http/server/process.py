@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import signal
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 
 import uvicorn
 
@@ -16,6 +20,7 @@ from ..app import application
 from .connections import ConnectionTable, TlsAcceptor
 from .context import ServerContext, ServerOptions
 from .protocol import LimitedProtocol
+from .readiness import Readiness
 
 GRACE_SECONDS = 10
 BACKLOG = 2_048
@@ -25,9 +30,13 @@ FILES_MAX = 65_536
 class _Server(uvicorn.Server):
     def __init__(
         self, config: uvicorn.Config, table: ConnectionTable, count: Callable[[str], None],
-        on_start: Callable[[], None], on_shutdown: Callable[[], None],
+        on_start: Callable[[], None], on_shutdown: Callable[[], None], readiness: Readiness,
+        drain_seconds: float,
     ) -> None:  # fmt: skip
         super().__init__(config)
+        self._readiness = readiness
+        self._drain_seconds = drain_seconds
+        self._ends_at = math.inf
         self._table = table
         self._count = count
         self._on_start = on_start
@@ -54,6 +63,19 @@ class _Server(uvicorn.Server):
             self._table, self._count, config=self.config, server_state=self.server_state,
             app_state=self.lifespan.state,
         )  # fmt: skip
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """At SIGTERM serve on for a while, so that balancers notice first; a second signal ends that."""
+        if sig == signal.SIGTERM and self._drain_seconds and not self._readiness.draining:
+            self._readiness.draining = True
+            self._ends_at = time.monotonic() + self._drain_seconds
+            return
+        self._readiness.draining = True
+        super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        self.should_exit = self.should_exit or time.monotonic() >= self._ends_at
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_shutdown()  # before it waits for clients, so that streams end
@@ -84,8 +106,9 @@ def run(
         ) from fault
     count = server_context.metrics.count
     server = _Server(
-        config, ConnectionTable(limits, count), count, lambda: announce(url), server_context.follower.close
-    )
+        config, ConnectionTable(limits, count), count, lambda: announce(url), server_context.follower.close,
+        server_context.readiness, options.drain_seconds,
+    )  # fmt: skip
     server.run(sockets=[listening])
     return 0 if server.started else 70
 

@@ -4,6 +4,7 @@ as it comes."""
 from __future__ import annotations
 
 import hashlib
+import time
 import zlib
 from collections.abc import Mapping
 
@@ -18,8 +19,15 @@ _PACKED_TYPES = ("application/json", "application/problem+json", "text/")
 class BufferedResponse:
     """The response of an application to one request. While ``hold`` is set, nothing of it is sent."""
 
-    def __init__(self, send: Send, request: Mapping[str, str], *, request_id: str, tagged: bool) -> None:
-        """With ``tagged`` the response gets an ETag, and is 304 if the client has it already."""
+    def __init__(
+        self, send: Send, request: Mapping[str, str], *, request_id: str, tagged: bool,
+        clock_ahead_seconds: float = 0.0, last: bool = False,
+    ) -> None:  # fmt: skip
+        """With ``tagged`` the response gets an ETag, and is 304 if the client has it already. Each response
+        says the time by the clock of the store, by which leases count. With ``last`` the client is to open
+        another connection for its next request: this server is about to end."""
+        self._clock_ahead_seconds = clock_ahead_seconds
+        self._last = last
         self._send = send
         self._request = request
         self._id = request_id
@@ -81,4 +89,7 @@ class BufferedResponse:
     async def _start(self) -> None:
         self.headers.append("x-request-id", self._id)
         self.headers.append("x-content-type-options", "nosniff")
+        if self._last:
+            self.headers.append("connection", "close")
+        self.headers.append("segue-time", f"{time.time() + self._clock_ahead_seconds:.3f}")
         await self._send({"type": "http.response.start", "status": self.status, "headers": self.headers.raw})

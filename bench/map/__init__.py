@@ -1,0 +1,1 @@
+"""How much of what a run touches next the map names, beside aider's, and what the map costs."""

@@ -1,0 +1,1 @@
+"""Reading code: which files of a project count, and what a parser finds in them."""

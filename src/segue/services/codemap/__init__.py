@@ -1,0 +1,1 @@
+"""The map of a project's code, kept up with its files, and what it is asked for."""

@@ -1,0 +1,95 @@
+"""Rounds of faults that nobody chose: `SEGUE_ROUNDS=20 make soak-cluster`, 60 seconds each."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from tests.cluster.conftest import ROUNDS
+from tests.cluster.test_faults import under_load
+from tests.support.cluster.programs import needs_cluster
+from tests.support.cluster.rig import Cluster
+
+pytestmark = [needs_cluster, pytest.mark.timeout(400)]
+
+SECONDS = 60.0 if ROUNDS > 1 else 25.0
+SEED = random.SystemRandom().randrange(10**6) if ROUNDS > 1 else 23
+
+
+def kill_primary(cluster: Cluster, drawn: random.Random) -> None:
+    before = cluster.primary()
+    before.kill()
+    cluster.other_primary(before)
+    before.start()
+
+
+def freeze_primary(cluster: Cluster, drawn: random.Random) -> None:
+    before = cluster.primary()
+    before.freeze()
+    time.sleep(drawn.uniform(2, 16))
+    before.thaw()
+
+
+def kill_standby(cluster: Cluster, drawn: random.Random) -> None:
+    primary = cluster.primary()
+    standby = drawn.choice([one for one in cluster.machines if one is not primary])
+    standby.kill()
+    time.sleep(drawn.uniform(0, 5))
+    standby.start()
+
+
+def kill_postgres_alone(cluster: Cluster, drawn: random.Random) -> None:
+    cluster.primary().kill_postgres()
+
+
+def stop_etcd(cluster: Cluster, drawn: random.Random) -> None:
+    members = drawn.sample(cluster.etcd.members, 2)
+    for member in members:
+        member.kill()
+    time.sleep(drawn.uniform(2, 12))
+    for member in members:
+        member.start()
+
+
+def restart_pooler(cluster: Cluster, drawn: random.Random) -> None:
+    cluster.pooler.restart()
+
+
+def restart_balancer(cluster: Cluster, drawn: random.Random) -> None:
+    cluster.balancer.program.kill()
+    time.sleep(drawn.uniform(0, 2))
+    cluster.balancer.program.start()
+
+
+def kill_server(cluster: Cluster, drawn: random.Random) -> None:
+    server = drawn.choice(cluster.servers)
+    server.kill()
+    time.sleep(drawn.uniform(0, 3))
+    server.launch()  # its store may be away
+
+
+FAULTS = [
+    kill_primary, freeze_primary, kill_standby, kill_postgres_alone, stop_etcd, restart_pooler,
+    restart_balancer, kill_server,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_a_round_of_random_faults_keeps_every_promise(
+    number: int, cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    drawn = random.Random(f"{SEED} {number}")
+    print(f"seed {SEED}, round {number}")
+    with under_load(cluster, namespace, tmp_path, seed=number):
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            fault = drawn.choice(FAULTS)
+            print(f"  {fault.__name__}")
+            fault(cluster, drawn)
+            time.sleep(drawn.uniform(0, 4))
+        for server in cluster.servers:
+            if not server.runs:
+                server.launch()
+        cluster.until_whole()
