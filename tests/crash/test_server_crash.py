@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from tests.support.crash.proof import Proof, writing
-from tests.support.network import Network
+from tests.support.network import Network, network as network
 from tests.support.postgres import PostgresServer
 from tests.support.postgres_store import needs_postgres
 from tests.support.server import SegueServer

@@ -41,7 +41,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "it keeps the power small enough for a float; the longest wait is reached long before",
     (
         "services/sessions/holds.py",
-        "if self.until < moment(self._lease * 2 / 3):",
+        "if self.until < self._holds.moment(self._lease * 2 / 3):",
         "< → <=",
     ): "a lease is renewed a microsecond earlier",
     (

@@ -32,8 +32,8 @@ case "$*" in
 esac
 """
 TYPED = [
-    ("segue stat\t", ["status"]),
-    ("segue --home x stat\t", ["--home", "x", "status"]),
+    ("segue statu\t", ["status"]),
+    ("segue --home x statu\t", ["--home", "x", "status"]),
     ("segue list --stat\tpa\t", ["list", "--status", "paused"]),
     ("segue status jw\t", ["status", "jwt"]),
     ("segue note -s jw\tx", ["note", "-s", "jwt", "x"]),

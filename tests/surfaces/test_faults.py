@@ -105,7 +105,7 @@ def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["statsu"], "did you mean `segue status`?"),
+        (["statuss"], "did you mean `segue status`?"),
         (["xyzzy"], "`segue help --all` lists them all"),
         (["--frobnicate"], "unknown option: --frobnicate"),
         (["status", "--frobnicate"], "unrecognized arguments: --frobnicate"),

@@ -38,7 +38,7 @@ run --agent claude --max-runs 1 "a task" | run --agent opencode --max-runs 1 "a 
 continue one --in claude --max-runs 1 --headless | hold
 export one --output {outside}/one.json | import {outside}/one.json --as again | backup | cleanup --dry-run
 rebuild --check | recover | scrub nothing-here | doctor | model show | spend | config | trust --yes
-search goal | usage | usage --all | statusline | habits | stats
+search goal | usage | usage --all | statusline | habits | stats | map | map affected
 export one --format html | export one --format markdown
 init --agent claude-code --yes | init --agent opencode --yes | uninit --agent claude-code --yes | off | on
 completion bash | start "a goal" --id other | switch one | pause | switch other | complete --force enough
@@ -48,7 +48,9 @@ start third --id third | abandon
 STOPPED = {"run": 65, "continue": 65}
 """The exit codes of commands that reach no end: the agents here end at once."""
 OF_THEIR_OWN = {"hook", "mcp", "ui"}
-ELSEWHERE = {"serve": "it has no working tree", "migrate": "it copies stores"}
+ELSEWHERE = {
+    "serve": "it has no working tree", "migrate": "it copies stores", "schema": "it is about a database",
+}  # fmt: skip
 AGENTS = ("claude-code", "opencode")
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "PostToolUse", "Stop", "SessionEnd", "StatusLine")
 
@@ -116,7 +118,7 @@ def test_no_tool_of_mcp_runs_a_program_that_the_repository_names(hostile: Hostil
         ("feature", {"action": "verify"}), ("remember", {"text": "m"}), ("recall", {"query": "m"}),
         ("since", {}), ("search", {"query": "goal"}), ("recovery", {"action": "prepare"}),
         ("recovery", {"action": "bootstrap"}), ("recovery", {"action": "pressure"}),
-        ("recovery", {"action": "check"}),
+        ("recovery", {"action": "check"}), ("recovery", {"action": "habits"}), ("map", {}),
         ("handoff", {"to": "opencode"}),
     ]  # fmt: skip
     assert {name for name, _ in calls} == {tool.name for tool in TOOLS}

@@ -47,7 +47,7 @@ READS = [
     "export", "backup list", "rebuild --check", "handoff --list", "key list", "resume",
     "resume --budget balanced", "cleanup --dry-run", "init --agent opencode --dry-run",
     "verify --audit", "statusline", "search middleware", "usage", "usage --all",
-    "habits", "stats", "stats --all",
+    "habits", "stats", "stats --all", "map", "schema --roles segue",
 ]  # fmt: skip
 LIVE = ("hook", "mcp", "serve", "ui")
 """They are asked in other ways: see below, and the tests of hooks, routes and pages."""

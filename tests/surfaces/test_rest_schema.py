@@ -39,6 +39,8 @@ PARTS = {
         "holds",
         "agents",
         "budget",
+        "habits",
+        "stats",
     ],
 }
 

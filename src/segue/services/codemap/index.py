@@ -9,6 +9,7 @@ read, and the next update sees what is missing.
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -214,6 +215,13 @@ def code_map(workspace: Workspace) -> CodeMap:
             "a server sees no working tree", hint="use `segue map` on the machine with the code"
         )
     root = workspace.working_tree.root
-    file = CodemapFile(workspace.home.map_of(root))
+    if (
+        workspace.pause_file.in_force()
+    ):  # nothing of ours is written, so the map is made for this question alone
+        folder = tempfile.TemporaryDirectory(prefix="segue-map-")
+        workspace.at_close.append(folder.cleanup)
+        file = CodemapFile(Path(folder.name) / "map.db")
+    else:
+        file = CodemapFile(workspace.home.map_of(root))
     workspace.at_close.append(file.close)
     return CodeMap(root, file, own_files(workspace.home, root))
