@@ -31,7 +31,7 @@ NATIVE = {
 }
 STARTS_MORE_MAX = 150
 """How much more a command may take with a hundred times as much, in starts of a bare Python: some 2.5 s."""
-BYTES_MORE_MAX = 45 << 20
+BYTES_MORE_MAX = 60 << 20
 MEASURED = """
 import json, resource, subprocess, sys
 words = [sys.executable, "-m", "segue", *sys.argv[1:]]

@@ -215,13 +215,11 @@ def code_map(workspace: Workspace) -> CodeMap:
             "a server sees no working tree", hint="use `segue map` on the machine with the code"
         )
     root = workspace.working_tree.root
-    if (
-        workspace.pause_file.in_force()
-    ):  # nothing of ours is written, so the map is made for this question alone
-        folder = tempfile.TemporaryDirectory(prefix="segue-map-")
-        workspace.at_close.append(folder.cleanup)
-        file = CodemapFile(Path(folder.name) / "map.db")
-    else:
+    if not workspace.pause_file.in_force():
         file = CodemapFile(workspace.home.map_of(root))
-    workspace.at_close.append(file.close)
+        workspace.at_close.append(file.close)
+    else:  # nothing of ours is written: the map is made for this question alone
+        folder = tempfile.TemporaryDirectory(prefix="segue-map-")
+        file = CodemapFile(Path(folder.name) / "map.db")
+        workspace.at_close += [file.close, folder.cleanup]
     return CodeMap(root, file, own_files(workspace.home, root))
