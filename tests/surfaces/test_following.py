@@ -96,8 +96,8 @@ def test_while_it_is_stopped_the_terminal_belongs_to_the_shell(started: Cli, pro
         drawn.press("\x1a")
         assert drawn.wait_for("Stopped")
         assert drawn._drawn.rindex(LEAVE) > drawn._drawn.rindex(ENTER)
-        drawn.press("fg\n")
         drawn._drawn = b""
+        drawn.press("fg\n")
         assert drawn.wait_for("auth middleware") and ENTER in drawn._drawn
         drawn._drawn = b""
         drawn.press("q")

@@ -14,6 +14,9 @@ from tests.support.server import SegueServer
 from segue.core.sessions import commands as do
 from segue.surfaces.http.routes.commands import COMMANDS, ELSEWHERE
 
+OF_THIS_MACHINE = ("notices", "as_of", "pending")
+"""What a command says of the machine that it runs on, beside the session."""
+
 
 @pytest.fixture(scope="module", params=STORES)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
@@ -40,8 +43,9 @@ def test_what_a_session_is_told_is_what_the_command_prints(server: SegueServer, 
     assert set(saved) == {"session", "version", "events", "warnings", "new", "replaced_goal"}
     assert saved["events"] == 11
     told = done(server.ask("GET", "/v1/sessions/same"))
-    assert told == printed(server, tmp_path, "status", "same")
-    assert list(told) == list(printed(server, tmp_path, "status", "same"))
+    shown = printed(server, tmp_path, "status", "same")
+    assert {name: shown.pop(name) for name in OF_THIS_MACHINE} == {"notices": [], "as_of": "", "pending": 0}
+    assert told == shown and list(told) == list(shown)
     log = done(server.ask("GET", "/v1/sessions/same/log?limit=1000"))["events"]
     assert log == printed(server, tmp_path, "log", "same")
     marks = done(server.ask("GET", "/v1/sessions/same/checkpoints"))["checkpoints"]

@@ -175,4 +175,4 @@ def test_status_tells_of_a_pause_that_waits(
     locked.database.connection().execute("ROLLBACK")
     locked.close()
     after = started("status", "--json").value
-    assert after["status"] == "paused" and "notices" not in after
+    assert after["status"] == "paused" and after["notices"] == []
