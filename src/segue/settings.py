@@ -288,7 +288,7 @@ def with_setting(content: str, name: str, text: str | None) -> str:
     setting = _BY_NAME.get(name)
     if setting is None:
         raise BadSettings(f"unknown setting `{name}`", hint=_nearest(name))
-    value = None if text is None else _from_text(setting, text)
+    value = None if text is None else _from_text(setting, text, name)
     shown = json.dumps(value, ensure_ascii=False) if value is not None else ""
     end = re.search(r"^\s*\[", content, re.MULTILINE)
     top, tables = (content[: end.start()], content[end.start() :]) if end else (content, "")
@@ -361,12 +361,12 @@ _BOOLS = {
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
-def _from_text(setting: Setting, text: str) -> Any:
+def _from_text(setting: Setting, text: str, named: str = "") -> Any:
     try:
         return _BOOLS[text.lower()] if setting.type is bool else setting.type(text)
     except (KeyError, ValueError) as fault:
         raise BadSettings(
-            f"{setting.env}={text!r} is not {_KINDS[setting.type]}", hint=setting.about
+            f"{named or setting.env}={text!r} is not {_KINDS[setting.type]}", hint=setting.about
         ) from fault
 
 

@@ -81,17 +81,15 @@ def seconds_max() -> float:
     return GOES_ON_SECONDS_MAX * (OVERLOADED_TIMES if is_overloaded else 1)
 
 
-def all_go_on(load: Load, since: float) -> None:
-    """Every client has a write acknowledged soon after a moment."""
+def late(load: Load, since: float) -> dict[str, float]:
+    """The clients that have no write acknowledged soon after a moment, and how long each took; infinite if it
+    did not go on."""
     limit = seconds_max()
     deadline = since + limit + 2
     names = load.writers
     while time.monotonic() < deadline and names - pauses(load.writes(), since).keys():
         time.sleep(0.1)
     took = pauses(load.writes(), since)
-    slow = {name: round(seconds, 1) for name, seconds in took.items() if seconds > limit}
-    assert not names - took.keys(), f"these did not go on: {sorted(names - took.keys())}"
-    assert not slow, f"these took long: {slow}"
     kinds = {name.rstrip("0123456789"): 0.0 for name in took}
     for name, seconds in took.items():
         kinds[name.rstrip("0123456789")] = max(seconds, kinds[name.rstrip("0123456789")])
@@ -99,15 +97,17 @@ def all_go_on(load: Load, since: float) -> None:
         f"went on (limit {limit:g} s) within",
         ", ".join(f"{kind} {seconds:.1f} s" for kind, seconds in kinds.items()),
     )
+    waited = {name: took.get(name, float("inf")) for name in names}
+    return {name: round(seconds, 1) for name, seconds in waited.items() if seconds > limit}
 
 
-def fails_over(cluster: Cluster, load: Load, before: Machine) -> None:
-    """There is another primary, and everybody goes on with it."""
+def late_after_failover(cluster: Cluster, load: Load, before: Machine) -> dict[str, float]:
+    """Wait for another primary, and return the clients that do not soon go on with it."""
     began = time.monotonic()
     cluster.other_primary(before)
     now = time.monotonic()
     print(f"a new primary after {now - began:.1f} s")
-    all_go_on(load, now)
+    return late(load, now)
 
 
 def test_a_primary_that_is_killed_costs_time_and_nothing_else(
@@ -116,7 +116,7 @@ def test_a_primary_that_is_killed_costs_time_and_nothing_else(
     with under_load(cluster, namespace, tmp_path) as load:
         before = cluster.primary()
         before.kill()
-        fails_over(cluster, load, before)
+        assert late_after_failover(cluster, load, before) == {}
         before.start()
 
 
@@ -127,7 +127,7 @@ def test_a_primary_that_freezes_and_comes_back_does_not_go_on_as_one(
         before = cluster.primary()
         before.freeze()
         try:
-            fails_over(cluster, load, before)
+            assert late_after_failover(cluster, load, before) == {}
         finally:
             before.thaw()
         cluster.until_whole()
@@ -139,7 +139,7 @@ def test_a_standby_that_is_lost_stops_nobody_for_long(
     with under_load(cluster, namespace, tmp_path) as load:
         standby = next(one for one in cluster.machines if one is not cluster.primary())
         standby.kill()
-        all_go_on(load, time.monotonic() + 5.0)
+        assert late(load, time.monotonic() + 5.0) == {}
         standby.start()
 
 
@@ -153,7 +153,7 @@ def test_without_a_majority_of_etcd_nobody_writes_and_afterwards_everybody_does(
         for member in cluster.etcd.members[:2]:
             member.start()
         cluster.primary()
-        all_go_on(load, time.monotonic())
+        assert late(load, time.monotonic()) == {}
 
 
 def test_a_pooler_that_is_restarted_loses_nothing(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
@@ -161,17 +161,17 @@ def test_a_pooler_that_is_restarted_loses_nothing(cluster: Cluster, namespace: s
         for _ in range(3):
             cluster.pooler.restart()
             time.sleep(1.0)
-        all_go_on(load, time.monotonic())
+        assert late(load, time.monotonic()) == {}
 
 
 def test_a_server_that_is_killed_loses_nothing(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
     with under_load(cluster, namespace, tmp_path) as load:
         cluster.servers[0].kill()
-        all_go_on(load, time.monotonic())
+        assert late(load, time.monotonic()) == {}
         cluster.servers[0].start()
         time.sleep(2.0)
         cluster.servers[1].kill()
-        all_go_on(load, time.monotonic())
+        assert late(load, time.monotonic()) == {}
         cluster.servers[1].start()
 
 
@@ -198,7 +198,7 @@ def test_a_server_that_is_cut_off_from_the_database_says_so_and_goes_on_afterwar
         assert time.monotonic() - began < 5.0
         time.sleep(15.0)
         network.database.mend()
-        all_go_on(load, time.monotonic() + 5.0)
+        assert late(load, time.monotonic() + 5.0) == {}
         load.finish()
         found = faults(load.operations, load.stored(PostgresStore(direct)))
         assert not found, "\n".join(map(str, found[:20]))
@@ -217,7 +217,7 @@ def test_a_primary_whose_disk_is_full_loses_nothing_and_goes_on_when_there_is_ro
         time.sleep(10.0)
         ballast.unlink()
         cluster.primary()
-        all_go_on(load, time.monotonic() + 5.0)
+        assert late(load, time.monotonic() + 5.0) == {}
     assert any("StoreFull" in told or "no room" in told for told in load.errors), dict(load.errors)
 
 

@@ -82,7 +82,7 @@ def test_a_round_of_random_faults_keeps_every_promise(
 ) -> None:
     drawn = random.Random(f"{SEED} {number}")
     print(f"seed {SEED}, round {number}")
-    with under_load(cluster, namespace, tmp_path, seed=number):
+    with under_load(cluster, namespace, tmp_path, seed=number) as load:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             fault = drawn.choice(FAULTS)
@@ -93,3 +93,4 @@ def test_a_round_of_random_faults_keeps_every_promise(
             if not server.runs:
                 server.launch()
         cluster.until_whole()
+    assert load.writes(), "the histories of the clients were checked when the load ended"
