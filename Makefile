@@ -280,7 +280,7 @@ screenshots: $(STAMP) $(VENV)/.browser ## the pictures of the pages in docs/pict
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and update their output
-	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/brief.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md docs/guides/map.md
+	$(PY) -m tests.tidy.docs_recordings $$(grep -rl --include='*.md' -e '<!-- recorded -->' README.md docs)
 
 .PHONY: clean
 clean: ## remove everything that the other targets made, including the environments
