@@ -26,8 +26,8 @@ def test_in_a_folder_of_which_nothing_is_known_it_says_what_segue_is_and_makes_n
     cli: Cli, project: Path, home: Path
 ) -> None:
     lines = cli().out.splitlines()
-    assert lines[0] == "Segue: sessions that survive, for coding agents"
-    assert lines[1] == f"nothing is known of {project} yet"
+    assert lines[0] == "Segue: the next run of your coding agent knows where the last one stopped"
+    assert lines[1] == f"nothing is known about {project} yet"
     assert [line.split("   ")[0].strip() for line in lines[3:]] == [
         "segue init", 'segue start "…"', "segue --help",
     ]  # fmt: skip

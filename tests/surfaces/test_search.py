@@ -291,7 +291,7 @@ def test_what_is_not_indexed_yet_is_said_after_the_hits(
     monkeypatch.setattr("segue.surfaces.cli.commands.search.FIRST_CATCH_UP_SECONDS", 1e-9)
     out = cli("search", "signed").out.splitlines()
     assert out[0] == "nothing was found"
-    assert out[-1] == "this may not be all; 2 runs not indexed yet: `segue sync --all` does that"
+    assert out[-1] == "there may be more; 2 runs not indexed yet: `segue sync --all` does that"
     ran = cli("search", "signed", "--json")
     assert ran.value["not_indexed"] == 2 and "2 runs not indexed yet" in ran.err
 

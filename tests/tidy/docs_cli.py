@@ -28,7 +28,7 @@ _INTRO = """\
 
 <!-- Written by `make docs` from the parsers. Do not edit: a test compares. -->
 
-`segue COMMAND [options]`. `segue --help` lists the commands of a day, `segue help --all` every one,
+`segue COMMAND [options]`. `segue --help` lists the everyday commands, `segue help --all` every one,
 `segue help COMMAND` or `segue COMMAND --help` explains one, `segue --version` shows the version
 (with `--json` [as an object](json/version.json)).
 `python -m segue` is the same.

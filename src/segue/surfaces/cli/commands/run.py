@@ -131,7 +131,7 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
     notifier.finish(finished)
     learn_from_runs(context.segue.workspace)
     if notifier.fault:
-        context.warn(f"a notice could not be given: {notifier.fault}; see `segue config`")
+        context.warn(f"a notice could not be sent: {notifier.fault}; see `segue config`")
     return EXITS[finished.outcome]
 
 

@@ -14,7 +14,7 @@ from ..context import CommandContext, text_or_stdin
     "start",
     optional("goal", "GOAL", "what is wanted; `-` reads it from stdin"),
     many("--item", "TEXT", "an item of the plan"),
-    argument("--id", "ID", "its id; if there is a session with this id, it is continued"),
+    argument("--id", "ID", "its id; an existing session with this id is continued"),
     argument("--type", "TYPE", "one of " + ", ".join(TYPES), choices=TYPES),
     argument("--project", "NAME", "its project; by default found from git, or the path"),
     argument("--org", "NAME", "its organization"),

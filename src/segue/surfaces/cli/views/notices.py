@@ -85,7 +85,7 @@ class NoticePrinter:
         words = {"done": "done", "paused": "paused; `segue run` continues", "budget": "stopped"}
         runs = count(finished.runs, "run")
         unproven = finished.outcome == "done" and not finished.proven
-        proven = "; no check was declared that proves it" if unproven else ""
+        proven = "; no check proves it" if unproven else ""
         head = words.get(finished.outcome, finished.outcome)
         self._context.say(f"{head}: {one_line(finished.why)} ({runs}, {finished.seconds:.0f} s{proven})")
 
