@@ -389,7 +389,7 @@ def reconstruct_state_from_memories(memories: Sequence[Mapping[str, Any]]) -> Re
 
 def _milliseconds(timeout: float) -> int:
     if not 0 < timeout <= _TIMEOUT_SECONDS_MAX:
-        raise BadValue(f"a timeout of {timeout:g} seconds is not possible", hint="give seconds, more than 0")
+        raise BadValue(f"a timeout of {timeout:g} seconds is not possible", hint="give more than 0 seconds")
     return max(1, int(timeout * 1000))
 
 
@@ -402,7 +402,7 @@ def _server(base_url: str, api_key: str) -> tuple[str, str]:
         return base_url, api_key
     if not listens:
         warn(
-            f"nobody listens at {shown(base_url)}: the store of this machine is used. Leave base_url and"
+            f"nothing answers at {shown(base_url)}, so this machine's store is used. Leave base_url and"
             " api_key out to say so, or give a key of a Segue server to mean that server",
             stacklevel=3,
         )

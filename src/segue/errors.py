@@ -246,10 +246,10 @@ class HistoryWentBack(ConflictError, code="history_went_back", fields=("stream",
 
     def __init__(self, stream: str, seen: int, actual: int) -> None:
         name = stream.removeprefix("session/")
-        other = "another history has come in its place" if actual >= seen else f"the store is at {actual} now"
+        other = "a different history is in its place" if actual >= seen else f"the store is at {actual} now"
         super().__init__(
-            f"session {name} went back: version {seen} was saved, and {other}",
-            hint="`segue recover` brings back what this machine has kept of it",
+            f"session {name} went back: version {seen} had been saved, but {other}",
+            hint="`segue recover` restores it from this machine's copies",
         )
         self.stream, self.seen, self.actual = stream, seen, actual
 
@@ -258,7 +258,7 @@ class AlreadyDone(ConflictError, code="already_done"):
     """A request has already taken effect, and its response is no longer known."""
 
     def __init__(self, stream: str) -> None:
-        super().__init__("this request was carried out already", hint="look at what is there now")
+        super().__init__("this request has already been carried out", hint="look at what is there now")
         self.stream = stream
 
 
@@ -272,7 +272,7 @@ class SessionHeld(ConflictError, code="session_held", fields=("session", "by", "
     def __init__(self, session: str, by: str, since: str, until: str) -> None:
         super().__init__(
             f"session {session} has been held by {by} since {since} (lease until {until})",
-            hint="wait for it, start another session, or share it deliberately with --share",
+            hint="wait for it, start another session, or share it on purpose with --share",
         )
         self.session, self.by, self.since, self.until = session, by, since, until
 
@@ -310,7 +310,7 @@ class DamagedError(SegueError, code="damaged", fields=("source", "where", "reaso
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
             f"{source} is damaged at {where}: {reason}",
-            hint="`segue recover` brings back what is readable; the damaged file is kept",
+            hint="`segue recover` restores what is readable and keeps the damaged file",
         )
         self.source, self.where, self.reason = source, where, reason
 

@@ -125,7 +125,7 @@ class Session(SessionHandle):
         try:
             pairs = tuple((str(file), kind) for file, kind in changes)
         except (TypeError, ValueError) as fault:
-            raise BadValue("`changes` has something else than pairs", hint="(file, created)") from fault
+            raise BadValue("`changes` must hold pairs", hint="(file, created)") from fault
         wrong = next((kind for _, kind in pairs if kind not in ("created", "modified", "deleted")), None)
         if wrong is not None:
             raise UsageError(f"unknown kind of change: {wrong}", hint="created, modified or deleted")

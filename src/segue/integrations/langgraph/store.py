@@ -82,7 +82,7 @@ class SegueStore(BaseStore):
                 return self._search(op)
             case ListNamespacesOp():
                 return self._namespaces(op)
-        raise UsageError(f"an operation of another kind: {type(op).__name__}", hint="is LangGraph newer?")
+        raise UsageError(f"an unknown kind of operation: {type(op).__name__}", hint="is LangGraph newer?")
 
     def _get(self, op: GetOp) -> Item | None:
         found = self._items.get(op.namespace, op.key)

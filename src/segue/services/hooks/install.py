@@ -232,7 +232,7 @@ def _check_writable(path: Path) -> None:
     place = path if path.exists() else next(one for one in path.parents if one.exists())
     folder = path.parent if path.exists() else place
     if not os.access(place, os.W_OK) or not os.access(folder, os.W_OK):
-        raise _cannot(path, "it may not be written")
+        raise _cannot(path, "it cannot be written")
 
 
 def install(
@@ -427,7 +427,7 @@ def _lessened(
         if change.is_one:
             ours = _is_as_we_left_it(home, entry, change.before)
             after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
-            change = replace(change, about="without what is for this project")
+            change = replace(change, about="without the parts for this project")
             return change, replace(entry, after=after)
     return None, entry
 
@@ -440,14 +440,14 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
         now: bytes | None = read_bytes(path)
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:
-        return PlannedWrite(entry.path, entry.agent, "gone already", None, None)
+        return PlannedWrite(entry.path, entry.agent, "already gone", None, None)
     kept = _kept(home, entry)
     assert now is not None
     if hashlib.sha256(now).hexdigest() == entry.after and (kept is not None or not entry.before):
         return PlannedWrite(entry.path, entry.agent, "as it was before", now, kept, mode)
     bare = _bare(entry, where, now, kept or b"")
     if not entry.before and bare.strip() in (b"", b"{}"):
-        return PlannedWrite(entry.path, entry.agent, "it was made by init", now, None, mode)
+        return PlannedWrite(entry.path, entry.agent, "init created it", now, None, mode)
     if kept is not None and _same_json(bare, kept):
         bare = kept
     return PlannedWrite(entry.path, entry.agent, "without what is ours", now, bare, mode)

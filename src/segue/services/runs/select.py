@@ -106,7 +106,7 @@ def newest_other_run(finder: RunFinder, agent: str = "") -> Found:
     found = newest_run(finder, agent=agent, but=finder.is_caller)
     if found is None:
         raise UnknownRun(
-            "no agent has left a run in this project yet",
+            "no agent has worked in this project yet",
             hint="`segue runs --all` looks in every project",
             nothing_yet=True,
         )

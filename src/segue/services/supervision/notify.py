@@ -171,7 +171,7 @@ def is_on(settings: Settings) -> bool:
     """Whether the user wants notices. Raises BadSettings for a way that does not exist."""
     how = settings.text("notify")
     if how not in HOW:
-        raise BadSettings(f"notify: {how!r} is not a way to be told", hint=f"one of {', '.join(HOW)}")
+        raise BadSettings(f"notify: {how!r} is not a way to notify you", hint=f"one of {', '.join(HOW)}")
     return how != "off"
 
 

@@ -444,7 +444,7 @@ class Supervisor:
     def _asks(self, look: Look) -> str:
         """What the agent waits for the user with: a question or, on its own screen, the end of its turn."""
         is_over = self.kept.options.screen and look.ended and not look.in_call
-        return look.asks or (f"its turn is over: {look.last_said}" if is_over else "")
+        return look.asks or (f"its turn ended: {look.last_said}" if is_over else "")
 
     def _mark_ticked(self, launch: Launched, look: Look) -> None:
         """What the agent ticked off in its own list is done in the session, whatever becomes of the run."""

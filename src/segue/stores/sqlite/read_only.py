@@ -31,7 +31,7 @@ def opened_to_read(path: Path) -> apsw.Connection:
             raise
         except apsw.Error as fault:
             first = first or fault
-    first = first or apsw.CantOpenError(f"the index of the log of {path} is no file")
+    first = first or apsw.CantOpenError(f"the index of the log of {path} is not a file")
     if not _has_log(path):
         raise first
     try:

@@ -31,7 +31,7 @@ FILE_BYTES_MAX = 2_000_000
 _SECONDS = 20.0
 WORDS = SourceWords(
     "git", Rung("git", "none", "no session is known from a handover's state alone"),
-    "what stands there is no session:", "recovered from git",
+    "what is there is not a session:", "recovered from git",
 )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def lost_sessions(
     return [
         LostSession(
             told.session, _commands(told, where),
-            f"what was declared after version {told.version}, and features; {where} told the rest", where,
+            f"what was declared after version {told.version}, and features; the rest comes from {where}", where,
         )
         for told, where in found.values()
     ]  # fmt: skip
