@@ -324,7 +324,7 @@ def test_a_data_folder_that_is_a_file_is_found_by_the_doctor(
     (project / "file").touch()
     monkeypatch.setenv("SEGUE_HOME", str(project / "file"))
     assert "SEGUE_HOME" in cli("start", "x", code=74).err
-    assert "is a file, and no folder" in cli("doctor", code=70).out
+    assert "is a file, not a folder" in cli("doctor", code=70).out
 
 
 def test_the_doctor_says_where_there_is_no_git(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

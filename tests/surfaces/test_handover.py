@@ -309,7 +309,7 @@ def test_a_damaged_checkpoint_of_agent_handover_is_read_from_its_copy_by_all_and
         (repository / "PAUSE").touch()
     for options in ((), ("--checkpoint", ".agent-handover/checkpoint.json")):
         ran = started("handover", "check", *options, code=1)
-        assert "is damaged: its copy was read" in ran.err
+        assert "is damaged: its copy was used" in ran.err
         assert "[ ] a" in started("handover", "status", *options).out
     assert "interrupted before a, b" in started("brief").out
     assert theirs.path.read_text() == '{"status": "in_prog'

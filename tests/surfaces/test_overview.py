@@ -122,7 +122,7 @@ def test_a_pause_file_and_an_off_switch_are_said(started: Cli, project: Path) ->
 
 def test_an_offer_that_nobody_took_is_said(started: Cli) -> None:
     started("handoff", "--to", "codex")
-    assert "offered to codex, and not taken yet: `segue handoff --list`" in started().out
+    assert "offered to codex, not taken yet: `segue handoff --list`" in started().out
     started("handoff", "--accept", "--actor", "codex")
     assert "not taken yet" not in started().out
 

@@ -57,7 +57,7 @@ def test_exit_codes_reach_the_shell() -> None:
         (["help"], "start a session and make it the"),
         (["help", "status"], "the session; by default the"),
         (["show", "nowhere"], "there is no session 'nowhere'"),
-        (["doctor"], "every chain proven"),
+        (["doctor"], "every chain verified"),
         (["list"], "Refactor the whole shop"),
     ],
 )

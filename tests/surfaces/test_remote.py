@@ -111,7 +111,7 @@ def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cl
 def test_doctor_recover_scrub_and_migrate_work_from_here(there: There, started: Cli, tmp_path: Path) -> None:
     started("note", f"uses {SECRET[4:]} nowhere")
     told = started("doctor").out
-    assert "every chain proven" in told and "admin: may do everything" in told and KEY not in told
+    assert "every chain verified" in told and "admin: everything" in told and KEY not in told
     assert "nothing had to be changed" in started("recover").out
     started("scrub", SECRET[4:], "--yes")
     for name in ("kangaroo42", "wombat4711"):

@@ -75,7 +75,7 @@ MEANINGS = {
     "changes.seen": "the uncommitted changes of the working tree",
     "context.noted": "facts of the loaded context",
     "metrics.counted": "counters went up",
-    "budget.set": "what the session may spend, and whether it goes on sparingly beyond that",
+    "budget.set": "what the session may spend, and whether it continues sparingly beyond that",
     "budget.spent": "what a piece of work cost, in US dollars and tokens",
     "agent.noted": "facts about a named agent",
     "agent.saved": "an agent's own state, as changes to its pieces",

@@ -267,7 +267,7 @@ def _after_wait(
     if others:
         return Launch(others[0], "fresh", told)
     if policy.seconds_max and tally.seconds + wait >= policy.seconds_max:
-        longer = "for longer than the time left"
+        longer = " for longer than the time left"
         return Stop("budget", told + longer if is_limited else f"{told}, and the time is up")
     return Launch(agent, how, trouble if is_limited else told, wait)
 

@@ -222,7 +222,7 @@ def _without_session(found: Overview) -> list[Suggestion]:
     if found.run is not None:
         fits.append(Suggestion("segue brief", "where the last run stopped"))
         if found.run.ended not in LIVING:
-            fits.append(Suggestion("segue continue", "go on with it in an agent"))
+            fits.append(Suggestion("segue continue", "continue it in an agent"))
     if found.sessions:
         fits.append(Suggestion(f"segue switch {found.sessions[0].id}", "switch to the newest open session"))
     if not found.is_set_up:
@@ -252,7 +252,7 @@ def _in_session(found: Overview, status: SessionStatus, state: SessionState) -> 
     elif status.budget.exceeded and not status.budget.limited:
         fits.append(Suggestion("segue budget", "what you can do when the budget is spent"))
     elif not is_at_work:
-        fits.append(Suggestion("segue continue", "go on with it in an agent"))
+        fits.append(Suggestion("segue continue", "continue it in an agent"))
     if found.run is not None:
         fits.append(Suggestion("segue brief", "where the last run stopped"))
     if not status.active and status.next:

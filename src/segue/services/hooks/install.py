@@ -450,7 +450,7 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
         return PlannedWrite(entry.path, entry.agent, "init created it", now, None, mode)
     if kept is not None and _same_json(bare, kept):
         bare = kept
-    return PlannedWrite(entry.path, entry.agent, "without what is ours", now, bare, mode)
+    return PlannedWrite(entry.path, entry.agent, "without Segue's parts", now, bare, mode)
 
 
 def _same_json(one: bytes, other: bytes) -> bool:
@@ -461,7 +461,7 @@ def _same_json(one: bytes, other: bytes) -> bool:
 
 
 def _bare(entry: InstalledFile, where: InstallTarget, now: bytes, kept: bytes) -> bytes:
-    """A file without what is ours, by the edits of every scope that could have written it."""
+    """A file without Segue's parts, by the edits of every scope that could have written it."""
     text, old = (body.decode("utf-8", "surrogateescape") for body in (now, kept))
     for edit in _all_edits(where, [entry.agent], [*entry.roots, str(where.root)]):
         if os.path.realpath(edit.path) == entry.path:

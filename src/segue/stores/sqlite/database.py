@@ -576,7 +576,7 @@ class Database:
         return errors.StoreBusy(f"the store was busy for {self.busy_timeout_ms / 1000:g} s", hint=hint)
 
     def _full(self) -> errors.StoreFull:
-        hint = "free some space, then try again; until then what is stored can be looked at"
+        hint = "free some space, then try again; until then you can still read what is stored"
         return errors.StoreFull(f"no space left for {self.path}", hint=hint)
 
     def _barred(self, fault: str) -> errors.SegueError:
@@ -587,7 +587,7 @@ class Database:
                 fault = "its disk is mounted read-only"
             elif disk.f_bavail * disk.f_frsize < SPACE_BYTES_MIN:
                 return self._full()
-        looked = "" if not self.path.is_file() else "; until then what is stored can be looked at"
+        looked = "" if not self.path.is_file() else "; until then you can still read what is stored"
         hint = f"correct the permissions, or choose another folder with SEGUE_HOME{looked}"
         return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
 

@@ -58,7 +58,7 @@ class ServedCalls:
         caller.access.demand("reader" if stores_nothing(tool, given) else "writer")
         hint = NOWHERE.get(tool.name) or NOWHERE.get(given.get("action", ""))
         if hint:
-            raise RefusedError("a server sees no working tree", hint=hint)
+            raise RefusedError("a server has no working tree", hint=hint)
         try:
             session = self._meant(caller) if tool.name not in ("recall", "search") else ""
         except UsageError as fault:  # there is none, or more than one
