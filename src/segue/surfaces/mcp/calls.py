@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ACTOR = "agent"
 """The actor if it is not known which agent calls."""
-NOTHING_KNOWN = "Nothing is known of earlier work here."
+NOTHING_KNOWN = "Nothing is known about earlier work here."
 
 
 class ToolOutcome(Value):
