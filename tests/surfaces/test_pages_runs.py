@@ -56,7 +56,7 @@ def figures(client: Client, query: str = "") -> str:
     while time.monotonic() < deadline:
         page = client.get(f"/ui/figures{query}")
         assert page.status == 200 and faults_in(page.text) == []
-        if "being read" not in page.text:
+        if "Reading what all agents used" not in page.text:
             return page.text
     raise AssertionError("the figures were never read")
 
@@ -123,7 +123,7 @@ def test_what_an_agent_says_that_it_cost_is_told_apart(tmp_path: Path) -> None:
         place.place("opencode", steps, f"ses_{number}", place.shop)
     with PagesProcess(place.home, place.shop) as ui:
         page = figures(entered(ui), "?days=7")
-    assert "Of the cost, $1.50 is what agents themselves said; the rest is estimated" in page
+    assert "Of the cost, $1.50 was reported by agents; the rest is estimated" in page
 
 
 def test_the_span_is_chosen_and_nothing_that_is_older_counts(client: Client) -> None:

@@ -34,7 +34,7 @@ _INTRO = """\
 `python -m segue` is the same.
 
 **`segue` alone** says where the work in this folder stands, and exits with 0: the current session with
-what is under way, next and blocked, the last run and how it ended, what waits for you, and the commands
+what is under way, next and blocked, the last run and how it ended, what is waiting for you, and the commands
 that fit; with `--json` an Overview ([schema](json/segue.json)).
 
 **Nothing yet is no error.** Where there is no session or run to look at, `status`, `brief`, `since`, `show`,

@@ -289,7 +289,7 @@ class Segue:
     def stats(
         self, *, month: str = "", days: int = 90, everywhere: bool = False, learns: bool = True
     ) -> StatsReport:
-        """How well it does: restarts that were survived, how soon the next run worked, how useful briefs,
+        """How well Segue works: restarts that were survived, how soon the next run worked, how useful briefs,
         handovers, memories and habits were, in a month (2026-11) or in the last so many days (0: in all)."""
         from ..services.runs.sync import take_in_newest
         from ..services.stats.report import stats

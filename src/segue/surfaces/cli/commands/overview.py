@@ -54,7 +54,7 @@ def _elsewhere(known: Overview) -> list[str]:
 
 def run_words(run: LastRun) -> str:
     """An agent's run in a line: which, when, and how it ended."""
-    ended = {"waiting": "waits for you", "alive": "at work", "recent": ""}.get(run.ended, run.ended)
+    ended = {"waiting": "waiting for you", "alive": "at work", "recent": ""}.get(run.ended, run.ended)
     facts = [f"{run.agent} {one_line(run.id)[:8]}", ago(run.last), ended]
     goal = f": {shown(run.goal)}" if run.goal else ""
     return ", ".join(filter(None, facts)) + goal

@@ -174,7 +174,7 @@ def get_log(caller: Caller, id: str, after: Version = 0, limit: Limit = 100) -> 
 Form = Annotated[
     Literal["json", "yaml", "markdown", "html"],
     Meta(
-        description="`json` loses nothing, `yaml` holds what the session YAML can; `markdown` and `html` are "
+        description="`json` keeps everything, `yaml` what session YAML can hold; `markdown` and `html` are "
         "for people to read."
     ),
 ]

@@ -52,7 +52,7 @@ def _on_session(visitor: Visitor, id: str, act: Callable[[Session], object], sai
 def _needed(fields: Fields, name: str) -> str:
     text = fields.get(name, "").strip()
     if not text:
-        raise UsageError(f"there is nothing in {name!r}", hint="fill it in and send the form again")
+        raise UsageError(f"nothing was entered in {name!r}", hint="fill it in and send the form again")
     return text
 
 

@@ -146,8 +146,8 @@ def _curves(found: Figures, titles: list[str]) -> list[Curve]:
         _curve(found, groups, "windows", "How full windows were", "The fullest context window of each day.",
                "percent", _series(groups, lambda one: round(100 * one.used.fullness, 1) or None),
                lambda one: percent(one.used.fullness)),
-        _curve(found, groups, "runs", "Runs and restarts", "Runs that began, without sub-agents'. A restart "
-               "goes on with a session that an earlier run had worked on.", "count", runs, _runs_words),
+        _curve(found, groups, "runs", "Runs and restarts", "Runs that started, without sub-agents. A restart "
+               "continues a session that an earlier run worked on.", "count", runs, _runs_words),
         _curve(found, groups, "checks", "Checks", "Checks of features that passed and failed.", "count", checks,
                _checks_words),
     ]  # fmt: skip
