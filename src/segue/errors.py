@@ -23,14 +23,14 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ TextTooLong
     │  ├─ BadSettings
     │  ├─ NoModel                      none is set, or models are off
-    │  └─ BadImport                    a file that does not hold a session
-    ├─ RefusedError          65 / 409   understood, and not allowed now
+    │  └─ BadImport                    a file that does not contain a session
+    ├─ RefusedError          65 / 409   understood, but not allowed now
     │  ├─ SessionOver                  completed or abandoned
-    │  ├─ MisspeltItem                 (item, candidates): not in the plan, but something near to it is
+    │  ├─ MisspeltItem                 (item, candidates): not in the plan, but something similar is
     │  ├─ NothingToUndo
     │  ├─ OtherWorkflow                the interrupted handover has other steps
-    │  ├─ NotTrusted                   a file of the project that nobody has accepted as it is now
-    │  ├─ StepUncertain                (step): nobody knows whether it happened
+    │  ├─ NotTrusted                   a file of the project that nobody has accepted in its current form
+    │  ├─ StepUncertain                (step): it is not known whether it happened
     │  ├─ FeatureExists                with other steps, checks or covered paths
     │  ├─ UnverifiedFeatures           (counts, features): not everything is proven
     │  ├─ OverBudget                   a model would cost more than a cap allows
@@ -41,7 +41,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ HandoffSettled               somebody else took it, or it ran out
     │  ├─ AlreadyDone                  (stream): a request that was carried out before
     │  └─ SessionHeld                  (holder)
-    ├─ StoreError            74 / 503   the store did not take it; nothing was half-written
+    ├─ StoreError            74 / 503   the write or read failed; nothing was half-written
     │  ├─ StoreBusy *
     │  ├─ StoreUnavailable *
     │  ├─ StoreFull *
@@ -50,11 +50,11 @@ error texts, so no hint ever holds a destructive one.
     ├─ UnexpectedError       70 / 500   a fault of Segue itself; its cause is attached
     ├─ HandoverPending *     75 / 502   (step, reason): a step failed, and is not done yet
     ├─ AccessError           77 / 403   something that may not be read or written
-    │  ├─ NotKnown              401    no key, or one that a server does not know (any more)
+    │  ├─ NotKnown              401    no key, or one the server does not (or no longer) know
     │  ├─ NotAllowed            403    the key is for another role, project or agent
     │  └─ RateLimited *         429    (retry_after_seconds): too many requests with this key
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
-       ├─ TranscriptUnreadable         gone, or of no agent that we know
+       ├─ TranscriptUnreadable         gone, or not from an agent that Segue knows
        ├─ NotInstalled                 a program or a package that is needed is missing
        ├─ ModelFailed *                no configured model gave a usable answer
        └─ NotWritable                  a file of an agent that cannot be parsed or written
@@ -145,7 +145,7 @@ class BudgetTooSmall(UsageError, code="budget_too_small"):
 
 
 class BadValue(UsageError, ValueError, TypeError, code="bad_value"):
-    """A value of the wrong kind, or out of its range; also what Python raises for such."""
+    """A value has the wrong type or is out of range; also a ValueError and a TypeError."""
 
 
 class BadName(UsageError, code="bad_name"):
@@ -169,7 +169,7 @@ class BadImport(UsageError, code="bad_import"):
 
 
 class RefusedError(SegueError, code="refused", exit_code=65, http_status=409):
-    """Understood, and not allowed in this state."""
+    """Understood, but not allowed in this state."""
 
 
 class SessionOver(RefusedError, code="session_over"):
@@ -177,7 +177,7 @@ class SessionOver(RefusedError, code="session_over"):
 
 
 class MisspeltItem(RefusedError, code="misspelt_item", fields=("item", "candidates")):
-    """An item is named that is not in the plan, and something near to it is; nothing was recorded."""
+    """A named item is not in the plan, but something similar is; nothing was recorded."""
 
     item = ""
     candidates: Sequence[dict[str, object]] = ()
@@ -195,11 +195,11 @@ class OtherWorkflow(RefusedError, code="other_workflow"):
 
 
 class NotTrusted(RefusedError, code="not_trusted"):
-    """A file of the project says how something is to be done, and nobody has accepted it as it is now."""
+    """A file of the project says what to run, and nobody has accepted it in its current form."""
 
 
 class StepUncertain(RefusedError, code="step_uncertain", fields=("step",)):
-    """Nobody knows whether a step happened that must not be done twice."""
+    """It is not known whether a step happened that must not be done twice."""
 
     step = ""
 
@@ -242,7 +242,7 @@ class StaleVersion(ConflictError, code="stale_version", fields=("stream", "expec
 
 
 class HistoryWentBack(ConflictError, code="history_went_back", fields=("stream", "seen", "actual")):
-    """A shared store is behind what it had acknowledged: its database lost its last commits."""
+    """A shared store lost commits that it had acknowledged."""
 
     def __init__(self, stream: str, seen: int, actual: int) -> None:
         name = stream.removeprefix("session/")
@@ -278,7 +278,7 @@ class SessionHeld(ConflictError, code="session_held", fields=("session", "by", "
 
 
 class StoreError(SegueError, code="store", exit_code=74, http_status=503):
-    """The store did not take the write, or cannot be read; nothing was half-written."""
+    """The store refused the write, or cannot be read; nothing was half-written."""
 
 
 class StoreBusy(StoreError, code="store_busy", retryable=True):
@@ -297,7 +297,7 @@ class StoreFull(StoreError, code="store_full", retryable=True):
 
 
 class SchemaTooNew(StoreError, code="schema_too_new"):
-    """A newer Segue wrote this store, in a way that this one cannot read."""
+    """A newer Segue wrote this store in a way that this one cannot read."""
 
 
 class UnexpectedError(SegueError, code="unforeseen"):

@@ -155,7 +155,7 @@ DECLARED: tuple[Setting, ...] = (
     Setting(
         "notify_command",
         "",
-        "a command that notifies you instead: it gets the text as its last argument and JSON on standard input",
+        "a command that notifies you instead: it gets the text as its last argument and JSON on its stdin",
         in_project=False,
     ),
     Setting("redact", True, "mask secrets in every text that is stored", in_project=False),

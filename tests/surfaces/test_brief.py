@@ -118,7 +118,10 @@ def test_agent_and_id_name_a_run_not_a_file(cli: Cli, project: Path) -> None:
 def test_a_transcript_may_come_in_by_standard_input(cli: Cli, transcript: Path) -> None:
     known = cli("brief", str(transcript)).out
     assert cli("brief", "-", stdin=transcript.read_bytes()).out == known
-    for body, why in ((b"", "it is empty"), (b"just words", "it was not written by an agent that Segue knows")):
+    for body, why in (
+        (b"", "it is empty"),
+        (b"just words", "it was not written by an agent that Segue knows"),
+    ):
         ran = cli("brief", "-", code=69, stdin=body)
         assert f"cannot read standard input: {why}" in ran.err and "--agent" in ran.err
 

@@ -63,7 +63,7 @@ _MOVED = {
 
 @checked
 class Segue:
-    """Sessions that survive, in a data folder.
+    """The entry point: the sessions, runs and memories in a data folder or another store.
 
     >>> seg = Segue()
     >>> s = seg.start("Refactor authentication to JWT", items=["user model", "middleware"])
@@ -264,7 +264,7 @@ class Segue:
 
         ``project`` is a name or a key, and ``.`` the one here; ``within`` names groups of texts (prompts,
         answers, commands, output, files, notes). ``by_meaning`` also finds what says it in other words. What
-        is not indexed yet is indexed first, for so many ``seconds`` at most."""
+        is not indexed yet is indexed first, for at most ``seconds`` seconds."""
         from ..services.search.search import SearchFilter, search
 
         where = SearchFilter(agent, project, since, within, failed, by_meaning)
@@ -289,8 +289,8 @@ class Segue:
     def stats(
         self, *, month: str = "", days: int = 90, everywhere: bool = False, learns: bool = True
     ) -> StatsReport:
-        """How well Segue works: restarts that were survived, how soon the next run worked, how useful briefs,
-        handovers, memories and habits were, in a month (2026-11) or in the last so many days (0: in all)."""
+        """How well Segue works: restarts survived, how soon the next run was productive, how useful briefs,
+        handovers, memories and habits were, in a month (2026-11) or in the last ``days`` days (0: all)."""
         from ..services.runs.sync import take_in_newest
         from ..services.stats.report import stats
 
@@ -352,7 +352,7 @@ class Segue:
     def pressure(
         self, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0
     ) -> Pressure:
-        """How full the window is: of this run, of the newest one here, or with so many tokens."""
+        """How full the window is: in this run, in the newest one here, or with ``tokens_used`` tokens."""
         from ..services.resume.window_pressure import pressure
 
         return pressure(self.workspace, run, tokens_used=tokens_used, window=window, threshold=threshold)
@@ -378,12 +378,12 @@ class Segue:
         self, question: str = "central", name: str = "", *, task: str = "", tokens: int = 1_000,
         session: str = "", seconds: float = 0.0, progress: Progress | None = None,
     ) -> MapAnswer:  # fmt: skip
-        """Ask the map of the code: what is ``central`` for a task or for the newest run, within so many
-        tokens; the ``users`` of a name, and what it ``uses``; what is ``affected`` by a change of it, or
-        without a name by what is not committed, and which ``tests`` reach that.
+        """Ask the map of the code: what is ``central`` for a task or for the newest run, within a budget
+        of ``tokens``; the ``users`` of a name, and what it ``uses``; what is ``affected`` by changing it (or,
+        without a name, by what is not committed), and which ``tests`` reach that.
 
-        The map is brought up to date first, for at most so many seconds (0: until it is done). It needs the
-        extra ``segue[map]``."""
+        The map is updated first, for at most ``seconds`` seconds (0: until it is done). It needs the extra
+        ``segue[map]``."""
         from ..services.codemap.ask import ask
 
         return ask(

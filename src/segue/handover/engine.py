@@ -229,7 +229,9 @@ class HandoverEngine:
         """The steps of an interrupted run that are not done and that this workflow does not have, or has as
         steps of another kind. Raises BadValue for what is no record."""
         if not isinstance(record.get("steps"), dict):
-            raise BadValue("the record of a handover must have steps", hint="pass what `Checkpoint.load` returns")
+            raise BadValue(
+                "the record of a handover must have steps", hint="pass what `Checkpoint.load` returns"
+            )
         ours = {step.name: step for step in self.steps}
         payloads = (record.get("segue") or {}).get("payloads") or {}
         return [name for name in pending_in(record) if name not in ours or not _fits(ours[name], payloads)]

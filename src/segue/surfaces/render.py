@@ -520,7 +520,7 @@ def stats_words(row: Any) -> list[tuple[str, str]]:
         ("size of a manifest", _bytes_figure(row.manifest_bytes)),
         ("score of a handover", _plain_figure(row.handover_score, f" of 100 ({row.handovers})")),
         ("memories", _memories_figure(row)),
-        ("pitfalls", f"{row.pitfalls} told, {row.pitfalls_mended} mended" if row.pitfalls else NOTHING),
+        ("pitfalls", f"{row.pitfalls} shown, {row.pitfalls_mended} fixed" if row.pitfalls else NOTHING),
         ("next command by habit", _habits_figure(row)),
     ]
 

@@ -96,7 +96,9 @@ def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes
         raise UsageError(f"unknown format: {format}", hint=f"one of {', '.join(EXPORT_FORMATS)}")
     events = workspace.store.read(stream_of(id))
     if not events:
-        raise UnknownSession(f"there is no session {id!r}", hint="`segue list --all` shows the ones that exist")
+        raise UnknownSession(
+            f"there is no session {id!r}", hint="`segue list --all` shows the ones that exist"
+        )
     if format == "yaml":
         import yaml
 
@@ -191,7 +193,9 @@ def import_session(
     _check_texts(parcel)
     void: list[ev.Draft] = []
     if any(one.ran or one.attested for one in fold_all(parcel.events).features.values()):
-        void = [ev.draft(ev.EvidenceVoided("it came from a file"), at=now(), actor=workspace.repository.actor)]
+        void = [
+            ev.draft(ev.EvidenceVoided("it came from a file"), at=now(), actor=workspace.repository.actor)
+        ]
     return deliver(workspace, parcel, as_id, behind=void)
 
 

@@ -107,7 +107,7 @@ def newest_other_run(finder: RunFinder, agent: str = "") -> Found:
     if found is None:
         raise UnknownRun(
             "no agent has worked in this project yet",
-            hint="`segue runs --all` looks in every project",
+            hint="`segue runs --all` lists the runs of every project",
             nothing_yet=True,
         )
     return found

@@ -219,7 +219,9 @@ class Database:
         """Our error for one of the driver's; it never holds the password."""
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
         if doubt:
-            told = f"the connection to {where} was lost during a commit: the write may or may not have happened"
+            told = (
+                f"the connection to {where} was lost during a commit: the write may or may not have happened"
+            )
             hint = "check with `segue log` before you repeat it"
             error = errors.StoreUnavailable(f"{told} ({text})", hint=hint)
             error.doubt = True

@@ -42,7 +42,9 @@ class Address:
             raise BadSettings("the server's address is not valid", hint=HINT) from None
         if "@" in parts.netloc:
             hint = "give the key with SEGUE_API_KEY"
-            raise BadSettings("the address of a Segue server must not contain a name or a password", hint=hint)
+            raise BadSettings(
+                "the address of a Segue server must not contain a name or a password", hint=hint
+            )
         if not self.host or not _HOST.fullmatch(self.host) or parts.fragment:
             raise BadSettings("the server's address is not valid", hint=HINT)
         self.tls = parts.scheme == "https"

@@ -286,7 +286,9 @@ class Client:
         if 200 <= response.status < 300 and kind == MSGPACK:
             return content
         if 200 <= response.status < 300:
-            raise self._hopeless(_NO_SEGUE, "check the address, and whether the network needs a login", sent=True)
+            raise self._hopeless(
+                _NO_SEGUE, "check the address, and whether the network needs a login", sent=True
+            )
         problem = _problem(content) if kind.endswith("json") else {}
         raise self._error(response, problem)
 

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 def overview(*, every: bool = False) -> str:
     """What `segue --help` says: the commands of a day or, with ``every``, all of them."""
-    lines = ["segue: the next run of your coding agent knows where the last one stopped", "", "usage: segue COMMAND [options]"]
+    lines = [
+        "segue: the next run of your coding agent knows where the last one stopped",
+        "",
+        "usage: segue COMMAND [options]",
+    ]
     lines += ["", "`segue` alone shows where the work here stands and what to do next."]
     for group, names in GROUPS.items() if every else (("everyday commands", DAILY),):
         lines += ["", f"{group}:"]

@@ -115,8 +115,14 @@ TABLE: dict[str, tuple[str, str]] = {
     "learn": ("items", "record something you found out"),
     "rewind": ("undo", "go back to a named checkpoint"),
     "undo": ("undo", "undo the last command"),
-    "feature": ("feature", "define what must work and how it is checked; confirm by hand what no check can prove"),
-    "verify": ("verify", "run the checks of features that are not proven now; exit 1 until everything is proven"),
+    "feature": (
+        "feature",
+        "define what must work and how it is checked; confirm by hand what no check can prove",
+    ),
+    "verify": (
+        "verify",
+        "run the checks of features that are not proven now; exit 1 until everything is proven",
+    ),
     "remember": ("remember", "remember a lesson; --from-run takes lessons from a run"),
     "recall": ("recall", "search the lessons that were remembered"),
     "playbook": ("recall", "find strategies that worked for a similar task"),

@@ -27,7 +27,7 @@ NOWHERE = {
     "verify": "checks run on the machine with the code: use `segue verify` there",
     "since": "what changed in the project is known on the machine with the code: use `segue since` there",
     "map": "the code is on the machine where it is worked on: use `segue map` there",
-    "recovery": "manifest, window and handover are of the machine with the code: use `segue mcp` there",
+    "recovery": "manifest, window and handover belong to the machine with the code: use `segue mcp` there",
 }
 _REMEMBERED_MAX = 4_096
 _NAMED_MAX = 8

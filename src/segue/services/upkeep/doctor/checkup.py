@@ -89,9 +89,7 @@ def _embedding(settings: Settings) -> Iterator[Diagnosis]:
         shipped().check()
         choose(settings.text("embedder"), url=settings.text("embedder_url"))
     except DamagedError as fault:
-        yield Diagnosis(
-            "embedding", "bad", str(fault), "reinstall Segue; until then only words are searched"
-        )
+        yield Diagnosis("embedding", "bad", str(fault), "reinstall Segue; until then only words are searched")
     except BadSettings as fault:
         yield Diagnosis("embedding", "bad", str(fault), fault.hint)
 
@@ -168,7 +166,11 @@ def _spool(home: DataFolder) -> _Found:
     if not size:
         return ("ok", "empty")
     if size >= SPOOL_BYTES_MAX:
-        return ("bad", f"it is full and takes no more: {size:,} bytes, and takes no more", "`segue status` empties it")
+        return (
+            "bad",
+            f"it is full: {size:,} bytes, and takes no more",
+            "`segue status` empties it",
+        )
     waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
     if is_open_to_others(spool.folder):
         return ("bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
@@ -189,7 +191,7 @@ def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
     if needed and (not paths.is_file() or read_bytes(paths) != hook_file.paths()):
         return ("warn", "hooks load Segue from a different place than this command", again)
     if needed and read_bytes(file) != hook_file.built():
-        return ("warn", "the installed hook is of another version", again)
+        return ("warn", "the installed hook is from another version", again)
     gone = [entry.path for entry in entries if not Path(entry.path).exists()]
     if gone:
         return ("warn", f"{gone[0]} is gone{embedded.more(len(gone) - 1)}", again)
@@ -200,9 +202,7 @@ def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
         trusted, written = trusted_hooks(home, environment)
         if trusted < written:
             few = f"only {trusted} of {count(written, 'hook')}" if trusted else "none of the hooks"
-            hint = (
-                "`/hooks` in Codex shows them; `segue init --agent codex --trust-hooks` makes Codex trust them"
-            )
+            hint = "`/hooks` in Codex shows them; `segue init --agent codex --trust-hooks` trusts them"
             return ("warn", f"in {agents}; Codex trusts {few} and runs no others", hint)
     return ("ok", f"in {agents}{', with a status line' if has_status_line(entries) else ''}")
 

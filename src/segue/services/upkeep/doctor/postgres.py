@@ -67,9 +67,11 @@ def _vacuum(found: list[TableState]) -> Diagnosis:
     for table in found:
         if table.transactions > TRANSACTIONS_MAX:
             detail = f"{table.name} has not been frozen for {table.transactions:,} transactions"
-            return Diagnosis("vacuum", "bad", detail, "ask a superuser to find out why autovacuum does not run")
+            return Diagnosis(
+                "vacuum", "bad", detail, "ask a superuser to find out why autovacuum does not run"
+            )
         if table.dead > max(DEAD_ROWS_MIN, DEAD_SHARE_MAX * table.live):
-            detail = f"{table.name} has {table.dead:,} dead rows beside {table.live:,}"
+            detail = f"{table.name} has {table.dead:,} dead rows for {table.live:,} live ones"
             hint = "check that autovacuum is on and no transaction stays open: pg_stat_activity"
             return Diagnosis("vacuum", "warn", detail, hint)
     if not found:

@@ -52,6 +52,8 @@ def _server(home: DataFolder, journal: Store) -> Iterator[Diagnosis]:
     bound = f", as the agent {found.agent} only" if found.agent else ""
     yield Diagnosis("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
     yield behind_copies(home, journal)
-    yield Diagnosis("backups", "ok", "are made on the server; `segue migrate --to sqlite:///copy.db` makes a copy")
+    yield Diagnosis(
+        "backups", "ok", "are made on the server; `segue migrate --to sqlite:///copy.db` makes a copy"
+    )
     hint = "repair the server's store on the server, from its backup"
     yield every_event_read(journal, "as this key sees it", hint)

@@ -22,7 +22,7 @@ def bring_back_copies(copies: LocalCopies, journal: Journal, *, dry_run: bool) -
     if not lost:
         return Rung("copies", "none", "the store has everything this machine wrote recently")
     told = ", ".join(
-        f"{one.stream.removeprefix('session/')} ({count(len(one.events), 'event')} behind {one.at})"
+        f"{one.stream.removeprefix('session/')} ({count(len(one.events), 'event')} after version {one.at})"
         for one in lost
     )
     if dry_run:

@@ -15,7 +15,7 @@ from ..progress import ProgressBar
     "cleanup",
     flag("--dry-run", "show what would be archived, and change nothing"),
     argument(
-        "--days", "N", "sessions that ended more than N days ago; by default the setting cleanup_days", type=int,
+        "--days", "N", "sessions that ended over N days ago; by default the setting cleanup_days", type=int,
     ),
     flag("--list", "list what is archived"),
     argument("--restore", "ID", "bring back an archived session"),

@@ -35,7 +35,8 @@ def _change(context: CommandContext, words: list[str]) -> int:
     verb, name, value = words[0], " ".join(words[1:2]), " ".join(words[2:])
     if not name or (verb == "set") != bool(value):
         raise UsageError(
-            f"which setting should be {verb}?", hint="`segue config set NAME VALUE`, or `segue config unset NAME`"
+            f"which setting should be {verb}?",
+            hint="`segue config set NAME VALUE`, or `segue config unset NAME`",
         )
     path = set_setting(context.environment, context.folder, name, value if verb == "set" else None)
     context.say(f"{verb}: {name} in {one_line(str(path))}")

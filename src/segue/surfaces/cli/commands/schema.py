@@ -13,7 +13,7 @@ BEHIND = 1
 @command(
     "schema",
     flag("--upgrade", "create or upgrade the tables, with the role named in the store's address"),
-    argument("--roles", "DATABASE", "print the SQL that creates the roles for a database; a superuser runs it"),
+    argument("--roles", "DATABASE", "print the SQL that creates the roles for a database, for a superuser"),
     argument("--owner", "NAME", "with --roles: the role that owns the tables; by default segue_owner"),
     argument("--writer", "NAME", "with --roles: the role that servers use; by default segue_writer"),
     argument("--reader", "NAME", "with --roles: the role that only reads; by default segue_reader"),

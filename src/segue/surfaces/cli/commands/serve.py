@@ -44,8 +44,8 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
         "--audit-days", "N", "how long the audit log is kept, in days; 0: forever", type=float, default=400.0,
     ),
     argument(
-        "--drain", "SECONDS", "after SIGTERM, keep serving this long but report not ready; by default 0", type=float,
-        default=0.0,
+        "--drain", "SECONDS", "after SIGTERM, keep serving this long but report not ready; by default 0",
+        type=float, default=0.0,
     ),
     argument("--tls-cert", "FILE", "a certificate, to serve https"),
     argument("--tls-key", "FILE", "the key of the certificate"),

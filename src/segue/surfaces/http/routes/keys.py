@@ -90,7 +90,9 @@ def create_key(caller: Caller, body: KeyRequest) -> NewKey:
     reach = reach_of(caller)
     project = body.project or caller.access.project
     if reach not in (ALL_PROJECTS, project):
-        raise NotAllowed("an admin of one project can only create keys for that project", hint=f"project {reach}")
+        raise NotAllowed(
+            "an admin of one project can only create keys for that project", hint=f"project {reach}"
+        )
     agent = caller.access.act_as(body.agent)
     return caller.server.keys.create(
         project=project, role=body.role, agent=agent, name=body.name, expires=body.expires,

@@ -172,7 +172,9 @@ class _Exchange:
             raise UsageError("the header Host is missing", hint="send it")
         parts = _HOST.fullmatch(host)
         if host and not parts:
-            raise UsageError("the header Host is not a host name", hint="send a host name or address, and a port")
+            raise UsageError(
+                "the header Host is not a host name", hint="send a host name or address, and a port"
+            )
         bare, hosts = (parts[1] if parts else "").strip("[]").lower(), self._server.options.hosts
         if hosts and bare not in hosts:
             hint = f"use the host name {hosts[0]}, or start the server with `segue serve --allow-host NAME`"
@@ -233,9 +235,7 @@ class _Exchange:
 
     async def _serve_once(self, key: str) -> None:
         if not 0 < len(key) <= _KEY_CHARS_MAX or not key.isprintable():
-            raise UsageError(
-                "an idempotency key has 1 to 255 printable characters", hint="use a random one"
-            )
+            raise UsageError("an idempotency key has 1 to 255 printable characters", hint="use a random one")
         body = await Request(self._scope, self._receive).body()
         self._receive = replayed(body, self._receive)
         id, request = self._fingerprints(key, body)

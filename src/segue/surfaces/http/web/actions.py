@@ -94,7 +94,9 @@ def answer(visitor: Visitor, fields: Fields, id: str) -> GoTo:
 def verify(visitor: Visitor, fields: Fields, id: str) -> GoTo:
     """Run the checks of a session in its working tree; the page shows them as they end."""
     if not visitor.is_local:
-        raise UsageError("checks run where the working tree is", hint=f"run there: segue verify --session {id}")
+        raise UsageError(
+            "checks run where the working tree is", hint=f"run there: segue verify --session {id}"
+        )
     folder = _folder_of(visitor, id)
     if id not in _checks.running:
         _checks.running.add(id)

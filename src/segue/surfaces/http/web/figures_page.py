@@ -148,7 +148,7 @@ def _curves(found: Figures, titles: list[str]) -> list[Curve]:
                lambda one: percent(one.used.fullness)),
         _curve(found, groups, "runs", "Runs and restarts", "Runs that started, without sub-agents. A restart "
                "continues a session that an earlier run worked on.", "count", runs, _runs_words),
-        _curve(found, groups, "checks", "Checks", "Checks of features that passed and failed.", "count", checks,
+        _curve(found, groups, "checks", "Checks", "Checks that passed and failed.", "count", checks,
                _checks_words),
     ]  # fmt: skip
     return [curve for curve in made if curve.rows]

@@ -135,7 +135,9 @@ class LocalDoor:
             name = cookie_name(scope)
             response.set_cookie(name, self._cookie, httponly=True, samesite="strict", path=PREFIX)
         else:
-            fault = NotKnown("this link has been used already, or is not the current one", hint="start `segue ui` again")
+            fault = NotKnown(
+                "this link has been used already, or is not the current one", hint="start `segue ui` again"
+            )
             response = problem_page(fault)
         await response(scope, receive, send)
 
@@ -234,7 +236,9 @@ async def _unknown(request: Request, fault: Exception) -> Response:
 
 
 async def _unforeseen(request: Request, fault: Exception) -> Response:
-    return problem_page(UnexpectedError("something unexpected happened", hint="the terminal shows the details"))
+    return problem_page(
+        UnexpectedError("something unexpected happened", hint="the terminal shows the details")
+    )
 
 
 class _Server(uvicorn.Server):
