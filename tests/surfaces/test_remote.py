@@ -255,14 +255,14 @@ def test_a_session_begun_without_the_server_has_an_id_of_its_own(there: There, c
     there.off()
     told = cli("start", "Alone", "--item", "a", "--json").value
     assert told["pending"] is True and told["status"] == "pending"
-    id = told["id"]
+    id = told["session"]
     assert "-x" in id and not id.rpartition("-")[2].isdecimal()
     cli("done", "a")
     assert cli("status", "--json").value["goal"] == "Alone"
     there.on()
     found = cli("status", "--json").value
     assert (found["id"], found["done"]) == (id, ["a"])
-    assert cli("start", "next", "--json").value["id"].endswith("-001"), "numbers come from the store"
+    assert cli("start", "next", "--json").value["session"].endswith("-001"), "numbers come from the store"
 
 
 def test_an_id_that_somebody_else_took_meanwhile_is_a_conflict(there: There, cli: Cli) -> None:

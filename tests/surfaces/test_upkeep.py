@@ -23,7 +23,7 @@ def test_an_exported_session_can_be_imported_elsewhere(started: Cli, tmp_path: P
     assert file.stat().st_mode & 0o077 == 0
     home = str(tmp_path / "home-2")
     imported = started("import", str(file), "--home", home, "--json").value
-    assert (imported["id"], imported["status"]) == ("jwt", "active")
+    assert (imported["session"], imported["status"]) == ("jwt", "active")
     assert "imported: copy" in started("import", str(file), "--home", home, "--as", "copy").out
 
 

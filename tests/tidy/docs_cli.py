@@ -54,7 +54,9 @@ spacing, or by its number as `segue status` shows it: `#3`.
 standard output holds one JSON value of the shape that is named with each command; the JSON Schema that is
 linked there says what is in it. Every field is always there, and an array is one even if it is empty.
 Fields may be added, and none is renamed or removed within a major version. Commands that keep running print a
-value on each line. Times are UTC in ISO 8601; durations are in seconds unless their name says otherwise.
+value on each line. Times are UTC in ISO 8601; durations are in seconds and sizes in bytes, unless their
+name says otherwise. `session` is the session that a command worked on; an object that is itself a session,
+a run or a memory has an `id`.
 Warnings and errors are on standard error, as `segue: warning: …` and `segue: …`.
 """
 

@@ -67,14 +67,16 @@ class Notice(Value):
     kind: str
     """launched, working, step (something the agent did), ticked (an item it did), asks (it waits for the
     user), trouble (with its model), spent, ended, left behind, proving, waiting, stopped."""
-    run: int
+    launch: int
+    """The number of the launch, from 1."""
     agent: str
     text: str
     seconds: float = 0.0
     share: float = 0.0
     tokens: int = 0
     cost: float = 0.0
-    native: str = ""
+    run: str = ""
+    """The id of the run, once it is known."""
 
 
 class Progress(Value):

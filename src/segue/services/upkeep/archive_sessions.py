@@ -43,7 +43,7 @@ class Archived(Value):
     id: str
     goal: str
     path: Path
-    size: int
+    bytes: int
     events: int
     archived_at: str
     damage: str = ""

@@ -33,7 +33,7 @@ class Backup(Value):
     path: Path
     at: str
     events: int
-    size: int
+    bytes: int
 
 
 class Backups:

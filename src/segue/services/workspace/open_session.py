@@ -72,7 +72,7 @@ def check_is_ours(workspace: Workspace, id: str, project: str = "") -> None:
     if workspace.sees_tree and state.project not in ours:
         raise ConflictError(
             f"session {id} belongs to another project: {state.project_name or state.project}",
-            hint=f"ids are shared by all projects: choose another, or continue that one with `segue switch {id}`",
+            hint=f"ids are shared by all projects: choose another; `segue switch {id}` continues that one",
         )
 
 
