@@ -17,7 +17,7 @@ from tests.surfaces.conftest import Cli
 from tests.tidy.docs_json import BESIDE, TARGET, closed, documents, schema_beside, schema_of, shapes_of
 
 from segue.surfaces.cli import shapes
-from segue.surfaces.cli.table import LOOKING, TABLE
+from segue.surfaces.cli.table import LOOKING, LOOKING_ALONE, TABLE
 
 ROOT = Path(__file__).parents[2]
 NO_SAMPLE = (
@@ -109,9 +109,9 @@ def test_samples_are_of_commands_that_exist() -> None:
     assert {one.variant for one in STORY} <= {*variants(), *BESIDE}
 
 
-@pytest.mark.parametrize("name", sorted(LOOKING))
+@pytest.mark.parametrize("name", sorted(LOOKING | LOOKING_ALONE))
 def test_nothing_yet_is_null_and_the_schema_says_so(cli: Cli, name: str) -> None:
-    check(cli(name, "--json").value, closed(schema_of(name)), name)
+    check(cli(*name.split(), "--json").value, closed(schema_of(name.split()[0])), name)
 
 
 @pytest.mark.parametrize(

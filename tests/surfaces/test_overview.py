@@ -29,7 +29,7 @@ def test_in_a_folder_of_which_nothing_is_known_it_says_what_segue_is_and_makes_n
     assert lines[0] == "Segue: the next run of your coding agent knows where the last one stopped"
     assert lines[1] == f"nothing is known about {project} yet"
     assert [line.split("   ")[0].strip() for line in lines[3:]] == [
-        "segue init", 'segue start "…"', "segue --help",
+        "segue init", 'segue start "…"', "segue help --all",
     ]  # fmt: skip
     assert not (home / "segue").exists()
 
@@ -63,7 +63,7 @@ def test_every_suggested_command_is_one_that_segue_takes(started: Cli) -> None:
     assert commands(started)[0] == "segue complete"
     started("complete")
     assert "jwt · completed" in started().out
-    assert commands(started)[-1] == "segue --help"
+    assert commands(started)[-1] == "segue help --all"
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "opencode", "codex"])

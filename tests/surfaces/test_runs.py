@@ -298,7 +298,7 @@ def test_sync_of_all_projects_says_how_many_runs_of_others_can_be_searched(
 
 
 def test_where_no_agent_left_a_run_no_window_is_said_to_be_full(cli: Cli, far: Path) -> None:
-    said = "no agent has left a run here; `segue runs --all` lists those of every project\n"
+    said = "no runs here; `segue runs --all` lists those of every project\n"
     assert cli("pressure").out == said
 
 

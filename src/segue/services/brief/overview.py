@@ -230,8 +230,8 @@ def _without_session(found: Overview) -> list[Suggestion]:
             min(len(fits), 2),
             Suggestion("segue init", "set up the agents on this machine to work with Segue"),
         )
-    fits.append(Suggestion('segue start "…"', "begin a session with a goal"))
-    return [*fits, Suggestion("segue --help", "all commands")]
+    fits.append(Suggestion('segue start "…"', "start a session with a goal"))
+    return [*fits, Suggestion("segue help --all", "all commands")]
 
 
 def _in_session(found: Overview, status: SessionStatus, state: SessionState) -> list[Suggestion]:

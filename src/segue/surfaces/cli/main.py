@@ -169,6 +169,7 @@ def _unknown(word: str) -> Exception:
         return UsageError(f"unknown option: {word}", hint="`segue --help` lists commands and options")
     from difflib import get_close_matches
 
-    near = [MEANT[word]] if word in MEANT else get_close_matches(word, TABLE, n=1)
+    near = [MEANT[word]] if word in MEANT else get_close_matches(word, TABLE)
+    near.sort(key=lambda name: sorted(name) != sorted(word))  # two letters swapped are the likeliest slip
     hint = f"did you mean `segue {near[0]}`?" if near else "`segue help --all` lists them all"
     return UsageError(f"unknown command: {word}", hint=hint)

@@ -8,8 +8,12 @@ from __future__ import annotations
 DAILY = ("init", "brief", "run", "continue", "start", "status", "verify", "search", "ui", "doctor")
 """The commands that `segue --help` shows; `segue help --all` shows every one."""
 
-LOOKING = frozenset({"brief", "since", "status", "show", "log", "checkpoints"})
+LOOKING = frozenset({
+    "brief", "since", "status", "show", "log", "checkpoints", "feature list", "agent list",
+})  # fmt: skip
 """Commands that only look: where there is nothing yet, they say so, and that is no error."""
+LOOKING_ALONE = frozenset({"budget", "hold"})
+"""Commands that only look if nothing follows them."""
 
 OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "ls": ("list",), "sessions": ("list",), "new": ("start",), "history": ("log",), "ps": ("runs",),

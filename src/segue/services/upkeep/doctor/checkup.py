@@ -214,9 +214,9 @@ def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> _F
     there = " and ".join(str(path) for path in paths if os.path.lexists(path))
     if there:
         what = "exist" if " and " in there else "exists"
-        return ("warn", f"{there} {what}: nothing is written", "ask whoever put it there")
-    where = "the data folder" if folder is None else "the data folder or for this project"
-    return ("ok", f"not in force for {where}")
+        return ("warn", f"{there} {what}: nothing is written", "ask whoever created it")
+    where = "the data folder" if folder is None else "the data folder or in this project"
+    return ("ok", f"no such file in {where}")
 
 
 def _space(home: DataFolder) -> _Found:
