@@ -156,10 +156,20 @@ def _readable(text: str) -> str:
     """The text, wrapped to the width of the terminal if it is shown on one."""
     if sys.stdout is None or not sys.stdout.isatty():
         return text
-    from ..render import fitted, style_for
+    import re
+
+    from ..render import fitted, packed, style_for
 
     style = style_for(sys.stdout, os.environ)
-    return "\n".join(part for line in text.split("\n") for part in fitted(line, style))
+    lines: list[str] = []
+    for line in text.split("\n"):
+        name = re.match(r" {2}\S.*? {2,}(?=\S)", line)  # what a name means stays in its column
+        if name and name.end() <= style.width / 2:
+            rest = " " * name.end()
+            lines += packed(line[name.end() :].split(" "), style, between=" ", first=name[0], rest=rest)
+        else:
+            lines += fitted(line, style)
+    return "\n".join(lines)
 
 
 def _unknown(word: str) -> Exception:
