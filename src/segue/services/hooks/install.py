@@ -96,6 +96,11 @@ def found_agents(where: InstallTarget) -> list[Installer]:
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
+def known_agents() -> list[str]:
+    """The names of all agents that Segue can be installed in."""
+    return list(texts.installers())
+
+
 def chosen(names: Names, where: InstallTarget, *, without: Names = ()) -> list[Installer]:
     """The agents that were named, else all that are on this machine, without some. Raises UsageError."""
     names, without = [agent_name(name) for name in names], [agent_name(name) for name in without]
