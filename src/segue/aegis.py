@@ -53,7 +53,7 @@ class AegisClient:
     ``timeout`` is how many seconds a call waits for a store or a server that does not answer.
 
     An ``api_key`` that no Segue server made, as the recipe's own, is not sent to a server on this machine. If
-    none listens at that address, the store of this machine is used, with a warning.
+    nothing answers at that address, this machine's store is used, with a warning.
 
     >>> aegis = AegisClient()
     >>> aegis.progress.update("auth", summary="JWT", next_items=["model", "middleware"])
@@ -76,7 +76,7 @@ class AegisClient:
         self.agent_id = agent_id
         self.namespace = namespace
         self._readers: dict[str, str] = {}
-        """The agents as which memories were read that somebody may want to change, by their ids."""
+        """By memory id, the agent as which that memory was read."""
         named: dict[str, None] = {}
         self.progress = ProgressApi(self.segue, named)
         self.features = FeaturesApi(self.segue, named)
@@ -138,7 +138,7 @@ class AegisClient:
         return [_memory(memory) for memory in recalled]
 
     def recover(self, session_id: str = "", *, dry_run: bool = False) -> Record:
-        """Bring back what is readable of a damaged store of this machine, as `segue recover` does.
+        """Recover what is still readable in a damaged store on this machine, as `segue recover` does.
 
         ``missing`` lists what is not, ``progress`` is that of the session as it is then."""
         where = {name: value for name, value in self._where.items() if name != "folder"}
