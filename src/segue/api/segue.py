@@ -113,7 +113,7 @@ class Segue:
         folder: Path | str | None = None, environment: Mapping[str, str] | None = None, dry_run: bool = False,
         from_git: bool = False, **settings: Any,
     ) -> Recovery:  # fmt: skip
-        """Recover what is still readable in a damaged store, as `segue recover` does, and say what is missing.
+        """Recover what is still readable in a damaged store, as `segue recover` does; says what is missing.
 
         It opens no store, because a damaged one cannot be opened: close those that are open first. With
         ``dry_run`` nothing is changed. With ``from_git``, sessions are recovered too that
@@ -263,7 +263,7 @@ class Segue:
         best first.
 
         ``project`` is a name or a key, and ``.`` the one here; ``within`` names groups of texts (prompts,
-        answers, commands, output, files, notes). ``by_meaning`` also finds the same thing in other words. What
+        answers, commands, output, files, notes). ``by_meaning`` also finds other wordings. What
         is not indexed yet is indexed first, for at most ``seconds`` seconds."""
         from ..services.search.search import SearchFilter, search
 

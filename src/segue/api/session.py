@@ -196,7 +196,7 @@ class Session(SessionHandle):
     def budget(
         self, *, cost: float | None = None, tokens: int | None = None, limited: bool | None = None
     ) -> Standing:
-        """What was spent, and the limits; with values, set limits (0: none) or continue sparingly (``limited``)."""
+        """What was spent, and the limits. With values: set limits (0: none), or continue ``limited``."""
         from ..services.resume.interruptions import budget_of, set_budget
 
         if cost is None and tokens is None and limited is None:

@@ -144,7 +144,7 @@ class SegueSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig | None, *, filter: dict[str, Any] | None = None,
         before: RunnableConfig | None = None, limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:  # fmt: skip
-        """The matching checkpoints, newest first: of a thread, of one of its namespaces, or of all threads."""
+        """The matching checkpoints, newest first: of a thread, one of its namespaces, or all threads."""
         at_once = _READ_AT_ONCE if limit is None or filter else max(1, min(limit, _READ_AT_ONCE))
         found = self._matching(config, filter or {}, before, at_once)
         return found if limit is None else islice(found, max(limit, 0))
