@@ -402,8 +402,8 @@ def _server(base_url: str, api_key: str) -> tuple[str, str]:
         return base_url, api_key
     if not listens:
         warn(
-            f"nothing answers at {shown(base_url)}, so this machine's store is used. Leave base_url and"
-            " api_key out to say so, or give a key of a Segue server to mean that server",
+            f"nothing answers at {shown(base_url)}, so this machine's store is used. Leave out base_url"
+            " and api_key to use it without this warning, or give the key of a Segue server",
             stacklevel=3,
         )
         return "", ""

@@ -151,7 +151,7 @@ def test_everything_can_be_read_without_javascript(
     page.goto(f"{ui.origin}{SESSION}")
     page.get_by_label("Note").fill("a note without JavaScript")
     page.get_by_role("button", name="Add the note").click()
-    assert page.get_by_text("The note is in the journal").count() == 1
+    assert page.get_by_text("The note is saved").count() == 1
     assert page.locator(".timeline").get_by_text("a note without JavaScript").count() == 1
     assert page.get_by_role("button", name="Copy the brief").count() == 0
 

@@ -265,7 +265,7 @@ def test_node_ids_become_features_and_a_report_is_no_proof(started: Cli, project
     assert shown["steps"] == ["test_x", "test_y[1]"] and shown["checks"][0]["source"] == "ids.txt"
     xml = '<testsuite><testcase classname="tests.test_a" name="test_x">{}</testcase></testsuite>'
     (project / "good.xml").write_text(xml.format(""))
-    assert "no proof" in started("feature", "import", "good.xml").out
+    assert "proves nothing" in started("feature", "import", "good.xml").out
     assert started("feature", "list", "--json").value["passing"] == 0
     (project / "bad.xml").write_text(xml.format('<failure message="boom"/>'))
     started("feature", "import", "bad.xml")

@@ -152,7 +152,7 @@ def test_without_runs_the_page_says_so(tmp_path: Path) -> None:
     place = Workplace(tmp_path)
     with PagesProcess(place.home, place.shop) as ui:
         page = figures(entered(ui), "?days=7")
-    assert "Nothing happened in the last 7 days" in page and "Look at all days" in page
+    assert "Nothing happened in the last 7 days" in page and "Show all days" in page
 
 
 def test_hostile_names_of_models_and_projects_are_shown_as_text(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_server_has_no_transcript_to_take_along(tmp_path: Path) -> None:
         client = Client(server.port)
         client.post("/ui/sign-in", {"key": server.token})
         answer = client.get("/ui/run/0123456789abcdef0123/export")
-        assert answer.status == 400 and "on the machine where the run was" in answer.text
+        assert answer.status == 400 and "on the machine where the agent ran" in answer.text
 
 
 # -- all runs of this machine ------------------------------------------------------------------

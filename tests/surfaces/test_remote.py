@@ -271,7 +271,7 @@ def test_an_id_that_somebody_else_took_meanwhile_is_a_conflict(there: There, cli
     cli("start", "Mine", "--id", "same")
     with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
         other.start("Theirs", id="same")
-    assert "somebody else has begun" in cli("list").err
+    assert "somebody else has started" in cli("list").err
     events = there.events("same")
     assert [event.kind for event in events] == ["session.created", "session.started", "pending.refused"]
 
@@ -372,7 +372,7 @@ def test_a_write_in_doubt_does_not_wait(there: There, seg: Segue) -> None:
         return done
 
     server.answer = answer
-    with pytest.raises(StoreUnavailable, match="may be there or not"):
+    with pytest.raises(StoreUnavailable, match="may or may not have happened"):
         session.note("perhaps")
     hang.clear()
     time.sleep(0.5)

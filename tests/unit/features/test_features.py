@@ -64,7 +64,7 @@ def test_a_feature_passes_when_its_check_ran_and_the_files_are_the_same(added: S
     [
         ({"exit_code": 1, "first": "FAILED test_expired"}, "FAILED test_expired"),
         ({"exit_code": None, "signal": 9}, "ended by signal 9"),
-        ({"exit_code": None, "timed_out": True}, "not over after 600 s"),
+        ({"exit_code": None, "timed_out": True}, "not finished after 600 s"),
         ({"exit_code": None, "fault": "pytest: No such file"}, "pytest: No such file"),
         ({"after": "e" * 32}, "covered files changed while it ran"),
         ({"covered": "", "after": ""}, "the covered files were not looked at"),
@@ -211,7 +211,7 @@ def test_a_refusal_to_complete_says_what_would_prove_each(added: SessionState) -
     alone = after(looks, fc.RemoveFeature("jwt"))
     assert refused(alone, do.Complete()).hint.startswith("confirm what no check proves")
     assert refused(alone, do.Complete(attest=False)).hint.startswith("give it a check")
-    assert refused(looks, do.Complete()).hint.startswith("prove them with `segue verify`; attest")
+    assert refused(looks, do.Complete()).hint.startswith("prove them with `segue verify`; confirm")
 
 
 def test_completing_is_refused_while_something_is_not_proven(added: SessionState) -> None:

@@ -527,5 +527,5 @@ def test_asking_writes_nothing(seg: Segue, repo: Repository, home: Path) -> None
 
 def test_a_time_that_is_not_over_yet_is_refused(seg: Segue) -> None:
     left(seg)
-    with pytest.raises(UsageError, match="not over yet"):
+    with pytest.raises(UsageError, match="in the future"):
         seg.since(start="2099-01-01")

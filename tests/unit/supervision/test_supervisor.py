@@ -72,7 +72,7 @@ def test_work_with_an_open_list_of_the_agent_is_not_done(world: World) -> None:
     open_ = Scripted(plan=(("look", "done"), ("write it", "active")))
     finished = world.run(open_, Scripted(plan=(("look", "done"), ("write it", "done"))))
     assert (finished.outcome, finished.runs) == ("done", 2)
-    assert "1 item of the own list of claude-code not done\n- write it" in world.prompt(1)
+    assert "1 item of claude-code's own list not done\n- write it" in world.prompt(1)
 
 
 def test_the_prompt_says_how_an_item_is_marked(world: World) -> None:
