@@ -342,7 +342,7 @@ class _Inspection:
             return (False, said + (" …" if len(edited) > 4 else ""), "see what changed: `segue since`")
         if not delta.uncommitted:
             return (None, "there were no uncommitted changes")
-        return (True, f"{before}, as they were")
+        return (True, f"{before}, unchanged since")
 
     def _state_file(self) -> _Finding:
         then = self.manifest.memory_pointers.project_state_file
