@@ -186,8 +186,8 @@ command(
     flag("--anew", "run: start over and leave an interrupted handover as it is"),
     many("--done", "STEP", "run: this uncertain or failed step is done, or not wanted"),
     many("--again", "STEP", "run: this uncertain step was not done; do it again"),
-    flag("--again-all", "score: score runs again that have a score already"),
-    argument("--checkpoint", "FILE", "check, status: a checkpoint file; one of agent-handover works, too"),
+    flag("--again-all", "score: also score again what already has a score"),
+    argument("--checkpoint", "FILE", "check, status: a checkpoint file, also one from agent-handover"),
     argument(
         "--months", "N", "compact: keep the newest N months as they are; by default 1", type=int, default=1,
     ),

@@ -48,7 +48,7 @@ LIMITS = (
 
 @command(
     "run",
-    optional("goal", "GOAL", "what is wanted; by default the current session is continued"),
+    optional("goal", "GOAL", "what you want to achieve; by default the current session is continued"),
     argument("--agent", "NAME", "claude, codex, opencode, gemini or cline"),
     argument("--agents", "A,B", "the first one works; the next takes over when it cannot continue"),
     many("--item", "TEXT", "an item of the plan"),

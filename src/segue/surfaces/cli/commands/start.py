@@ -12,7 +12,7 @@ from ..context import CommandContext, text_or_stdin
 
 @command(
     "start",
-    optional("goal", "GOAL", "what is wanted; `-` reads it from stdin"),
+    optional("goal", "GOAL", "what you want to achieve; `-` reads it from stdin"),
     many("--item", "TEXT", "an item of the plan"),
     argument("--id", "ID", "its id; an existing session with this id is continued"),
     argument("--type", "TYPE", "one of " + ", ".join(TYPES), choices=TYPES),

@@ -621,8 +621,8 @@ _shtab_segue_handover_options=(
   "--anew[run\: start over and leave an interrupted handover as it is]"
   "*--done[run\: this uncertain or failed step is done, or not wanted\; repeatable]:STEP:"
   "*--again[run\: this uncertain step was not done\; do it again\; repeatable]:STEP:"
-  "--again-all[score\: score runs again that have a score already]"
-  "--checkpoint[check, status\: a checkpoint file\; one of agent-handover works, too]:FILE:_files"
+  "--again-all[score\: also score again what already has a score]"
+  "--checkpoint[check, status\: a checkpoint file, also one from agent-handover]:FILE:_files"
   "--months[compact\: keep the newest N months as they are\; by default 1]:N:"
   "--with-model[compact\: let the configured model add what matters]"
   "--keep[compact\: keep the notes as well, so that nothing is lost]"
@@ -1181,7 +1181,7 @@ _shtab_segue_run_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what is wanted\; by default the current session is continued:"
+  ":what you want to achieve\; by default the current session is continued:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1266,7 +1266,7 @@ _shtab_segue_serve_options=(
   "--max-body[the largest request, in MB\; by default 16]:MB:"
   "--max-connections[connections in total\; by default 2,000, at most half the files the process may open]:N:"
   "--max-per-address[connections from one address\; by default 500]:N:"
-  "*--proxy[a trusted proxy, as 10.0.0.5 or 10.0.0.0\/8\: its connections are not counted\; repeatable]:ADDRESS:"
+  "*--proxy[a trusted proxy, as in 10.0.0.5 or 10.0.0.0\/8\: its connections are not counted\; repeatable]:ADDRESS:"
   "*--allow-host[a host name to answer to\; by default any, on loopback only those of this machine\; repeatable]:NAME:"
   "--log[log each request on stderr\; by default as json]:log:(json none)"
   "--audit-days[how long the audit log is kept, in days\; 0\: forever]:N:"
@@ -1348,7 +1348,7 @@ _shtab_segue_start_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what is wanted\; \`-\` reads it from stdin:"
+  ":what you want to achieve\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
