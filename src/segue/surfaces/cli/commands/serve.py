@@ -31,7 +31,7 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
     argument(
         "--max-per-address", "N", "connections from one address; by default 500", type=int, default=500,
     ),
-    many("--proxy", "ADDRESS", "a trusted proxy, as in 10.0.0.5 or 10.0.0.0/8: its connections are not counted"),
+    many("--proxy", "ADDRESS", "a trusted proxy, as in 10.0.0.0/8: its connections are not counted"),
     many(
         "--allow-host", "NAME",
         "a host name to answer to; by default any, on loopback only those of this machine",

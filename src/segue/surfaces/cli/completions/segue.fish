@@ -819,7 +819,7 @@ complete -c segue -n '_shtab_segue_using serve' -l rate -x -d 'requests per seco
 complete -c segue -n '_shtab_segue_using serve' -l max-body -x -d 'the largest request, in MB; by default 16'
 complete -c segue -n '_shtab_segue_using serve' -l max-connections -x -d 'connections in total; by default 2,000, at most half the files the process may open'
 complete -c segue -n '_shtab_segue_using serve' -l max-per-address -x -d 'connections from one address; by default 500'
-complete -c segue -n '_shtab_segue_using serve' -l proxy -x -d 'a trusted proxy, as in 10.0.0.5 or 10.0.0.0/8: its connections are not counted; repeatable'
+complete -c segue -n '_shtab_segue_using serve' -l proxy -x -d 'a trusted proxy, as in 10.0.0.0/8: its connections are not counted; repeatable'
 complete -c segue -n '_shtab_segue_using serve' -l allow-host -x -d 'a host name to answer to; by default any, on loopback only those of this machine; repeatable'
 complete -c segue -n '_shtab_segue_using serve' -l log -xka "json none" -d 'log each request on stderr; by default as json'
 complete -c segue -n '_shtab_segue_using serve' -l audit-days -x -d 'how long the audit log is kept, in days; 0: forever'

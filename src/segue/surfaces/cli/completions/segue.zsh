@@ -1266,7 +1266,7 @@ _shtab_segue_serve_options=(
   "--max-body[the largest request, in MB\; by default 16]:MB:"
   "--max-connections[connections in total\; by default 2,000, at most half the files the process may open]:N:"
   "--max-per-address[connections from one address\; by default 500]:N:"
-  "*--proxy[a trusted proxy, as in 10.0.0.5 or 10.0.0.0\/8\: its connections are not counted\; repeatable]:ADDRESS:"
+  "*--proxy[a trusted proxy, as in 10.0.0.0\/8\: its connections are not counted\; repeatable]:ADDRESS:"
   "*--allow-host[a host name to answer to\; by default any, on loopback only those of this machine\; repeatable]:NAME:"
   "--log[log each request on stderr\; by default as json]:log:(json none)"
   "--audit-days[how long the audit log is kept, in days\; 0\: forever]:N:"
