@@ -111,8 +111,8 @@ def test_a_step_without_a_check_is_attested_with_a_name_and_a_note(started: Cli)
 def test_an_agent_that_attests_in_another_name_is_named_too(started: Cli) -> None:
     started("feature", "add", "look", "it looks good")
     started("--actor", "bot", "feature", "attest", "look", "--note", "seen", "--by", "ana")
-    assert "attested by ana, told by bot" in started("feature", "list").out
-    assert "attested  it looks good: seen, by ana, told by bot" in started("feature", "show", "look").out
+    assert "attested by ana, reported by bot" in started("feature", "list").out
+    assert "attested  it looks good: seen, by ana, reported by bot" in started("feature", "show", "look").out
     assert started("feature", "list", "--json").value["features"][0]["verified_by"] == "ana, told by bot"
 
 

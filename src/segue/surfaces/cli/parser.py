@@ -79,7 +79,8 @@ class Parser(argparse.ArgumentParser):
         _, _, names = message.partition("arguments are required: ")
         if names:
             missing = [one for one in self.positionals() if (one.metavar or one.dest) in names.split(", ")]
-            message = f"missing: {' '.join(shown(one) for one in missing if one.nargs not in ('*', '?'))}"
+            wanted = [one for one in missing if one.nargs not in ("*", "?")]
+            message = f"missing: {' '.join('|'.join(one.choices or [shown(one)]) for one in wanted)}"
         raise UsageError(_in_plain_words(message), hint=f"see `{self.prog} --help`")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
