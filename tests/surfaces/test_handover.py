@@ -37,9 +37,9 @@ def test_run_says_what_each_step_left_and_check_gives_the_three_codes(started: C
     assert started("handover", "check").out == ""
     merging = interrupt(repository)
     err = started("handover", "run", "--note", "JWT works", code=75).err
-    assert "step git is pending: a merge is under way" in err and "segue handover run" in err
+    assert "step git is pending: a merge is in progress" in err and "segue handover run" in err
     assert started("handover", "check", code=1).out == ""
-    assert "[!] git  a merge is under way" in started("handover", "status").out
+    assert "[!] git  a merge is in progress" in started("handover", "status").out
     merging.unlink()
     ran = started("handover", "run")
     assert "resumed and finished" in ran.out and "[x] git" in ran.out

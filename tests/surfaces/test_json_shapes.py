@@ -172,7 +172,7 @@ def test_the_reference_links_the_schema_of_every_command() -> None:
 
 def test_a_closed_schema_refuses_an_unknown_field_and_a_missing_one() -> None:
     schema = schema_for("backup now")
-    whole = {"path": "b", "at": "2026-11-17T00:00:00Z", "events": 1, "size": 2}
+    whole = {"path": "b", "at": "2026-11-17T00:00:00Z", "events": 1, "bytes": 2}
     check(whole, schema, "backup")
     for wrong in ({**whole, "more": 1}, {key: whole[key] for key in ("path", "at", "events")}, [whole]):
         assert not Draft202012Validator(schema).is_valid(wrong)

@@ -66,7 +66,7 @@ def test_the_most_central_files_fit_the_budget(cli: Cli, shop: Repository) -> No
 
 
 def test_a_name_that_is_unknown_is_an_error_with_near_names(cli: Cli, shop: Repository) -> None:
-    assert "near it: cents" in cli("map", "users", "cent", code=64).err
+    assert "similar names: cents" in cli("map", "users", "cent", code=64).err
     assert "which symbol or file?" in cli("map", "users", code=64).err
 
 

@@ -77,7 +77,7 @@ class Calls:
             except UnknownSession:
                 if tool.name == "plan" and "goal" in given:
                     begun = begin(call)
-                    self._session = str(begun["id"])
+                    self._session = str(begun["session"])
                     return ToolOutcome(as_json(begun))
                 if tool.name != "resume":
                     raise

@@ -80,7 +80,7 @@ class ServedCalls:
 
     def _begun(self, caller: ServedCaller, given: Arguments) -> dict[str, Any]:
         begun: dict[str, Any] = begin(ToolCall(caller.segue, "", given), id=caller.session)
-        self._remember(caller, str(begun["id"]))
+        self._remember(caller, str(begun["session"]))
         return begun
 
     def _meant(self, caller: ServedCaller) -> str:
