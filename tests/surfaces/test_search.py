@@ -242,7 +242,7 @@ def test_a_server_without_meanings_refuses_to_search_by_them(
 
 
 def test_a_question_without_words_or_with_a_wrong_filter_is_refused(cli: Cli) -> None:
-    assert "no word" in cli("search", "?!", code=64).err
+    assert "nothing to search for" in cli("search", "?!", code=64).err
     cli("search", "x", "--agent", "nobody", code=64)
     cli("search", "x", "--since", "soon", code=64)
     cli("search", "x", "--limit", "0", code=64)

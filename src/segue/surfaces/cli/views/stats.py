@@ -30,7 +30,7 @@ def stats_lines(report: StatsReport, style: Style) -> list[str]:
 
 def month_report(report: StatsReport) -> list[str]:
     """A report in Markdown."""
-    lines = [f"# How well Segue worked,  {report.since or 'from the beginning'} to {report.until}", ""]
+    lines = [f"# How well Segue worked, {report.since or 'from the beginning'} to {report.until}", ""]
     lines += ["| figure | value |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in stats_words(report.total)]
     if len(report.months) > 1:
