@@ -38,7 +38,8 @@ what is under way, next and blocked, the last run and how it ended, what is wait
 that fit; with `--json` an Overview ([schema](json/segue.json)).
 
 **Nothing yet is no error.** Where there is no session or run to look at, `status`, `brief`, `since`, `show`,
-`log` and `checkpoints` say so on standard error and exit with 0; with `--json` they print `null`.
+`log`, `checkpoints`, `feature list`, `agent list`, and `budget` and `hold` without further words say so on
+standard error and exit with 0; with `--json` they print `null`.
 
 **Other names** do the same: `ls` and `sessions` are `list`, `new` is `start`, `history` is `log`, `ps` is
 `runs`, `cost` is `usage`, `find` is `search`, `watch` is `status --watch`, `tail` is `log --follow`,
