@@ -325,7 +325,7 @@ def test_without_sessions_the_first_page_leads_to_the_runs_of_the_machine(
     page = client.get("/ui").text
     assert '<a href="/ui/runs">All 70 runs of agents on this machine</a>' in page
     assert "Bake loaf 0 for the fair, please" in page and "segue sync --all" not in page
-    assert '<a href="/ui/runs">what agents did</a>' in client.get("/ui/sessions").text
+    assert '<a href="/ui/runs">past runs</a>' in client.get("/ui/sessions").text
 
 
 def test_the_first_page_reads_no_transcript_again(elsewhere: tuple[Workplace, Client]) -> None:
