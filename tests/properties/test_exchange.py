@@ -20,7 +20,7 @@ from segue.core.sessions.commands import Command
 from segue.core.sessions.state import TYPES
 from segue.errors import BadImport, RefusedError, UsageError
 from segue.services.handoff.export import export_session, import_session, pack, unpack
-from segue.services.handoff.safe_yaml import read_yaml
+from segue.effects.files.safe_yaml import read_yaml
 from segue.stores.base import Append, Journal
 from segue.stores.memory.store import VolatileStore
 from segue.stores.sqlite import SqliteStore

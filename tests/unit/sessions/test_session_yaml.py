@@ -12,7 +12,7 @@ import yaml
 from segue import Segue, Session
 from segue.errors import BadImport, ConflictError, TextTooLong
 from segue.services.handoff.export import export_session, import_session
-from segue.services.handoff.safe_yaml import read_yaml
+from segue.effects.files.safe_yaml import read_yaml
 from segue.stores.memory.store import VolatileStore
 
 FULL = """\
