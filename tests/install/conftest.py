@@ -72,7 +72,7 @@ def index(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def environment(index: Path, tmp_path: Path) -> dict[str, str]:
-    """A user's environment with an empty home, the tools that install, and the folder in place of the index."""
+    """A user's environment: an empty home, the tools that install, the folder in place of the index."""
     home = tmp_path / "home"
     home.mkdir()
     tools = tmp_path / "tools"

@@ -52,8 +52,8 @@ def test_tests_of_the_source_distribution_run(built: Path, tmp_path: Path) -> No
     [folder] = [path for path in tmp_path.iterdir() if path.name.startswith("segue-")]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/unit/journal", "tests/unit/graphs"],
-        cwd=folder, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": f"{folder}/src:{folder}"},
-        capture_output=True, text=True,
+        cwd=folder, capture_output=True, text=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": f"{folder}/src:{folder}"},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
 

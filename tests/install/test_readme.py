@@ -1,4 +1,4 @@
-"""What the README shows runs as it is written: in a clone, with an empty home, by the package that was built."""
+"""What the README shows runs as it is written, in a clone, with an empty home."""
 
 from __future__ import annotations
 

@@ -31,11 +31,15 @@ def test_an_installation_works_and_the_doctor_says_what_to_do_first(
         done(sys.executable, "-m", "venv", "venv", cwd=project, env=environment)
     if install:
         done("env", *install, cwd=project, env=environment)
-    assert done("env", *call, "--version", cwd=project, env=environment).strip().endswith(f"segue {__version__}")
+    assert (
+        done("env", *call, "--version", cwd=project, env=environment).strip().endswith(f"segue {__version__}")
+    )
     told = done("env", *call, "doctor", cwd=project, env=environment)
     assert "next: no agent that Segue knows was found" in told and "`segue init`" in told
     (Path(environment["HOME"]) / ".claude").mkdir()
-    assert "next: claude-code found; run `segue init`" in done("env", *call, "doctor", cwd=project, env=environment)
+    assert "next: claude-code found; run `segue init`" in done(
+        "env", *call, "doctor", cwd=project, env=environment
+    )
     done("env", *call, "start", "Ship it", cwd=project, env=environment)
     assert "Ship it" in done("env", *call, "status", cwd=project, env=environment)
     assert "next:" not in done("env", *call, "doctor", cwd=project, env=environment)

@@ -33,7 +33,7 @@ ALIKE_WEIGHT = 0.1
 COMMON = 1e-3
 """A piece that makes up so large a part of all text begins at half of its length."""
 LEVELS = (-127, -94, -72, -56, -42, -29, -17, -6, 6, 17, 29, 42, 56, 72, 94, 127)
-"""What a value can be. Of sixteen levels for all rows, these (by Lloyd's algorithm) lie nearest to the values."""
+"""What a value can be: the sixteen levels that lie nearest to the values, by Lloyd's algorithm."""
 
 
 class Sentences:

@@ -1,8 +1,8 @@
 """The file of an embedding: a row of values for each piece of a word, and the pieces by their spelling.
 
 It is mapped, not read, and nothing in it is parsed: a hash table in the file finds the number of a piece, and
-the number gives the place of its row. A value is one of sixteen levels, and a byte of a row holds two of them, the
-first in its lower half. Every number in the file is little-endian. The header carries a hash over
+the number gives the place of its row. A value is one of sixteen levels, and a byte of a row holds two of
+them, the first in its lower half. Every number in the file is little-endian. The header carries a hash over
 everything but the rows, which is compared when the file is opened; a row has a checksum, which the hash
 covers and which is compared when the row is first used. So a damaged file is an error and never a wrong
 vector, and opening it takes a few milliseconds.
@@ -63,7 +63,15 @@ class WeightsFile:
         _, format, self.width, self.count, slots, spelling_bytes, self.unit = _HEADER.unpack_from(whole)
         if format != FORMAT:
             raise self._damaged(f"it has format {format}, and this version of Segue reads format {FORMAT}")
-        sizes = [2 * slots, 4 * self.count, LEVELS, 2 * self.count, 4 * self.width, 4 * self.count, spelling_bytes]
+        sizes = [
+            2 * slots,
+            4 * self.count,
+            LEVELS,
+            2 * self.count,
+            4 * self.width,
+            4 * self.count,
+            spelling_bytes,
+        ]
         parts, at = [], _BEGIN
         for size in sizes:
             parts.append(whole[at : at + size])
@@ -132,7 +140,7 @@ def laid_out(
     pieces: Sequence[str], rows: Sequence[bytes], scales: Sequence[float], bias: Sequence[float],
     levels: Sequence[int],
 ) -> bytes:  # fmt: skip
-    """The bytes of a file with these pieces, each with a scale and the number of a level for each dimension."""
+    """The bytes of a file of these pieces, each with a scale, and the number of a level for each dimension."""
     unit = max(scales) / 0xFFFF
     spellings = [piece.encode() for piece in pieces]
     slots = array("H", bytes(2 << (2 * len(pieces) - 1).bit_length()))

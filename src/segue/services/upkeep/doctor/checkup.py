@@ -212,12 +212,16 @@ def _first_step(home: DataFolder, environment: Mapping[str, str], folder: Path |
     """What to do first, right after the installation."""
     if folder is None or home.shared_store or home.path.exists():
         return
-    here = [one.name for one in found_agents(where_of(home, folder, environment, "user", mcp=False)) if one.name != "agents-md"]
+    here = [
+        one.name
+        for one in found_agents(where_of(home, folder, environment, "user", mcp=False))
+        if one.name != "agents-md"
+    ]
     if here:
-        told = f"{', '.join(here)} found; run `segue init` in a project of yours, then start your agent as always"
+        told = f"{', '.join(here)} found; run `segue init` in a project, then start your agent as always"
     else:
         told = (
-            "no agent that Segue knows was found; once there is one, run `segue init` in a project of yours "
+            "no agent that Segue knows was found; once there is one, run `segue init` in a project "
             "(`segue brief FILE` reads any transcript already)"
         )
     yield Diagnosis("next", "ok", told)
