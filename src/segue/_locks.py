@@ -1,8 +1,8 @@
 """Locks on files, the only place that knows how a platform makes them.
 
-POSIX has ``flock`` and locks on ranges of bytes; Windows locks bytes, and only for one holder, so that there a
-shared lock keeps others away, too. Where there is neither, nothing is locked and everything counts as free. A
-lock ends when its file is closed, also by the death of its process.
+POSIX has ``flock`` and locks on ranges of bytes. Windows locks bytes, and only for one holder: a shared lock
+keeps others away there, too. Where there is neither, nothing is locked and everything counts as free. A lock
+ends when its file is closed, also by the death of its process.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def laid_out(
     pieces: Sequence[str], rows: Sequence[bytes], scales: Sequence[float], bias: Sequence[float],
     levels: Sequence[int],
 ) -> bytes:  # fmt: skip
-    """The bytes of a file of these pieces, each with a scale, and the number of a level for each dimension."""
+    """The bytes of a file of these pieces, each with a scale, and a level (its number) for each dimension."""
     unit = max(scales) / 0xFFFF
     spellings = [piece.encode() for piece in pieces]
     slots = array("H", bytes(2 << (2 * len(pieces) - 1).bit_length()))
