@@ -60,14 +60,11 @@ APART = ("testing", "integrations")
 def used(tree: ast.AST) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """(line, what, which homes it may have) of everything that differs between platforms."""
     for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module]
-        for name in names:
-            if name in MODULES:
-                yield node.lineno, name, (MODULES[name],)
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""] if not node.level else []
+            yield from ((node.lineno, name, (MODULES[name],)) for name in names if name in MODULES)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             name = f"{node.value.id}.{node.attr}"
             if name in CALLS:

@@ -13,8 +13,9 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-from ruamel.yaml import YAML, YAMLError
+from ruamel.yaml import YAML
 from ruamel.yaml.composer import Composer
+from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.resolver import BaseResolver, implicit_resolvers
@@ -113,7 +114,8 @@ def write_yaml(value: Any) -> str:
     """A value as YAML, mappings in their order."""
     writer = YAML(typ="safe", pure=True)
     writer.Resolver = _Writing
-    writer.default_flow_style, writer.sort_base_mapping_type_on_output = False, False
+    writer.default_flow_style = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     writer.width, writer.allow_unicode = 100, True
     text = io.StringIO()
     writer.dump(value, text)
