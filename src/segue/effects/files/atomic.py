@@ -153,23 +153,11 @@ def _flocked(path: Path, flags: int, timeout_seconds: float, what: str) -> Itera
     lock = os.open(path, flags, PRIVATE_FILE)
     try:
         deadline, pause_seconds = time.monotonic() + timeout_seconds, 0.0005
-<<<<<<< HEAD
         while not try_lock(lock):
             if time.monotonic() > deadline:
-                raise StoreBusy(f"another process is busy with it: {what}", hint="try again")
+                raise StoreBusy(f"another process is using it: {what}", hint="try again")
             time.sleep(pause_seconds)
             pause_seconds = min(2 * pause_seconds, 0.02)
-=======
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise StoreBusy(f"another process is using it: {what}", hint="try again") from None
-                time.sleep(pause_seconds)
-                pause_seconds = min(2 * pause_seconds, 0.02)
->>>>>>> main
         yield
     finally:
         os.close(lock)

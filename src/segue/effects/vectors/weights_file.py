@@ -76,13 +76,8 @@ class WeightsFile:
         for size in sizes:
             parts.append(whole[at : at + size])
             at += size
-<<<<<<< HEAD
         if self.width % 2 or len(whole) != at + self.count * self.width // 2:
-            raise self._damaged("it is not whole")
-=======
-        if len(whole) != at + self.count * self.width:
             raise self._damaged("it is incomplete")
->>>>>>> main
         if _hash(whole[: _HEADER.size], whole[_BEGIN:at]) != whole[_HEADER.size : _BEGIN]:
             raise self._damaged("it does not match the hash stored in it")
         self._slots, self._ends = _numbers(parts[0], "H"), _numbers(parts[1], "I")
@@ -109,21 +104,13 @@ class WeightsFile:
 
     def row(self, number: int) -> bytes:
         """The values of a piece, each plus 128. Raises DamagedError if they are not what was written."""
-<<<<<<< HEAD
         start = self._rows_begin + number * self.width // 2
         codes = self._map[start : start + self.width // 2]
         if crc32(codes) != self._checksums[number]:
-            raise self._damaged(f"the row of piece {number} does not have its checksum")
+            raise self._damaged(f"the row of piece {number} does not match its checksum")
         row = bytearray(self.width)
         row[::2], row[1::2] = codes.translate(self._lower), codes.translate(self._upper)
         return bytes(row)
-=======
-        start = self._rows_begin + number * self.width
-        row = self._map[start : start + self.width]
-        if crc32(row) != self._checksums[number]:
-            raise self._damaged(f"the row of piece {number} does not match its checksum")
-        return row
->>>>>>> main
 
     def check(self) -> None:
         """Compare every row with its checksum. Raises DamagedError."""
