@@ -56,16 +56,31 @@ class Figures:
     files: Hits = field(default_factory=Hits)
 
 
+@dataclass(slots=True)
+class SeenRun:
+    """A run that did something, with its transcript and the time of its last step."""
+
+    path: Path
+    cwd: str
+    ended: float
+    trace: RunTrace
+
+
 def repositories(folders: Sequence[Path]) -> dict[str, list[RunTrace]]:
+    """The traces of runs by the folder that they worked in, in the order of time."""
+    return {cwd: [run.trace for run in runs] for cwd, runs in runs_by_folder(folders).items()}
+
+
+def runs_by_folder(folders: Sequence[Path]) -> dict[str, list[SeenRun]]:
     """The runs by the folder that they worked in, in the order of time; runs that did nothing are none."""
-    found: dict[str, list[RunTrace]] = {}
+    found: dict[str, list[SeenRun]] = {}
     for path in sorted(path for folder in folders for path in folder.rglob("*.json*") if path.is_file()):
-        for cwd, trace in _traces(path):
-            found.setdefault(cwd, []).append(trace)
-    return {cwd: sorted(traces, key=lambda trace: trace.began) for cwd, traces in found.items()}
+        for run in _seen(path):
+            found.setdefault(run.cwd, []).append(run)
+    return {cwd: sorted(runs, key=lambda run: run.trace.began) for cwd, runs in found.items()}
 
 
-def _traces(path: Path) -> Iterator[tuple[str, RunTrace]]:
+def _seen(path: Path) -> Iterator[SeenRun]:
     steps: list[Step] = []
     try:
         read(path, recognised(path), also=steps.append)
@@ -75,7 +90,7 @@ def _traces(path: Path) -> Iterator[tuple[str, RunTrace]]:
     is_sub_agent = any(isinstance(step, Start) and step.parent for step in steps)
     trace = trace_of(steps)
     if cwd and not is_sub_agent and any(move.kind != "read" for move in trace.moves):
-        yield cwd, trace
+        yield SeenRun(path, cwd, max(step.at for step in steps), trace)
 
 
 def judge(run: RunTrace, habits: HabitTable, figures: Figures) -> None:
