@@ -55,7 +55,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     make.add_argument("--without", action="append", type=Path, default=[], metavar="OUT",
                       help="use no transcript of that round")  # fmt: skip
     make.add_argument("--habits", action="store_true",
-                      help="the brief with habits of the runs before and without them, where they differ")  # fmt: skip
+                      help="briefs with and without habits of earlier runs")  # fmt: skip
     judge = steps.add_parser("judge", help="put the readers' answers beside the truth")
     judge.add_argument("out", type=Path)
     points = steps.add_parser("score", help="print the points of one round, or of several together")

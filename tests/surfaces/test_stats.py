@@ -53,7 +53,7 @@ def test_a_run_is_judged_once(restarted: Cli) -> None:
 def test_preparing_bootstrapping_and_restoring_are_timed(cli: Cli, home: Path, project: Path) -> None:
     ToldRun(str(project)).asked("Make the login work").edited("auth.py").over().placed(home)
     cli("prepare")
-    cli("bootstrap", "--no-checks", code=None)
+    cli("bootstrap", "--no-checks")
     cli("resume", "--budget", "minimal")
     total = cli("stats", "--json").value["total"]
     assert 0 < total["prepare_seconds"] < 60
@@ -68,7 +68,7 @@ def test_a_bootstrap_does_not_wait_for_a_store_that_is_locked_to_keep_its_time(
 ) -> None:
     ToldRun(str(project)).asked("Make the login work").edited("auth.py").over().placed(home)
     cli("prepare")
-    found = cli("bootstrap", "--no-checks", "--seconds", "3", "--json", code=None).value
+    found = cli("bootstrap", "--no-checks", "--seconds", "3", "--json").value
     assert found["seconds"] < 3
     assert cli("stats", "--json").value["total"]["bootstraps"] == 0, "it could have waited for ten seconds"
 
@@ -107,7 +107,7 @@ def test_a_server_gives_the_same_as_the_command_on_its_store_and_metrics_have_it
             )
             cli("sync")
         cli("prepare")
-        cli("bootstrap", "--no-checks", code=None)
+        cli("bootstrap", "--no-checks")
         printed = cli("stats", "--days", "30", "--json").value
         assert printed["total"]["habit_guesses"] == 4
         assert done(server.ask("GET", "/v1/stats?days=30")) == printed

@@ -360,7 +360,6 @@ class Segue:
     def bootstrap(self, *, path: Path | None = None, seconds: float = 30.0, checks: bool = True) -> Boot:
         """Start from the newest manifest: where the work stands, and whether everything is in place."""
         from ..services.resume.bootstrap import bootstrap
-
         from ..services.resume.timings import keep_timing
 
         found = bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)

@@ -40,7 +40,7 @@ def test_times_are_medians_scores_are_means_and_rates_are_of_all() -> None:
             Timing(NOVEMBER, "bootstrap", 0.5),
             Timing(NOVEMBER, "bootstrap", 1.5),
             Timing(NOVEMBER, "restore", 0.3, 9_000),
-        ],  # fmt: skip
+        ],
         [HabitHits(NOVEMBER, 8, 4, 10), HabitHits(NOVEMBER, 2, 2, 10)],
         [HandoverScore(NOVEMBER, 70.0), HandoverScore(NOVEMBER, 50.0)],
         [MemoryCount(NOVEMBER, 3, 2, 1), MemoryCount(NOVEMBER)],

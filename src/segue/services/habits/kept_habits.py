@@ -1,8 +1,8 @@
 """Learning habits, and keeping them: the trace of each run, and the table that is made of them.
 
 Commands read the runs whole, within a time limit: traces that are not made yet are left to the next time. A
-hook that tells something reads one row. At the end of a run, when nobody waits, a hook learns from the digests
-that are kept anyway (``learn_at_end``), because many users never type a command.
+hook that tells something reads one row. At the end of a run, when nobody waits, a hook learns from the
+digests that are kept anyway (``learn_at_end``), because many users never type a command.
 """
 
 from __future__ import annotations
