@@ -51,6 +51,7 @@ def test_a_run_is_judged_once(restarted: Cli) -> None:
 
 
 def test_preparing_bootstrapping_and_restoring_are_timed(cli: Cli, home: Path, project: Path) -> None:
+    cli("start", "Make the login work")
     ToldRun(str(project)).asked("Make the login work").edited("auth.py").over().placed(home)
     cli("prepare")
     cli("bootstrap", "--no-checks")

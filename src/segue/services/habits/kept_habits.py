@@ -28,7 +28,7 @@ from ...stores.base import ProjectFact, RunRow
 from ..runs.discovery import found_of
 from ..runs.observed import runs_of
 from ..runs.read_transcript import masked
-from ..runs.run import facts_of
+from ..runs.run import facts_of, refreshed
 from ..workspace.workspace import Workspace
 from .rows import HITS, TRACE, TRAIL, is_on, keep_table, project_of, table_of
 
@@ -77,11 +77,14 @@ def learn_habits(workspace: Workspace, *, seconds: float = COMMAND_SECONDS) -> H
 
 def _runs_to_learn_from(workspace: Workspace) -> list[RunRow]:
     """The newest runs of the project that are over, without those of sub-agents; the newest first."""
+    now = time.time()
     rows = workspace.store.runs.rows(projects=workspace.working_tree.project_keys(workspace.settings))
     found = []
     for row in rows:
         facts = facts_of(row)
-        if facts is not None and not facts.run.side and facts.run.ended != "alive":
+        if facts is None or facts.run.side:
+            continue
+        if facts.run.ended != "alive" or refreshed(facts.run, found_of(row), now=now).ended != "alive":
             found.append(row)
         if len(found) == RUNS_MAX:
             break

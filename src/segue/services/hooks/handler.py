@@ -76,6 +76,8 @@ there is nothing to see yet, and the user waits."""
 RUNS_BEFORE = 4
 """How many of the runs that a run took up are read together with it."""
 SMALL_BYTES = 262_144
+LEARNS_WITHIN_SECONDS = 0.75
+"""A hook that has taken so long already learns nothing."""
 LEARNS_SECONDS = 600.0
 """How often habits are learnt at the end of a turn, in a project where no run tells its end."""
 LOOKS_MAX = 256
@@ -186,6 +188,7 @@ class Handler:
         self, home: Path, event: HookEvent, name: str, payload: bytes, environment: Mapping[str, str]
     ) -> None:
         self.home, self.event, self.name, self.payload = home, event, name, payload
+        self.began = time.monotonic()
         self.given = environment
         """The environment of the agent, without what holds for a hook alone."""
         patience_ms = PATIENCE_REMOTE_MS if is_remote(_store(environment)) else PATIENCE_MS
@@ -558,7 +561,8 @@ class Handler:
 
     def _learn(self, workspace: Workspace, ended: tuple[Found, RunDigest] | None) -> None:
         """Learn the habits of the project from this run, which is over, and from those before it."""
-        if workspace.settings["habits"] and self.writes:
+        has_time = time.monotonic() - self.began < LEARNS_WITHIN_SECONDS
+        if has_time and workspace.settings["habits"] and self.writes:
             from ..habits.kept_habits import learn_at_end
 
             found, digest = ended if ended is not None else (None, None)
