@@ -76,7 +76,7 @@ there is nothing to see yet, and the user waits."""
 RUNS_BEFORE = 4
 """How many of the runs that a run took up are read together with it."""
 SMALL_BYTES = 262_144
-LEARNS_WITHIN_SECONDS = 0.75
+LEARNS_WITHIN_SECONDS = 1.0
 """A hook that has taken so long already learns nothing."""
 LEARNS_SECONDS = 600.0
 """How often habits are learnt at the end of a turn, in a project where no run tells its end."""
