@@ -3,9 +3,9 @@
 `make bench-hooks`. A recording hook, the start hook with the brief of a transcript of 4 MB (with the digest
 that the last stop hook kept, and cold), the stop hook, all interleaved in random order; 30 recording hooks at
 once against 30 bare interpreters at once; and a start hook while somebody holds the store. Limits: recording
-1.0, start 12 with a kept digest (also where there are habits and a map of the code) and 25 cold, a status line
-3 while the store stays as it is, and 300 ms of waiting for a locked store. How long the end of a run takes, at
-which habits are learnt, is told beside them.
+1.0, start 12 with a kept digest (also where there are habits and a map of the code) and 25 cold, a status
+line 3 while the store stays as it is, and 300 ms of waiting for a locked store. How long the end of a run
+takes, at which habits are learnt, is told beside them.
 """
 
 from __future__ import annotations
