@@ -119,27 +119,31 @@ GRID = tuple(
 MOST = EARLIER[-1]
 
 
-def command_hits(traces: Sequence[RunTrace], weigh: Weights, earlier: int, least: int) -> Hits:
-    """How often the next command was among the first three, in the runs of one repository."""
-    hits = Hits()
+def command_hits(
+    traces: Sequence[RunTrace], weights: Sequence[Weights], earlier: int, least: int
+) -> list[Hits]:
+    """How often the next command was among the first three, in the runs of one repository, by each of these
+    weights."""
+    hits = [Hits() for _ in weights]
     for number, run in enumerate(traces[least:], least):
         habits = learn(traces[max(0, number - earlier) : number] if earlier else [])
         for at in command_places(run.moves):
-            hits.add(run.moves[at].what in next_commands(habits, run.moves[:at], weigh=weigh))
+            for one, weigh in zip(hits, weights, strict=True):
+                one.add(run.moves[at].what in next_commands(habits, run.moves[:at], weigh=weigh))
     return hits
 
 
 def held_out(runs_of: dict[str, list[RunTrace]], least: int) -> list[list[str]]:
     """For each repository, how it does with the weights that do best in the others; and in all."""
     names = [name for name, traces in runs_of.items() if len(traces) > least]
-    done = {name: [command_hits(runs_of[name], weigh, MOST, least) for weigh in GRID] for name in names}
+    done = {name: command_hits(runs_of[name], GRID, MOST, least) for name in names}
     names = [name for name in names if done[name][0].of]
     rows, alone, known = [], Hits(), Hits()
     gains = []
     for name in names:
         others = [other for other in names if other != name]
         best = max(range(len(GRID)), key=lambda at: _mean([done[other][at].percent for other in others]))
-        none, with_habits = command_hits(runs_of[name], GRID[best], 0, least), done[name][best]
+        [none], with_habits = command_hits(runs_of[name], [GRID[best]], 0, least), done[name][best]
         gains.append(with_habits.percent - none.percent)
         rows.append(_held_out_row(name.rpartition("/")[2], len(runs_of[name]) - least, none, with_habits))
         for whole, part in ((alone, none), (known, with_habits)):
