@@ -33,7 +33,7 @@ AT_ONCE = 30
 BYTES = 4_000_000
 
 
-def transcript(path: Path, cwd: Path, size: int) -> None:
+def transcript(path: Path, cwd: Path, size: int, minute: int = 43) -> None:
     """A run of Claude Code of about so many bytes, cut off in a call."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rng = random.Random(7)
@@ -47,7 +47,7 @@ def transcript(path: Path, cwd: Path, size: int) -> None:
                 message["usage"] = {"input_tokens": 50_000, "output_tokens": 100}
             record = {
                 "type": kind, "message": message, "sessionId": path.stem, "cwd": str(cwd),
-                "version": "2.1.325", "uuid": f"u{file.tell()}", "timestamp": "2026-11-15T00:43:12.504Z",
+                "version": "2.1.325", "uuid": f"u{file.tell()}", "timestamp": f"2026-11-15T{minute // 60:02}:{minute % 60:02}:12.504Z",
                 "gitBranch": "main", **more,
             }  # fmt: skip
             file.write(json.dumps(record) + "\n")
@@ -138,7 +138,7 @@ class World:
     def learn(self) -> None:
         """Habits of a few runs, and a map of the code where its extra is there, with a change to tell of."""
         for number in range(6):
-            transcript(self.path.with_name(f"earlier-{number}.jsonl"), self.project, 60_000)
+            transcript(self.path.with_name(f"earlier-{number}.jsonl"), self.project, 60_000, number)
         (self.project / "shop.py").write_text("def total():\n    return 1\n")
         git = ["git", "-c", "user.name=Ana", "-c", "user.email=ana@example.org"]
         has_map = find_spec("tree_sitter") is not None
@@ -164,7 +164,7 @@ class World:
     def end(self) -> float:
         """The end of a run of 60 KB that went on since it was looked at last."""
         path = self.path.with_name("ending.jsonl")
-        transcript(path, self.project, 60_000 + 100 * self.count)
+        transcript(path, self.project, 60_000, 60 + self.count)
         return self.hook("SessionEnd", "speak", "ending", transcript_path=str(path), reason="exit")[0]
 
     def forget(self) -> None:
