@@ -111,10 +111,7 @@ def judge(run: RunTrace, habits: HabitTable, figures: Figures) -> None:
 
 
 GRID = tuple(
-    Weights(own=own, own_fade=fade, habits=habits)
-    for own in (2.0, 3.0, 5.0)
-    for fade in (1.0, 0.9, 0.8)
-    for habits in (5.0, 10.0, 20.0)
+    Weights(own_fade=fade, habits=habits) for fade in (1.0, 0.9, 0.8) for habits in (5.0, 10.0, 20.0, 1e9)
 )
 MOST = EARLIER[-1]
 

@@ -36,7 +36,7 @@ BYTES = 4_000_000
 def transcript(path: Path, cwd: Path, size: int, minute: int = 43) -> None:
     """A run of Claude Code of about so many bytes, cut off in a call."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    rng = random.Random(7)
+    rng, at = random.Random(7), f"2026-11-15T{minute // 60:02}:{minute % 60:02}:12.504Z"
     words = "the login session token handler checks model cache request user route error test value".split()
     with path.open("w") as file:
 
@@ -47,7 +47,7 @@ def transcript(path: Path, cwd: Path, size: int, minute: int = 43) -> None:
                 message["usage"] = {"input_tokens": 50_000, "output_tokens": 100}
             record = {
                 "type": kind, "message": message, "sessionId": path.stem, "cwd": str(cwd),
-                "version": "2.1.325", "uuid": f"u{file.tell()}", "timestamp": f"2026-11-15T{minute // 60:02}:{minute % 60:02}:12.504Z",
+                "version": "2.1.325", "uuid": f"u{file.tell()}", "timestamp": at,
                 "gitBranch": "main", **more,
             }  # fmt: skip
             file.write(json.dumps(record) + "\n")

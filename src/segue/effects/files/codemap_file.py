@@ -150,10 +150,13 @@ class CodemapFile(DatabaseFile):
         def work(db: apsw.Connection) -> None:
             db.execute("DELETE FROM edited")
             db.executemany("INSERT OR REPLACE INTO edited VALUES (?, ?, ?, ?, ?, ?)", rows)
-            db.execute("DELETE FROM compared")
-            db.execute("INSERT INTO compared VALUES (?, ?, ?)", compared)
+            _compare(db, compared)
 
         self._writing(work)
+
+    def put_compared(self, compared: Compared) -> None:
+        """Keep that all files were as they are when they were compared."""
+        self._writing(lambda db: _compare(db, compared))
 
     def delete(self) -> None:
         """Remove the file; it is made again from the working tree."""
@@ -175,6 +178,11 @@ class CodemapFile(DatabaseFile):
 
 
 _symbols = msgpack_decoder(FileSymbols)
+
+
+def _compare(db: apsw.Connection, compared: Compared) -> None:
+    db.execute("DELETE FROM compared")
+    db.execute("INSERT INTO compared VALUES (?, ?, ?)", compared)
 
 
 def _json(values: Sequence[Any]) -> str:

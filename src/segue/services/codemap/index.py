@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
 from ...core.base.canonical import sha256
@@ -88,11 +88,12 @@ class CodeMap:
         began_ns = time.time_ns()
         status = self._status_query() if before is None else None
         try:
-            update = self._take_in(parser, known, end, progress)
+            update, changed = self._take_in(parser, known, end, progress)
         finally:
             answer = status.answer(GIT_SECONDS)[1] if status is not None else None
         if before is not None and time.monotonic() < end:
-            self._update_some(parser, before, update.gone > 0)
+            asked = {*changed, *(path for path, one in known.items() if not before.covers(one))}
+            self._update_some(parser, before, asked, is_some_gone=update.gone > 0)
         elif answer is not None and time.monotonic() < end:
             self._update_edited(parser, answer, began_ns)
         return update
@@ -105,16 +106,17 @@ class CodeMap:
             return None
         return before if repository.head(found)[0] == before.head else None
 
-    def _update_some(self, parser: ParserProcess, before: Compared, is_some_gone: bool) -> None:
+    def _update_some(
+        self, parser: ParserProcess, before: Compared, changed: Set[str], *, is_some_gone: bool
+    ) -> None:
         """Ask git only about the files that may differ now from what they were when all were compared: right
         after a checkout, git compares the content of every file that it is asked about. About all it is asked
         where a file may have got another name, which it sees only if it sees both."""
         began_ns = time.time_ns()
         edited = self.file.edited()
-        known = self.file.known()
-        asked = [path for path, one in known.items() if path in edited or not before.covers(one)]
-        asked = [path for path in asked if language_of(path)]
+        asked = sorted(path for path in {*changed, *edited} if language_of(path))
         if not asked and not (is_some_gone and edited):
+            self.file.put_compared(before._replace(ended_ns=began_ns))
             return
         answer = None if is_some_gone or len(asked) > ASKED_MAX else self._status(*asked)
         if answer is None or any(entry.signs[:1] == b"A" for entry in answer.entries):
@@ -124,22 +126,25 @@ class CodeMap:
 
     def _take_in(
         self, parser: ParserProcess, known: dict[str, MappedFile], end: float, progress: Progress | None
-    ) -> MapUpdate:
+    ) -> tuple[MapUpdate, set[str]]:
+        """Read the files that may have changed, and return those that did."""
         listed = listed_files(self.root, self._own)
         paths = {one.path for one in listed}
         gone = [path for path in known if path not in paths]
         stale = [one for one in listed if not _is_fresh(one, known.get(one.path))]
         done = count = 0
+        changed: set[str] = set()
         for batch in self._batches(parser, stale, known, end):
             self.file.put(batch, gone)
             gone = []
             done += len(batch)
+            changed.update(about.path for about, found in batch if found is not None)
             count += sum(found is not None and bool(found.language) for _, found in batch)
             if progress:
                 progress(done, len(stale), batch[-1][0].path)
         if gone:
             self.file.put((), gone)
-        return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done)
+        return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done), changed
 
     def _batches(
         self, parser: ParserProcess, stale: Sequence[ListedFile], known: dict[str, MappedFile], end: float
