@@ -101,7 +101,8 @@ def learn_at_end(
         return
     project, deadline = project_of(workspace), time.monotonic() + seconds
     facts, before = workspace.store.project_facts, table_of(workspace, project, files=True)
-    known = {fact.key: fact.at for kind in (TRAIL, TRACE) for fact in _kept(workspace, kind, project)}
+    kept = [*_kept(workspace, TRAIL, project), *_kept(workspace, TRACE, project)]
+    known = {fact.key: fact.at for fact in sorted(kept, key=lambda fact: fact.at)}
     own = workspace.store.runs.get(key) if digest is not None else None
     ended = []
     if own is not None and digest is not None and known.get(key) != own.last:
