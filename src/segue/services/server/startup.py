@@ -27,7 +27,10 @@ from .keys import Keys
 from .projects import Projects
 
 if TYPE_CHECKING:
+    from ...stores.remote import RemoteStore
+    from .quotas import Quotas
     from .remote_keys import RemoteKeys
+    from .remote_quotas import RemoteQuotas
 
 TOKEN_FILE = Path("server", "token")
 LOCAL_NAME = "this machine"
@@ -94,20 +97,42 @@ def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool
 @contextmanager
 def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
     """The keys of the server that the settings name: of a store that is here, or asked for over HTTP."""
+    with _managed(environment) as server:
+        if isinstance(server, Projects):
+            yield Keys(server.server_tables)
+        else:
+            from .remote_keys import RemoteKeys
+
+            yield RemoteKeys(server)
+
+
+@contextmanager
+def managing_quotas(environment: Mapping[str, str]) -> Iterator[Quotas | RemoteQuotas]:
+    """The same for its quotas."""
+    with _managed(environment) as server:
+        if isinstance(server, Projects):
+            yield server.quotas
+        else:
+            from .remote_quotas import RemoteQuotas
+
+            yield RemoteQuotas(server)
+
+
+@contextmanager
+def _managed(environment: Mapping[str, str]) -> Iterator[Projects | RemoteStore]:
     settings = resolve(environment=environment, user_config=user_file(environment))
     where = settings.text("store")
     if is_remote(where):
         from ...stores.remote import RemoteStore
-        from .remote_keys import RemoteKeys
 
         home = DataFolder(data_folder(environment)).for_store(where)
         journal = open_store(home, where, key=settings.text("api_key"))
         assert isinstance(journal, RemoteStore)
-        yield RemoteKeys(journal)
+        yield journal
         journal.close()
         return
     ready = prepared(environment, ListenAddress("127.0.0.1", 0), keys=False)
-    yield Keys(ready.projects.server_tables)
+    yield ready.projects
     ready.projects.close()
 
 

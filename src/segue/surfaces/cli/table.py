@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "prove": ("feature", "verify"),
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories", "habits"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
-    "teams": ("serve", "key", "schema"),
+    "teams": ("serve", "key", "quota", "schema"),
     "keep": (
         "sync", "export", "import", "backup", "cleanup", "rebuild", "migrate", "recover", "scrub", "doctor",
     ),
@@ -131,6 +131,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "mcp": ("mcp", "serve the work of a session to an agent's model as eleven tools, over MCP"),
     "serve": ("serve", "run a server for a team: REST, the Aegis API and MCP over HTTP, with keys"),
     "key": ("key", "create, list, rotate and revoke the keys of a server; show what was done with them"),
+    "quota": ("quota", "show and set how much the projects of a server may hold, and how often they may ask"),
     "schema": ("schema", "show, make or upgrade the tables of a Postgres store, and the roles for it"),
     "sync": ("sync", "read what is new in agents' transcripts, and keep copies"),
     "export": ("export", "write a session to a file, or a session or a run as a page to read"),

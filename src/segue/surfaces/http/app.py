@@ -51,6 +51,8 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        with suppress(SegueError, OSError):
+            await to_thread.run_sync(server.projects.quotas.load)
         upkeep = asyncio.create_task(_keep_up(server))
         try:
             yield
@@ -87,12 +89,13 @@ async def _http_problem(request: Request, fault: Exception) -> Response:
 
 
 async def _keep_up(server: ServerContext) -> None:
-    """Run while the server runs: write the audit, and delete old responses and marks."""
+    """Run while the server runs: write the audit, look at quotas, and delete old responses and marks."""
     last = float("-inf")
     while True:
         await asyncio.sleep(_FLUSH_SECONDS)
-        with suppress(SegueError, OSError):
-            await to_thread.run_sync(server.flush_audit)
+        for work in (server.flush_audit, server.projects.quotas.load, server.projects.quotas.give_back):
+            with suppress(SegueError, OSError):
+                await to_thread.run_sync(work)
         if time.monotonic() - last > _TIDY_SECONDS:
             last = time.monotonic()
             with suppress(SegueError, OSError):

@@ -29,6 +29,7 @@ from ....errors import (
     KeyReused,
     Misdirected,
     NotAllowed,
+    RateLimited,
     SegueError,
     UnexpectedError,
     UsageError,
@@ -39,6 +40,7 @@ from ....services.server import idempotency
 from ..web.keyed import is_open, is_page, key_in, refusal
 from . import problems
 from .body import TooLarge, limited, replayed, unpacked
+from .commit_queue import in_thread
 from .context import ServerContext
 from .key_lookups import KeyLookups
 from .response import BufferedResponse
@@ -49,6 +51,8 @@ IDEMPOTENCY_KEY = "idempotency-key"
 NEVER_KEPT = "/v1/keys"
 """Responses of these routes contain a secret, so they are not stored: requesting a key twice makes two
 keys."""
+UNCOUNTED = ("/metrics", "/v1/quotas")
+"""Where an operator looks when a project has used up its requests."""
 ONCE = ("host", "authorization", PROJECT, ACTOR, RUN, REPOSITORY, "segue-session", IDEMPOTENCY_KEY)
 """Headers that come once: of two, a proxy could take the one and this server the other."""
 REPLAYED = {"idempotency-replayed": "true"}
@@ -205,7 +209,20 @@ class _Exchange:
             self._server.metrics.count("keys_refused")
             raise
         self._server.count_request(access.key)
+        await self._count_request(access.project)
         return access
+
+    async def _count_request(self, project: str) -> None:
+        """Count a request for the quota of its project. Raises RateLimited."""
+        if self._scope["path"].startswith(UNCOUNTED):
+            return
+        ask = self._server.projects.quotas.count_request(project)
+        if ask is not None:
+            try:
+                await in_thread(ask)
+            except RateLimited:
+                self._server.metrics.count("requests_limited")
+                raise
 
     async def _unpack_body(self) -> None:
         """Refuse a body that is too large before it is read, and decompress a compressed one."""

@@ -24,12 +24,13 @@ _STATUSES: dict[int, tuple[str, str]] = {
     415: ("usage", "this route does not accept this type of content"),
     421: ("not_known", "the request names another host"),
     422: ("usage", "the request is well formed, but what it says is not possible"),
-    429: ("rate_limited", "too many requests with this key"),
+    429: ("rate_limited", "too many requests with this key, or of this project"),
     431: ("too_large", "the headers are longer, or more, than this server accepts"),
     500: ("unforeseen", "an error in the server, which it has logged"),
     501: ("usage", "the body comes in a transfer coding that this server does not understand"),
     502: ("agent", "a program that the server depends on failed"),
     503: ("store", "the store cannot be reached now, or it or the server is busy"),
+    507: ("over_quota", "the project has used up a quota; what it has is kept"),
 }
 
 

@@ -42,7 +42,7 @@ OPERATION, ROLE, PATH = "segue.operation", "segue.role", "segue.path"
 """The scope's entries once a route was found: the operation, the role that the call needs, and the declared
 path."""
 _USUAL_ERRORS = (400, 401, 403, 413, 414, 421, 429, 431, 500, 503)
-_WRITE_ERRORS = (409, 422)
+_WRITE_ERRORS = (409, 422, 507)
 _SEE_DESCRIPTION = "see /openapi.json"
 
 
