@@ -26,9 +26,10 @@ class SegueServer:
 
     def __init__(
         self, home: Path | str, store: str = "", *, options: Sequence[str] = (), port: int = 0,
-        prefix: Sequence[str] = (),
+        prefix: Sequence[str] = (), as_owner: bool = True,
     ) -> None:  # fmt: skip
-        """``prefix`` are words before its command, as of ``ip netns exec``."""
+        """``prefix`` are words before its command, as of ``ip netns exec``. On Postgres it may run as the
+        owner of the tables."""
         self._prefix = list(prefix)
         self.home = Path(home)
         self.store = store
@@ -38,7 +39,8 @@ class SegueServer:
         self.log = self.home / "server.log"
         self.failpoint = ""
         """The failpoint at which it dies, as ``store.append.after_commit:2``; read when it starts."""
-        self._options = list(options)
+        owning = as_owner and store.startswith("postgresql://")
+        self._options = [*options, *(["--as-owner"] if owning else [])]
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> SegueServer:

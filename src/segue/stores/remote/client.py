@@ -379,6 +379,8 @@ def known_error(problem: dict[str, Any]) -> errors.SegueError | None:
     if kind is None:
         return None
     detail, hint = str(problem.get("detail", "")), str(problem.get("hint", ""))
+    if kind is errors.OverQuota:
+        return _over_quota(detail, hint, problem)
     if kind not in _MADE_OF_FIELDS:
         return kind(detail, hint=hint)  # type: ignore[no-any-return]
     try:
@@ -387,4 +389,12 @@ def known_error(problem: dict[str, Any]) -> errors.SegueError | None:
     except (KeyError, TypeError, ValueError):
         return None
     made.hint = hint or made.hint
+    return made
+
+
+def _over_quota(detail: str, hint: str, problem: dict[str, Any]) -> errors.OverQuota:
+    made = errors.OverQuota(detail, hint=hint)
+    made.project, made.quota = str(problem.get("project", "")), str(problem.get("quota", ""))
+    with suppress(TypeError, ValueError):
+        made.limit, made.used = int(problem.get("limit", 0)), int(problem.get("used", 0))
     return made
