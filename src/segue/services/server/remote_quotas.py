@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from ...core.server.access import clean_project
 from ...stores.remote import RemoteStore
 from .quotas import Amounts, QuotaUse
 
@@ -18,6 +19,7 @@ class RemoteQuotas:
 
     def set(self, project: str, limits: Amounts) -> None:
         """Change limits of a project."""
+        clean_project(project)
         self._client.ask("PUT", f"/v1/quotas/{quote(project, safe='')}", dict(limits))
 
     def use(self, project: str = "") -> list[QuotaUse]:
