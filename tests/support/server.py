@@ -14,7 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,12 @@ class SegueServer:
 
     def __init__(
         self, home: Path | str, store: str = "", *, options: Sequence[str] = (), port: int = 0,
-        prefix: Sequence[str] = (), as_owner: bool = True,
+        prefix: Sequence[str] = (), as_owner: bool = True, environment: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         """``prefix`` are words before its command, as of ``ip netns exec``. On Postgres it may run as the
         owner of the tables."""
         self._prefix = list(prefix)
+        self._more = dict(environment or {})
         self.home = Path(home)
         self.store = store
         self.port = port
@@ -88,7 +89,7 @@ class SegueServer:
             "HOME": str(self.home),
             "SEGUE_EMBEDDER": os.environ["SEGUE_EMBEDDER"],
         }
-        return kept | ({"SEGUE_STORE": self.store} if self.store else {})
+        return kept | ({"SEGUE_STORE": self.store} if self.store else {}) | self._more
 
     @property
     def runs(self) -> bool:

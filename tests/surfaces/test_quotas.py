@@ -143,7 +143,7 @@ def test_an_operator_sets_and_sees_quotas_on_the_servers_machine_and_from_afar(
     monkeypatch.setenv("SEGUE_API_KEY", server.token)
     assert "default  3 of 3 events (100 %)" in cli("quota").out
     found = cli("--json", "quota", "default", "--events", "1000").value
-    assert [(one["kind"], one["used"], one["limit"]) for one in found][0] == ("events", 3, 1000)
+    assert (found[0]["kind"], found[0]["used"], found[0]["limit"]) == ("events", 3, 1000)
     assert noted(server, session, "b")[0] == 200
     assert "which project" in cli("quota", "--events", "3", code=64).err
     assert cli("quota", "../web", "--events", "3", code=64).err
@@ -202,7 +202,7 @@ def test_two_servers_on_one_database_never_take_more_than_the_quota(tmp_path: Pa
             return [noted(own, sessions[number], f"{number} {n}")[0] for n in range(30)]
 
         with ThreadPoolExecutor(8) as pool:
-            answers = sum(pool.map(work, range(8)), [])
+            answers = [status for found in pool.map(work, range(8)) for status in found]
         assert set(answers) == {200, 507}
         saved = sum(
             len(one.ask("GET", f"/v1/sessions/{id}/events?limit=1000")[1]["events"]) for id in sessions

@@ -31,6 +31,7 @@ from ..workspace.server import ServerWorkspace
 from .idempotency import IdempotentPostgres, IdempotentSqlite
 from .quotas import Quotas
 from .session_index import SessionIndex
+from .tracing import Tracing, trace_store
 
 Store = IdempotentPostgres | IdempotentSqlite
 HANDLES_MAX = 512
@@ -46,7 +47,7 @@ class Projects:
 
     def __init__(
         self, home: Path, where: str = "", *, settings: Mapping[str, Any] | None = None,
-        busy_timeout_ms: int = 10_000,
+        busy_timeout_ms: int = 10_000, tracing: Tracing | None = None,
     ) -> None:  # fmt: skip
         """``settings`` are those of every project: how memories are compared, whether secrets are masked."""
         check_kind(where)
@@ -62,6 +63,7 @@ class Projects:
         self._stores: dict[str, Store] = {}
         self._indexes: dict[str, SessionIndex] = {}
         self._handles: OrderedDict[tuple[str, str, str, str], ServerWorkspace] = OrderedDict()
+        self._tracing = tracing
         self.quotas = Quotas(lambda: self.server_tables, self.store)
         self.main = self.store(DEFAULT_PROJECT)
         self.folder = self.home.path / "server"
@@ -89,6 +91,8 @@ class Projects:
             if found is None:
                 found = self._stores[project] = self._open(project)
                 found.charge = partial(self.quotas.charged, project)
+                if self._tracing is not None:
+                    trace_store(found, self._tracing)
             return found
 
     def index(self, project: str) -> SessionIndex:

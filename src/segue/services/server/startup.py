@@ -28,6 +28,7 @@ from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import open_store
 from .keys import Keys
 from .projects import Projects
+from .tracing import Tracing, tracing_to
 
 if TYPE_CHECKING:
     from ...stores.remote import RemoteStore
@@ -70,6 +71,7 @@ class ServerReady(Value):
     token_file: str = ""
     owner: str = ""
     """The role of the database as which it runs, if that may change the tables."""
+    tracing: Tracing | None = None
 
 
 def prepared(
@@ -77,7 +79,9 @@ def prepared(
 ) -> ServerReady:
     """Open the store; on loopback, have a key. Without ``as_owner``, RefusedError if it would run as a role
     that may change the tables: then none were made or changed."""
-    projects = _projects(environment)
+    settings = resolve(environment=environment, user_config=user_file(environment))
+    tracing = tracing_to(settings.text("otel_endpoint"))
+    projects = _projects(environment, tracing)
     owner = _owner(projects)
     if owner and not as_owner:
         projects.close()
@@ -86,15 +90,15 @@ def prepared(
             hint="`segue schema --roles DATABASE` makes a role for servers; one person, or a small team with"
             " one role, starts it with `segue serve --as-owner`",
         )
-    return replace(_opened(projects, place, keys=keys), owner=owner)
+    return replace(_opened(projects, place, keys=keys), owner=owner, tracing=tracing)
 
 
-def _projects(environment: Mapping[str, str]) -> Projects:
+def _projects(environment: Mapping[str, str], tracing: Tracing | None = None) -> Projects:
     settings = resolve(environment=environment, user_config=user_file(environment))
     return Projects(
         data_folder(environment), settings.text("store"),
         settings={name: settings[name] for name in _SETTINGS},
-        busy_timeout_ms=int(settings.number("busy_timeout_ms")),
+        busy_timeout_ms=int(settings.number("busy_timeout_ms")), tracing=tracing,
     )  # fmt: skip
 
 

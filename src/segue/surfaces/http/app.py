@@ -22,7 +22,7 @@ from .routes.mcp import McpEndpoint
 from .server import problems
 from .server.context import ServerContext
 from .server.pipeline import RequestPipeline
-from .server.route import Operation, PathRoutes, endpoints_of
+from .server.route import REQUEST_ID, Operation, PathRoutes, endpoints_of
 from .web.keyed import KeyDoor, is_page
 from .web.render import unknown_page
 
@@ -65,6 +65,8 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
                 server.flush_audit()
             server.readiness.close()
             server.projects.close()
+            if server.tracing is not None:
+                await to_thread.run_sync(server.tracing.close)
 
     found = operations() if declared is None else declared
     app = Starlette(
@@ -85,7 +87,8 @@ async def _http_problem(request: Request, fault: Exception) -> Response:
     if is_page(request.url.path):
         return unknown_page()
     headers = dict(fault.headers or {})
-    return problems.response(problems.problem(fault.status_code, fault.detail), headers)
+    found = problems.problem(fault.status_code, fault.detail)
+    return problems.response(found, headers, request=request.scope.get(REQUEST_ID, ""))
 
 
 async def _keep_up(server: ServerContext) -> None:

@@ -78,8 +78,9 @@ def serve(context: CommandContext) -> int:
     from ...http.server.process import run
 
     return run(
-        ready.projects, place, _options(args, place), lambda url: _announce(context, url, ready, place)
-    )
+        ready.projects, place, _options(args, place), lambda url: _announce(context, url, ready, place),
+        ready.tracing,
+    )  # fmt: skip
 
 
 def _options(args: Any, place: ListenAddress) -> Any:

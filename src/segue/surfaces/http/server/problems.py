@@ -63,8 +63,9 @@ def response(found: Problem, headers: dict[str, str] | None = None, **facts: Any
     return Response(content, found.status, headers, MEDIA_TYPE)
 
 
-def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
-    """The response for a SegueError; ``invalid`` is the status for a request that does not fit the route."""
+def of_error(fault: SegueError, *, invalid: int = 400, request: str = "") -> Response:
+    """The response for a SegueError; ``invalid`` is the status for a request that does not fit the route,
+    ``request`` its id."""
     headers = {}
     if fault.retryable:
         seconds = getattr(fault, "retry_after_seconds", 1.0)
@@ -74,4 +75,4 @@ def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
     found = problem(fault.http_status, fault.message, code=fault.code, hint=fault.hint)
     if found.status == 400:
         found.status = invalid
-    return response(found, headers, **fault.facts())
+    return response(found, headers, **fault.facts(), **({"request": request} if request else {}))

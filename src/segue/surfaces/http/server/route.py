@@ -38,6 +38,8 @@ OPEN_PATHS = ("/", "/health", "/ready", "/openapi.json")
 """Paths that need no key."""
 ACCESS = "segue.access"
 """The scope's entry for what the key of a request gives access to."""
+REQUEST_ID = "segue.request_id"
+"""The scope's entry for the id of a request, as in its log line and its response."""
 OPERATION, ROLE, PATH = "segue.operation", "segue.role", "segue.path"
 """The scope's entries once a route was found: the operation, the role that the call needs, and the declared
 path."""
