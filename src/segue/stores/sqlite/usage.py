@@ -6,13 +6,11 @@ from .database import Database
 from .schema import STREAM_BITS
 
 _SESSIONS = "FROM streams WHERE name >= 'session/' AND name < 'session0'"
-_LAST = f"""
-    SELECT max(id) & {(1 << STREAM_BITS) - 1} FROM events
-    WHERE id BETWEEN streams.no << {STREAM_BITS} AND streams.no << {STREAM_BITS} | {(1 << STREAM_BITS) - 1}
-"""
+_VERSIONS = (1 << STREAM_BITS) - 1
+_OWN = f"events WHERE id BETWEEN streams.no << {STREAM_BITS} AND streams.no << {STREAM_BITS} | {_VERSIONS}"
 _COUNTS = {
-    "sessions": f"SELECT count(*) {_SESSIONS} AND EXISTS ({_LAST})",
-    "events": f"SELECT coalesce(sum(({_LAST})), 0) {_SESSIONS}",
+    "sessions": f"SELECT count(*) {_SESSIONS} AND EXISTS (SELECT 1 FROM {_OWN})",
+    "events": f"SELECT coalesce(sum((SELECT max(id) & {_VERSIONS} FROM {_OWN})), 0) {_SESSIONS}",
     "memories": "SELECT coalesce(sum(live), 0) FROM audiences",
     "bytes": """
         SELECT (SELECT coalesce(sum(length(body)), 0) FROM events)
