@@ -1,5 +1,4 @@
-"""The cluster of the guide for teams, from the very files in ``deploy/cluster``: started step by step, and its
-primary lost.
+"""The cluster of the guide for teams, from the files in ``deploy/cluster`` themselves: its primary is lost.
 
 Only addresses and folders are replaced: the machines are addresses of loopback (127.0.0.11 for 10.0.0.11).
 """
@@ -25,7 +24,7 @@ import pytest
 import yaml
 from tests.support.certificates import signed, signing
 from tests.support.cluster.machines import _INIT
-from tests.support.cluster.programs import PATH, Program, below, needs_cluster, own, send, until, user
+from tests.support.cluster.programs import PATH, Program, below, needs_cluster, own, send, until
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "cluster"
 PASSWORD = "chosen-for-a-test"
@@ -44,7 +43,7 @@ class Guide:
         self.folder = own(Path(tempfile.mkdtemp(prefix="segue-guide-", dir="/tmp")))
         self.folder.chmod(0o755)
         self.programs: list[Program] = []
-        for name in ("keys", "backup", "socket", "log", "lock", "spool"):
+        for name in ("keys", "backup", "log", "lock", "spool"):
             own(_made(self.folder / name))
         authority = signing(self.folder / "keys", "ca")
         signed(self.folder / "keys", "server", authority, "localhost")
@@ -57,8 +56,9 @@ class Guide:
         """A file of the guide, with our addresses and folders."""
         found = (DEPLOY / name).read_text().replace("10.0.0.", "127.0.0.").replace("CHOOSE ONE", PASSWORD)
         for there, here in {
-            "/etc/segue": self.folder / "keys", "/etc/pgbouncer": self.folder, "/backup": self.folder / "backup",
-            "/var/lib/etcd": self.folder, "pgbackrest --stanza": f"pgbackrest --config={self.backrest} --stanza",
+            "/etc/segue": self.folder / "keys", "/etc/pgbouncer": self.folder, "/var/lib/etcd": self.folder,
+            "/backup": self.folder / "backup",
+            "pgbackrest --stanza": f"pgbackrest --config={self.backrest} --stanza",
         }.items():  # fmt: skip
             found = found.replace(there, str(here))
         return found
@@ -87,20 +87,19 @@ class Guide:
     def patroni(self, number: int) -> Program:
         config: dict[str, Any] = yaml.safe_load(self.text("patroni.yaml").replace(".11:", f".1{number}:"))
         config["name"] = f"pg{number}"
-        own_settings = {"unix_socket_directories": str(self.folder / "socket")}
+        socket_folder = own(_made(self.folder / f"socket{number}"))
         postgres = config["postgresql"]
         postgres["data_dir"] = str(self.folder / f"pg{number}")
         postgres["pgpass"] = str(self.folder / f"pgpass{number}")
-        postgres["parameters"] = {**own_settings, "dynamic_shared_memory_type": "mmap"}
+        postgres["parameters"] = {"unix_socket_directories": str(socket_folder)}
+        postgres["parameters"]["dynamic_shared_memory_type"] = "mmap"
         path = self.folder / f"patroni{number}.json"
         path.write_text(json.dumps(config))
         return self.start(f"patroni{number}", "/usr/bin/python3", "-c", _INIT, "patroni", str(own(path)))
 
     def fronts(self) -> None:
         for name in ("haproxy.cfg", "pgbouncer.ini"):
-            own(self.folder / name).write_text(self.text(name)) if (self.folder / name).exists() else (
-                own(_written(self.folder / name, self.text(name)))
-            )
+            own(_written(self.folder / name, self.text(name)))
         self.start("haproxy", "haproxy", "-db", "-f", str(self.folder / "haproxy.cfg"))
         self.start("pgbouncer", "pgbouncer", str(self.folder / "pgbouncer.ini"))
 
@@ -114,12 +113,10 @@ class Guide:
             return list(cursor.fetchall()) if cursor.description else []
 
     def segue(self, store: str, *words: str) -> Any:
-        environment = {
-            **os.environ, "SEGUE_HOME": str(self.folder / "home"), "SEGUE_STORE": store, "PGPASSWORD": PASSWORD,
-        }  # fmt: skip
+        own_home = {"SEGUE_HOME": str(self.folder / "home"), "SEGUE_STORE": store, "PGPASSWORD": PASSWORD}
         done = subprocess.run(
-            [sys.executable, "-m", "segue", "--json", *words], env=environment, capture_output=True, text=True,
-            cwd=self.folder, timeout=60,
+            [sys.executable, "-m", "segue", "--json", *words], env={**os.environ, **own_home},
+            capture_output=True, text=True, cwd=self.folder, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)
