@@ -15,7 +15,7 @@ from segue.stores.memory_changes import MemoryChange
 from segue.stores.postgres import PostgresStore
 from segue.stores.postgres.usage import PostgresUsage
 from segue.stores.sqlite import SqliteStore
-from segue.stores.sqlite.usage import count
+from segue.stores.sqlite.upkeep import count_use
 from segue.stores.usage import Wish
 from segue.testing.memories import kept, memory
 from segue.testing.stores import drafts
@@ -46,12 +46,12 @@ def filled(store: PostgresStore | SqliteStore) -> None:
 
 def test_an_embedded_store_is_counted(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "segue.db")
-    assert [count(store.database, kind) for kind in KINDS] == [0, 0, 0, 0]
+    assert [count_use(store.database, kind) for kind in KINDS] == [0, 0, 0, 0]
     filled(store)
-    sessions, events, memories, size = (count(store.database, kind) for kind in KINDS)
+    sessions, events, memories, size = (count_use(store.database, kind) for kind in KINDS)
     assert (sessions, events, memories) == (2, 3, 1) and size > 5
     store.drop(Append("session/a", 2))
-    assert [count(store.database, kind) for kind in KINDS[:2]] == [1, 1]
+    assert [count_use(store.database, kind) for kind in KINDS[:2]] == [1, 1]
     store.close()
 
 

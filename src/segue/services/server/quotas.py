@@ -25,7 +25,7 @@ from ...stores.memory_changes import MemoryChange
 from ...stores.postgres import PostgresStore
 from ...stores.postgres.usage import PostgresUsage
 from ...stores.sqlite import SqliteStore
-from ...stores.sqlite.usage import count as count_sqlite
+from ...stores.sqlite.upkeep import count_use
 from ...stores.usage import Drawn, UsageCounter, Wish
 
 Amounts = Mapping[str, int]
@@ -284,4 +284,4 @@ class _LocalUsage:
             return self.given(project).get(REQUESTS, 0)
         store = self._stores(project)
         assert isinstance(store, SqliteStore)
-        return count_sqlite(store.database, kind)
+        return count_use(store.database, kind)

@@ -33,8 +33,7 @@ from .tracing import Tracing, tracing_to
 if TYPE_CHECKING:
     from ...stores.remote import RemoteStore
     from .quotas import Quotas
-    from .remote_keys import RemoteKeys
-    from .remote_quotas import RemoteQuotas
+    from .remote_keys import RemoteKeys, RemoteQuotas
 
 TOKEN_FILE = Path("server", "token")
 LOCAL_NAME = "this machine"
@@ -146,7 +145,7 @@ def managing_quotas(environment: Mapping[str, str]) -> Iterator[Quotas | RemoteQ
         if isinstance(server, Projects):
             yield server.quotas
         else:
-            from .remote_quotas import RemoteQuotas
+            from .remote_keys import RemoteQuotas
 
             yield RemoteQuotas(server)
 

@@ -35,7 +35,7 @@ def quota(context: CommandContext) -> int:
     named = {kind: getattr(args, kind) for kind in (*KINDS, REQUESTS)}
     limits = {kind: limit for kind, limit in named.items() if limit is not None}
     if limits and not args.project:
-        raise UsageError("which project is it for?", hint="segue quota PROJECT --events N")
+        raise UsageError("which project is it for?", hint="for example: segue quota web --events 1000000")
     if limits:
         context.check_paused()
     with managing_quotas(context.environment) as quotas:
