@@ -10,6 +10,7 @@ from tests.support.postgres_store import journal_for, needs_postgres
 
 from segue.core.server.quota import KINDS, REQUESTS, Quota, clean_limit, share_of
 from segue.errors import UsageError
+from segue.services.server.quotas import in_append
 from segue.stores.base import Append
 from segue.stores.memory_changes import MemoryChange
 from segue.stores.postgres import PostgresStore
@@ -35,6 +36,16 @@ def test_limits_are_whole_numbers_from_nought_up() -> None:
         with pytest.raises(UsageError):
             clean_limit("events", limit)
     assert Quota("web", events=5, requests=3).limits == {"events": 5, REQUESTS: 3}
+
+
+def test_holds_and_ledgers_are_never_refused_and_observed_runs_count_by_their_bytes() -> None:
+    told = drafts("x" * 50)
+    for stream in ("hold/s", "ledger/offline/here", "tree/t", "once/r"):
+        assert set(in_append((Append(stream, 0, told),), None, None).values()) == {0}
+    run = in_append((Append("run/r", 3, told),), None, None)
+    assert run["events"] == run["sessions"] == 0 and run["bytes"] > 50
+    begun = in_append((Append("session/s", 0, told), Append("session/s", 1, told)), {"a": b"12345"}, None)
+    assert (begun["sessions"], begun["events"], begun["bytes"]) == (1, 2, 2 * run["bytes"] + 5)
 
 
 def filled(store: PostgresStore | SqliteStore) -> None:

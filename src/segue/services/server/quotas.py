@@ -30,6 +30,7 @@ from ...stores.usage import Drawn, UsageCounter, Wish
 
 Amounts = Mapping[str, int]
 _COUNTED = "session/"
+_NEVER_REFUSED = ("hold/", "ledger/", "spend/", "tree/", "once/")
 _LOCAL_RECOUNT_SECONDS = 60.0
 _NOTHING: AbstractContextManager[None] = nullcontext()
 
@@ -44,9 +45,12 @@ class QuotaUse(Value):
 
 
 def in_append(appends: tuple[Append, ...], pieces: Pieces | None, memories: MemoryChange | None) -> Amounts:
-    """What an append adds. Events of ledgers and holds are Segue's own: of them only the bytes count."""
+    """What an append adds. Holds and ledgers are Segue's own and never refused; of what is observed of runs,
+    only the bytes count."""
     sessions = events = size = 0
     for wish in appends:
+        if wish.stream.startswith(_NEVER_REFUSED):
+            continue
         size += sum(len(draft.body) for draft in wish.drafts)
         if wish.drafts and wish.stream.startswith(_COUNTED):
             events += len(wish.drafts)
