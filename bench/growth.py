@@ -1,6 +1,6 @@
 """What a Postgres store costs when it has grown: the same work at 10,000 events and at many more.
 
-`make bench-growth ARGS="--events 10000000 --folder /somewhere/with/room"`. A project is written as users write
+`make bench-growth ARGS="--events 10000000 --folder /a/large/disk"`. A project is written as users write
 (100 sessions of 100 events, 1,000 memories) and copied into others until the database has so many events.
 Then the same is done in turn on a database with that one project and on the large one, there in projects and
 sessions that are chosen anew each time. What is in a folder that is given stays there: whoever is interrupted
@@ -24,6 +24,7 @@ from tests.support.many_projects import SEED, Language, copy_projects, projects_
 from tests.support.postgres import PostgresServer
 
 from segue import Segue
+from segue.effects.vectors.static import StaticEmbedder
 from segue.stores.postgres import PostgresStore
 
 SESSIONS, NOTES, MEMORIES = 100, 98, 1_000
@@ -56,7 +57,8 @@ class Client:
             folder = home / f"{number}"
             folder.mkdir(parents=True)
             url = server.url(namespace=project, pool="1")
-            self._segues.append(opened.enter_context(Segue(store=url, home=folder, folder=folder)))
+            segue = Segue(store=url, home=folder, folder=folder, embedder=StaticEmbedder())
+            self._segues.append(opened.enter_context(segue))
         self._ids = [card.id for card in self._segues[0].list(everywhere=True) if card.status == "active"]
         self.times: dict[str, list[float]] = {name: [] for name in LIMITS}
 
@@ -82,11 +84,14 @@ class Client:
 
 def fill(server: PostgresServer, home: Path, wanted: int) -> None:
     """Copy the seed until there are so many events; goes on where somebody was interrupted."""
-    if not server.query("SELECT to_regclass('segue.meta')")[0][0] or not _has_seed(server):
+    is_new = not server.query("SELECT to_regclass('segue.meta')")[0][0] or not _has_seed(server)
+    if is_new:
         write_seed(server.url(namespace=SEED), home, sessions=SESSIONS, notes=NOTES, memories=MEMORIES)
     store = PostgresStore(server.url(namespace=SEED))
     there, projects = projects_there(store), wanted // PROJECT_EVENTS - 1
     if there >= projects:
+        if is_new:
+            settle(store)
         return
     began = time.perf_counter()
     server.query("CREATE TABLE IF NOT EXISTS public.later (name text, definition text)")
@@ -147,21 +152,18 @@ def main() -> None:
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--only-fill", action="store_true")
     args = parser.parse_args()
-    os.environ.setdefault("SEGUE_EMBEDDER", "static")
     print(machine(), flush=True)
     with ExitStack() as opened:
         home = Path(opened.enter_context(tempfile.TemporaryDirectory()))
         os.environ["HOME"] = str(home)  # the search finds no transcripts of whoever measures
         large = opened.enter_context(PostgresServer(settings=SETTINGS, folder=args.folder))
         fill(large, home / "seed", args.events)
+        beside = args.folder.with_name(f"{args.folder.name}-small") if args.folder else None
+        small = opened.enter_context(PostgresServer(settings=SETTINGS, folder=beside))
+        fill(small, home / "small", PROJECT_EVENTS)
         if args.only_fill:
             return
         events = sizes(large)
-        small = opened.enter_context(PostgresServer(settings=SETTINGS))
-        fill(small, home / "small", PROJECT_EVENTS)
-        store = PostgresStore(small.url(namespace=SEED))
-        settle(store)
-        store.close()
         names = [SEED, *(f"p{n}" for n in range(1, events // PROJECT_EVENTS))]
         chosen = random.Random(5).sample(names, min(PROJECTS, len(names)))
         clients = (

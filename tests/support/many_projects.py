@@ -10,6 +10,7 @@ from typing import Any
 
 from segue import Segue
 from segue.core.server.access import AuditLine, KeptResponse, KeyRecord
+from segue.effects.vectors.static import StaticEmbedder
 from segue.services.memories.service import memories_of
 from segue.stores.base import ProjectFact, RunRow
 from segue.stores.postgres import PostgresStore
@@ -54,7 +55,7 @@ class Language:
 def write_seed(url: str, home: Path, *, sessions: int, notes: int, memories: int) -> list[str]:
     """A project as users make it, with something in every table; the ids of its sessions."""
     language = Language()
-    with Segue(store=url, home=home, folder=home) as segue:
+    with Segue(store=url, home=home, folder=home, embedder=StaticEmbedder()) as segue:
         made = []
         for number in range(sessions):
             session = segue.start(f"goal {number}: {language.sentence(8)}")

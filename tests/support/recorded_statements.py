@@ -1,7 +1,7 @@
 """A plugin of pytest that writes down what a Postgres store sends: each statement once, and who sent it.
 
-``pytest -p tests.support.recorded_statements`` with the name of a file in ``RECORD``. A statement is taken down
-as the server gets it, with the types of its values, if code of a store sent it, and not a test.
+``pytest -p tests.support.recorded_statements`` with the name of a file in ``RECORD``. A statement is taken
+down as the server gets it, with the types of its values, if code of a store sent it, and not a test.
 """
 
 from __future__ import annotations

@@ -137,3 +137,10 @@ def brought_back(journal: Journal, sessions: Sequence[str]) -> dict[str, str]:
         if version:
             found[session] = journal.read(BROUGHT_BACK + session, after=version - 1)[-1].at
     return found
+
+
+def forget_brought_back(journal: Journal, session: str) -> None:
+    """Forget that a session was ever brought back."""
+    stream = BROUGHT_BACK + session
+    if version := journal.head(stream).version:
+        journal.drop(Append(stream, version))
