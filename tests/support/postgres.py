@@ -116,7 +116,7 @@ class PostgresServer:
         )  # fmt: skip
         log.close()
         status = self.folder / "data" / "postmaster.pid"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + (600 if self.is_kept else 60)
         while True:
             with contextlib.suppress(OSError):
                 lines = status.read_text().split()
@@ -159,11 +159,12 @@ class PostgresServer:
                     os.kill(pid, signal.SIGCONT)
 
     def stop(self) -> None:
-        """End it without a checkpoint, so that it gives its shared memory back, and remove its folder."""
+        """End it without a checkpoint, so that it gives its shared memory back, and remove its folder; one
+        whose folder is kept has its checkpoint."""
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGQUIT)
+            self._process.send_signal(signal.SIGINT if self.is_kept else signal.SIGQUIT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=10)
+                self._process.wait(timeout=600 if self.is_kept else 10)
         self.kill()
         if not self.is_kept:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -2,9 +2,9 @@
 
 An archive is written, synced, read back and proven before anything leaves the store: at every
 moment the session is in the store, in its archive, or in both. Archiving and restoring hold
-the session, so that two processes never do both at once. In a store that machines share, archives
-are in it, too; sessions leave one by one, each in a transaction of its own, with a pause behind it
-as long as it took, so that whoever works there has at least half of the store.
+the session, so that two processes never do both at once. Sessions leave one by one, each in a
+transaction of its own, with a pause behind it as long as it took, so that whoever works there has at
+least half of the store.
 """
 
 from __future__ import annotations
@@ -77,8 +77,7 @@ class Cleanup:
                 continue
             except (errors.ConflictError, errors.DamagedError) as fault:
                 faults.append(fault)
-            if self._workspace.home.shared_store:
-                time.sleep(min(PAUSE_SECONDS_MAX, time.monotonic() - began))
+            time.sleep(min(PAUSE_SECONDS_MAX, time.monotonic() - began))
         if progress and cards:
             progress(len(cards), len(cards), "")
         if faults:

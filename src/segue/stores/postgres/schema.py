@@ -28,6 +28,9 @@ else:  # the driver is loaded when a store is used, not before
 LOCK = 0x5345475545
 """``SEGUE``: the advisory lock of migrations."""
 _NAME = 'text COLLATE "C" NOT NULL'
+HELD = "words || array_to_tsvector(ARRAY['~n' || namespace])"
+"""The words of a text, and a mark of its namespace: of a word that all projects have, an index is asked for
+the texts of one. It is made of what is there: a Segue of before writes nothing that is not found."""
 
 MIGRATIONS: tuple[str, ...] = (
     f"""
@@ -131,6 +134,10 @@ MIGRATIONS: tuple[str, ...] = (
         body bytea NOT NULL, PRIMARY KEY (namespace, project, kind, key)
     );
     CREATE INDEX project_facts_by_time ON segue.project_facts (namespace, kind, project, at);
+    """,
+    f"""
+    CREATE INDEX search_texts_held_by_project ON segue.search_texts USING gin (({HELD}));
+    DROP INDEX segue.search_texts_held;
     """,
 )
 SCHEMA = len(MIGRATIONS)
