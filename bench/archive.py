@@ -1,7 +1,7 @@
 """What writers notice of a cleanup beside them: `make bench-archive`, on Postgres and the embedded store.
 
-Two processes append notes, each to a session of its own, with a breath between two. Meanwhile, in every second
-turn, a third process archives sessions that ended, of the same project, all that it can.
+Two processes append notes, each to a session of its own, with a breath between two. In every second turn a
+third process archives sessions of the same project that ended, all that it can.
 """
 
 from __future__ import annotations
