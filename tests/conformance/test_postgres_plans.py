@@ -30,7 +30,8 @@ pytestmark = [needs_postgres, pytest.mark.timeout(600), pytest.mark.xdist_group(
 ROOT = Path(__file__).parents[2]
 TESTS = (
     "tests/conformance/test_postgres.py", "tests/conformance/test_server_tables.py",
-    "tests/conformance/test_search_index.py", "tests/unit/stores/test_postgres.py",
+    "tests/conformance/test_search_index.py", "tests/conformance/test_postgres_upkeep.py",
+    "tests/unit/stores/test_postgres.py",
 )  # fmt: skip
 PROJECTS = 150
 LARGE = 1_000

@@ -38,6 +38,16 @@ def told(store: PostgresStore) -> Diagnosis:
     return doctor.vacuum(vacuum_state(store.database))
 
 
+def waited_for(store: PostgresStore, status: str, words: str = "") -> Diagnosis:
+    """What is told once it is this, or what is told instead: statistics and settings take a moment."""
+    deadline = time.monotonic() + 30
+    while (found := told(store)).status != status or words not in found.detail:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    return found
+
+
 def bloat(server: PostgresServer) -> None:
     """Rows that came and went, as many as a doctor minds."""
     server.query(
@@ -56,9 +66,7 @@ def bloated(server: PostgresServer, store: PostgresStore) -> Iterator[None]:
     bloat(server)
     yield
     server.query("VACUUM FULL segue.attempts")
-    deadline = time.monotonic() + 30
-    while told(store).status != "ok" and time.monotonic() < deadline:
-        time.sleep(0.1)
+    waited_for(store, "ok")
 
 
 def test_a_store_that_is_in_order_is_told_so_with_its_largest_table(store: PostgresStore) -> None:
@@ -78,10 +86,7 @@ def test_what_the_hint_says_mends_it(server: PostgresServer, store: PostgresStor
     bloat(server)
     assert told(store).status == "warn"
     server.query("VACUUM (ANALYZE) segue.attempts")
-    deadline = time.monotonic() + 30
-    while told(store).status != "ok" and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert told(store).status == "ok"
+    assert waited_for(store, "ok").status == "ok"
     server.query("REINDEX TABLE segue.attempts")
 
 
@@ -89,14 +94,11 @@ def test_autovacuum_that_is_off_is_named(server: PostgresServer, store: Postgres
     server.query("ALTER SYSTEM SET autovacuum = off")
     try:
         server.query("SELECT pg_reload_conf()")
-        time.sleep(0.5)
-        store.close()
-        found = told(store)
-        assert found.status == "warn" and "autovacuum is off" in found.detail
+        assert "autovacuum is off" in waited_for(store, "warn").detail
     finally:
         server.query("ALTER SYSTEM RESET autovacuum")
         server.query("SELECT pg_reload_conf()")
-        time.sleep(0.5)
+    assert waited_for(store, "ok").status == "ok"
 
 
 def test_autovacuum_that_is_off_for_one_table_is_named(server: PostgresServer, store: PostgresStore) -> None:
@@ -140,10 +142,7 @@ def test_an_index_that_has_grown_hollow_is_named(
     monkeypatch.setattr(doctor, "INDEX_BYTES_MIN", 1 << 20)
     bloat(server)
     server.query("VACUUM (ANALYZE) segue.attempts")  # gives the rows' room back, not that of the index
-    deadline = time.monotonic() + 30
-    while "indexes of attempts" not in told(store).detail and time.monotonic() < deadline:
-        time.sleep(0.1)
-    found = told(store)
+    found = waited_for(store, "warn", "indexes of attempts")
     assert found.status == "warn" and "indexes of attempts" in found.detail
     server.query(found.hint.replace("`", ""))
     assert told(store).status == "ok"
