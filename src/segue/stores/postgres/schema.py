@@ -170,6 +170,13 @@ _LOOK = """
 """
 
 
+_BARE_AT_ONCE = 2_000
+_BARE = """
+    SELECT namespace, no, body FROM segue.memory_vectors WHERE (namespace, no) > (%s, %s)
+    ORDER BY namespace, no LIMIT %s
+"""
+
+
 def prepare(db: Db, namespace: str) -> Ready:
     """Bring a database to this schema, and have the namespace; raises SchemaTooNew."""
     look = db.execute(_LOOK).fetchone() or ("",) * 9
@@ -247,13 +254,15 @@ def _add_vectors(db: Db) -> str:
     db.execute(  # of those that older processes still write without it
         "CREATE INDEX memory_vectors_bare ON segue.memory_vectors (namespace, model) WHERE embedding IS NULL"
     )
-    rows = db.execute("SELECT namespace, no, body FROM segue.memory_vectors").fetchall()
-    with db.cursor() as cursor:
-        cursor.executemany(
-            f"UPDATE segue.memory_vectors SET embedding = %s::{vector}.vector"
-            " WHERE namespace = %s AND no = %s",
-            [(as_vector(body), namespace, no) for namespace, no, body in rows],
-        )
+    last: tuple[str, int] = ("", 0)
+    while rows := db.execute(_BARE, (*last, _BARE_AT_ONCE)).fetchall():
+        with db.cursor() as cursor:
+            cursor.executemany(
+                f"UPDATE segue.memory_vectors SET embedding = %s::{vector}.vector"
+                " WHERE namespace = %s AND no = %s",
+                [(as_vector(body), namespace, no) for namespace, no, body in rows],
+            )
+        last = rows[-1][:2]
     return str(vector)
 
 
