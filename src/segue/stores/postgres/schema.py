@@ -137,7 +137,7 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     f"""
     CREATE INDEX search_texts_held_by_project ON segue.search_texts USING gin (({HELD}));
-    DROP INDEX segue.search_texts_held;
+    DROP INDEX IF EXISTS segue.search_texts_held;
     """,
 )
 SCHEMA = len(MIGRATIONS)
