@@ -89,7 +89,8 @@ def fill(server: PostgresServer, home: Path, wanted: int) -> None:
         write_seed(server.url(namespace=SEED), home, sessions=SESSIONS, notes=NOTES, memories=MEMORIES)
     store = PostgresStore(server.url(namespace=SEED))
     there, projects = projects_there(store), wanted // PROJECT_EVENTS - 1
-    if there >= projects:
+    was_interrupted = server.query("SELECT to_regclass('public.later')")[0][0]
+    if there >= projects and not was_interrupted:
         if is_new:
             settle(store)
         return
@@ -164,7 +165,7 @@ def main() -> None:
         if args.only_fill:
             return
         events = sizes(large)
-        names = [SEED, *(f"p{n}" for n in range(1, events // PROJECT_EVENTS))]
+        names = [SEED, *(f"p{n}" for n in range(1, args.events // PROJECT_EVENTS))]
         chosen = random.Random(5).sample(names, min(PROJECTS, len(names)))
         clients = (
             Client(small, home / "a", [SEED] * PROJECTS, opened), Client(large, home / "b", chosen, opened),
