@@ -79,13 +79,12 @@ def test_a_cleanup_that_is_killed_again_and_again_loses_no_session_and_no_run(
         heads = fill(segue)
     archived = 0
     for _ in range(KILLS):
-        child = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-c", CHILD, url, str(home)], stdout=subprocess.PIPE, cwd=tmp_path, text=True
-        )
-        assert child.stdout is not None and child.stdout.readline() == "ready\n"
-        time.sleep(chance.uniform(0.0, 0.5))
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        ) as child:
+            assert child.stdout is not None and child.stdout.readline() == "ready\n"
+            time.sleep(chance.uniform(0.0, 0.5))
+            child.send_signal(signal.SIGKILL)
         now = check(url, home, heads)
         assert now >= archived
         archived = now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -115,10 +116,13 @@ def _create(workspace: Workspace, create: Create, base: str, root_commit: str) -
 
 
 def is_archived(workspace: Workspace, id: str) -> bool:
-    """Whether a session is in an archive: of this machine or, where machines share the store, in that."""
+    """Whether a session is in an archive: of this machine or, where machines share the store and it can be
+    reached, in that."""
     if workspace.home.archived(id).is_file():
         return True
-    return bool(workspace.home.shared_store) and workspace.store.head(f"archive/{id}").version > 0
+    with suppress(StoreUnavailable):
+        return bool(workspace.home.shared_store) and workspace.store.head(f"archive/{id}").version > 0
+    return False
 
 
 def _last_number(workspace: Workspace, base: str) -> int:
