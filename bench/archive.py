@@ -23,7 +23,7 @@ from segue import Segue
 from segue.core import event_kinds as ev
 from segue.stores.base import Append
 
-WRITERS, TURNS, TURN_SECONDS, BREATH_SECONDS = 2, 6, 6.0, 0.004
+WRITERS, TURNS, TURN_SECONDS, BREATH_SECONDS = 2, 4, 6.0, 0.004
 NOTES = 97
 AT = "2020-01-01T00:00:00.000000Z"
 

@@ -52,14 +52,17 @@ class Client:
 
     def __init__(self, server: PostgresServer, home: Path, projects: list[str], opened: ExitStack) -> None:
         self._random, self._language = random.Random(11), Language()
+        home.mkdir()
+        with Segue(store=server.url(namespace=SEED), home=home, folder=home) as segue:
+            cards = [card for card in segue.list(everywhere=True) if card.status == "active"]
+        self._ids = [card.id for card in cards]
         self._segues: list[Segue] = []
         for number, project in enumerate(projects):
             folder = home / f"{number}"
             folder.mkdir(parents=True)
             url = server.url(namespace=project, pool="1")
-            segue = Segue(store=url, home=folder, folder=folder, embedder=StaticEmbedder())
-            self._segues.append(opened.enter_context(segue))
-        self._ids = [card.id for card in self._segues[0].list(everywhere=True) if card.status == "active"]
+            about = {"embedder": StaticEmbedder(), "project": cards[0].project}  # whose memories they are
+            self._segues.append(opened.enter_context(Segue(store=url, home=folder, folder=folder, **about)))
         self.times: dict[str, list[float]] = {name: [] for name in LIMITS}
 
     def work(self, name: str) -> None:
@@ -68,7 +71,7 @@ class Client:
         words = self._language.sentence(3)
         calls: dict[str, Callable[[], object]] = {
             "list": lambda: segue.list(everywhere=True), "resume": lambda: segue.session(session).state,
-            "search": lambda: segue.search(words), "recall": lambda: segue.recall(words),
+            "search": lambda: segue.search(words).hits, "recall": lambda: segue.recall(words),
         }  # fmt: skip
         if name == "append":
             opened = segue.session(session)
@@ -78,8 +81,9 @@ class Client:
         if name == "resume":
             segue.workspace.repository.forget()
         began = time.perf_counter()
-        calls[name]()
+        found = calls[name]()
         self.times[name].append((time.perf_counter() - began) * 1000)
+        assert found, f"{name} gave nothing"
 
 
 def fill(server: PostgresServer, home: Path, wanted: int) -> None:
