@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -25,6 +23,7 @@ from msgspec.structs import replace
 from ..._failpoints import trip
 from ..._files import copy_file, open_file
 from ...core.base.values import Value
+from ..processes.end_group import end_group
 from ..redaction.redact import secrets_in
 from .command import Allowed, open_git
 from .filters import filters_of
@@ -120,8 +119,7 @@ class Publisher(Value):
         try:
             out, err = process.communicate(text, timeout=self.timeout_seconds)
         except subprocess.TimeoutExpired:
-            with suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
+            end_group(process)
             process.communicate()
             raise CannotPublish(f"git {words[0]} took longer than {self.timeout_seconds:g} seconds") from None
         return subprocess.CompletedProcess(words, process.returncode, out, err)
@@ -143,7 +141,7 @@ class Publisher(Value):
     def _check_nothing_under_way(self, folder: Path) -> None:
         for name, what in _UNDER_WAY.items():
             if (folder / name).exists():
-                raise CannotPublish(f"{what} is under way: nothing is committed until it is finished")
+                raise CannotPublish(f"{what} is in progress: nothing is committed until it is finished")
         if self._ask("ls-files", "--unmerged"):
             raise CannotPublish("there are merge conflicts: nothing is committed until they are resolved")
 

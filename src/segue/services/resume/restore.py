@@ -9,6 +9,7 @@ recorded in the session as references and hashes, never as copies.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -54,6 +55,7 @@ from ..workspace.workspace import Workspace
 from .activity import note_activity
 from .restored_notes import candidate, note_candidate, note_candidates
 from .scenes import state_of
+from .timings import keep_timing
 
 if TYPE_CHECKING:
     from ...effects.git.hunks import Changes, HunkQuery
@@ -67,7 +69,7 @@ GIT_SECONDS = 0.5
 MAP_TOKENS, MAP_SECONDS, MAP_LINES_MAX = 1_000, 0.5, 120_000
 """How much of the map is restored, how long it may take to bring it up to date, and from how large a project
 on it takes too long to rank."""
-NO_TREE = "a server sees no working tree"
+NO_TREE = "a server has no working tree"
 
 
 class RestorationSources:
@@ -152,6 +154,7 @@ def restore(
     ``notes`` names wanted notes by id, title or path. ``since`` is a report of what changed in the meantime.
     ``record`` notes in the session what was loaded; only ``notes`` that were asked for count as used.
     ``count`` counts tokens as the reading model does."""
+    began = time.monotonic()
     level, tokens = core.budget_of(budget)
     wanted = tuple(notes)
     state = state_of(workspace, session or None)
@@ -172,6 +175,7 @@ def restore(
     )
     if record and state is not None and not workspace.pause_file.in_force():
         _record(workspace, state, restored, candidates, sources.library, wanted)
+    keep_timing(workspace, "restore", time.monotonic() - began, len(restored.text.encode("utf-8", "replace")))
     return restored
 
 
@@ -219,7 +223,7 @@ def _grown(known: BriefFacts, brief: str) -> Iterator[Candidate]:
         yield candidate("plan", "the list", "essential", title, "\n".join(rows), "agent")
     if any(rule not in shown for rule in known.rules):
         rows = [f"- {rule}" for rule in known.rules]
-        title = "rules and corrections that stand"
+        title = "rules and corrections that still apply"
         yield candidate("rules", "rules", "essential", title, "\n".join(rows), "yours")
 
 
@@ -430,7 +434,7 @@ def _code_map(workspace: Workspace, sources: RestorationSources) -> Iterator[Can
     session = sources.state.id if sources.state is not None else ""
     found = map_for_restoration(workspace, session, MAP_TOKENS, MAP_SECONDS, MAP_LINES_MAX)
     if found is None:
-        reason = "not up to date, and there was no time for it: `segue map` brings it up to date"
+        reason = "out of date, and there was no time to update it: run `segue map`"
         yield Candidate("map", "map of the code", "expanded", missing=reason)
     elif found.text:
         title = "the files that matter most for this work, with symbols and their lines"

@@ -26,8 +26,9 @@ from ...errors import UsageError
 from ...stores.base import ProjectFact
 from ..habits.rows import HITS, project_of
 from ..memories.reader import reader_of
+from ..resume.timings import TIMING
 from ..workspace.workspace import Workspace
-from .measured import RECOVERY, TIMING, TIMINGS_MAX, learn_from_runs
+from .measured import RECOVERY, TIMINGS_MAX, learn_from_runs
 
 T = TypeVar("T")
 COMMAND_SECONDS = 20.0
@@ -59,7 +60,7 @@ def _span(month: str, days: int) -> tuple[float, float]:
         first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
         raise UsageError(
-            f"{month[:40]!r} is no month", hint="for example: segue stats --month 2026-11"
+            f"{month[:40]!r} is not a month", hint="for example: segue stats --month 2026-11"
         ) from None
     year, number = first.year + first.month // 12, first.month % 12 + 1
     return first.timestamp(), first.replace(year=year, month=number).timestamp()

@@ -39,7 +39,7 @@ class Archived(Value):
     goal: str
     path: Path
     """The file; in a shared store, the stream."""
-    size: int
+    bytes: int
     events: int
     archived_at: str
     damage: str = ""

@@ -53,8 +53,8 @@ class Cleanup:
         back stays as long again."""
         age_days = self._workspace.settings.number("cleanup_days") if days is None else days
         if not age_days >= 0:  # not a number either
-            hint = "0 means all sessions that are over"
-            raise errors.UsageError(f"{age_days:g} days are no age", hint=hint)
+            hint = "0 means all sessions that have ended"
+            raise errors.UsageError(f"{age_days:g} days is not an age", hint=hint)
         before = moment(-86_400 * age_days)
         cards, over = self._workspace.repository.cards(), ("completed", "abandoned")
         old = [card for card in cards if card.status in over and "" < card.ended < before]
@@ -237,7 +237,7 @@ def _file_faults(id: str) -> Iterator[None]:
     except OSError as fault:
         told = f"cannot write the archive of {id}: {fault.strerror}"
         if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
-            raise errors.AccessError(told, hint="mend the permissions of the data folder") from fault
+            raise errors.AccessError(told, hint="correct the permissions of the data folder") from fault
         if fault.errno in (errno.ENOSPC, errno.EDQUOT):
             hint = "free some space, then try again"
             raise errors.StoreFull(f"no space left for the archive of {id}", hint=hint) from fault

@@ -34,7 +34,7 @@ from ...stores.memory.store import VolatileRuns
 from ...stores.memory_changes import MemoryChange, MemoryWithHistory
 from ...stores.sqlite import SqliteStore
 from ...stores.sqlite.upkeep import compact
-from ..habits.rows import HABITS, TRACE, WORDS
+from ..habits.rows import HABITS, TRACE, TRAIL, WORDS
 from ..memories.service import memories_of
 from ..resume import emergency
 from ..runs import cursor
@@ -74,7 +74,9 @@ def scrub(
 ) -> Scrubbed:
     """Erase a text wherever it is kept."""
     if len(text) < LENGTH_MIN:
-        raise UsageError(f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must go")
+        raise UsageError(
+            f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must be erased"
+        )
     if not dry_run:
         workspace.pause_file.check()
     events, pieces, sessions = scrub_journal(workspace.store, text, workspace.repository.actor, dry_run)
@@ -265,7 +267,7 @@ def scrub_project_facts(facts: ProjectFacts, text: str, dry_run: bool) -> int:
     they can still be read."""
     changed = []
     with contextlib.suppress(UsageError):  # a server of an older version has none
-        for fact in [fact for kind in (TRACE, HABITS, WORDS) for fact in facts.rows(kind)]:
+        for fact in [fact for kind in (TRACE, TRAIL, HABITS, WORDS) for fact in facts.rows(kind)]:
             body = _masked(fact.body, text)
             if body != fact.body:
                 changed.append(replace(fact, body=body))

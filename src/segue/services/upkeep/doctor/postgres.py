@@ -32,21 +32,21 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
     found = facts(journal.database)
     detail = f"{home.shared_store}: Postgres {found.version}, {found.driver}, schema {found.schema}"
     if found.standby:
-        detail += "; a standby: it can only be read"
-        yield Diagnosis("server", "warn", detail, "name the primary, too")
+        detail += "; a standby, which is read-only"
+        yield Diagnosis("server", "warn", detail, "name the primary as well")
     else:
         yield Diagnosis("server", "ok", f"{detail}, namespace {journal.namespace}")
     if found.durable:
-        hint = "set it on again: a power cut there can lose what was acknowledged"
+        hint = "switch it on again: a power cut there can lose acknowledged writes"
         yield Diagnosis("durability", "bad", found.durable, hint)
     else:
-        yield Diagnosis("durability", "ok", "a commit that is acknowledged is on the server's disk")
+        yield Diagnosis("durability", "ok", "an acknowledged commit is on the server's disk")
     if found.owns:
-        detail = f"{found.role} owns the tables, and may change or drop them"
-        hint = "fine for one person; servers should write as another: `segue schema --roles DATABASE`"
+        detail = f"{found.role} owns the tables and may change or drop them"
+        hint = "fine for one person; servers should use another role: `segue schema --roles DATABASE`"
         yield Diagnosis("role", "ok", detail, hint)
     else:
-        yield Diagnosis("role", "ok", f"{found.role} writes, and cannot change tables")
+        yield Diagnosis("role", "ok", f"{found.role} can write, but not change tables")
     if journal.database.vector:
         yield Diagnosis("vectors", "ok", f"pgvector {found.pgvector} finds the nearest")
     elif found.pgvector_available:
@@ -60,7 +60,7 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
         yield Diagnosis("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
     yield vacuum(vacuum_state(journal.database))
     yield behind_copies(home, journal)
-    detail = "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
+    detail = "are made on the server (pg_basebackup or pg_dump); `segue migrate` makes a copy"
     yield Diagnosis("backups", "ok", detail)
     more = f"{found.size_bytes / 1e6:.1f} MB with all namespaces"
     yield every_event_read(journal, more, "restore the database from its backup")
