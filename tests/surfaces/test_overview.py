@@ -87,7 +87,7 @@ def test_how_the_last_run_of_a_session_ended_is_said(cli: Cli, home: Path, proje
     chain.begin(agent).prompt(TASK).edits("a.py").stop()
     [run] = cli("status", "--json").value["runs"]
     told = cli()
-    assert TASK in told.out and f"Last run     {agent} {run['id'][:8]}, " in told.out
+    assert TASK in told.out and f"Last run     {agent} {run['id']}, " in told.out
     assert {**cli("--json").value["run"], "goal": ""} == {**run, "goal": ""}
     assert cli("--json").value["session"]["id"] in cli("list", "--ids").out
 
