@@ -249,6 +249,10 @@ bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compa
 bench-growth: $(BENCH_VENV)/.installed ## what a Postgres store costs when it has grown; ARGS="--events 10000000"
 	$(call clean_python,$(BENCH_VENV)) -m bench.growth $(ARGS)
 
+.PHONY: bench-archive
+bench-archive: $(BENCH_VENV)/.installed ## what writers notice of a cleanup beside them, on Postgres and the embedded store
+	$(call clean_python,$(BENCH_VENV)) -m bench.archive $(ARGS)
+
 .PHONY: bench-server
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
