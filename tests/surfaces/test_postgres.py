@@ -38,7 +38,7 @@ def test_what_a_file_could_do_is_refused_in_a_sentence(team: str, started: Cli) 
     for words, said in (
         (("backup",), "so Segue does not back it up"),
         (("cleanup",), "not archived on one machine"),
-        (("doctor", "--prove"), "no file"),
+        (("doctor", "--prove"), "is not a file"),
     ):
         ran = started(*words, code=65)
         assert said in ran.err and "hint:" in ran.err
