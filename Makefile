@@ -257,6 +257,10 @@ bench-archive: $(BENCH_VENV)/.installed ## what writers notice of a cleanup besi
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
 
+.PHONY: bench-quotas
+bench-quotas: $(BENCH_VENV)/.installed ## what an append through the server costs in a project with quotas, beside one without
+	$(call clean_python,$(BENCH_VENV)) -m bench.quotas $(ARGS)
+
 .PHONY: bench-langgraph
 bench-langgraph: $(BENCH_VENV)/.installed ## what a graph's checkpoints cost, beside LangGraph's own savers for SQLite and Postgres
 	$(call clean_python,$(BENCH_VENV)) -m bench.langgraph $(ARGS)

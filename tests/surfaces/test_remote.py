@@ -99,7 +99,7 @@ def test_a_day_of_work_leaves_no_store_here(there: There, started: Cli) -> None:
 def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cli) -> None:
     for words, said in (
         (("backup",), "so Segue does not back it up"),
-        (("doctor", "--prove"), "no file"),
+        (("doctor", "--prove"), "is not a file"),
         (("migrate", "--from", "sqlite:///x.db", "--to", there.url), "where it keeps its own"),
     ):
         ran = started(*words, code=65)

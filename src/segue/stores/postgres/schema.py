@@ -136,6 +136,17 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX project_facts_by_time ON segue.project_facts (namespace, kind, project, at);
     """,
     f"""
+    CREATE TABLE segue.server_quotas (
+        namespace {_NAME}, project {_NAME}, sessions bigint NOT NULL, events bigint NOT NULL,
+        memories bigint NOT NULL, bytes bigint NOT NULL, requests bigint NOT NULL,
+        PRIMARY KEY (namespace, project)
+    );
+    CREATE TABLE segue.server_usage (
+        namespace {_NAME}, project {_NAME}, kind {_NAME}, server {_NAME}, amount bigint NOT NULL,
+        at double precision NOT NULL, PRIMARY KEY (namespace, project, kind, server)
+    ) WITH (fillfactor = 50);
+    """,
+    f"""
     CREATE INDEX search_texts_held_by_project ON segue.search_texts USING gin (({HELD}));
     DROP INDEX IF EXISTS segue.search_texts_held;
     """,

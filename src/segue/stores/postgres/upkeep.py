@@ -152,6 +152,20 @@ def owns_tables(db: Db) -> bool:
     return bool(rows(db, _OWNS)[0][0])
 
 
+_MAY_CHANGE = """
+    SELECT current_user::text, CASE WHEN to_regclass('segue.events') IS NOT NULL
+            THEN (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('segue.events'))
+        WHEN to_regnamespace('segue') IS NOT NULL THEN has_schema_privilege('segue', 'CREATE')
+        ELSE has_database_privilege(current_database(), 'CREATE') END
+"""
+
+
+def owner_role(database: Database) -> str:
+    """Our role, if it owns the tables or would on making them; else empty. Makes and changes nothing."""
+    [(role, owns)] = database.fetch_as_is(_MAY_CHANGE)
+    return str(role) if owns else ""
+
+
 def compact(database: Database) -> None:
     """Rewrite the tables: what was deleted is in their files no more. Nobody writes meanwhile."""
 

@@ -58,6 +58,7 @@ from ...services.resume.working_state import Working
 from ...services.runs.run import Run as Run
 from ...services.search.search import SearchResult as SearchResult
 from ...services.server.keys import NewKey as NewKey
+from ...services.server.quotas import QuotaUse as QuotaUse
 from ...services.sessions.repository import Saved
 from ...services.supervision.supervisor import Notice as Notice, RunFinished
 from ...services.upkeep.archive_places import Archived as Archived
