@@ -199,7 +199,7 @@ def test_a_team_comes_from_nothing_to_a_cluster_that_outlives_its_primary(guide:
     with _server(guide, 1, store), _server(guide, 2, store):
         front = "http://127.0.0.10:8080"
         until("a server is ready", lambda: _is_ready(front), 30)
-        session = _wanted(front, key, "/v1/sessions", {"goal": "from nothing to a cluster"})["id"]
+        session = _wanted(front, key, "/v1/sessions", {"goal": "from nothing to a cluster"})["session"]
         guide.back_up()
         send(below(first.pid), signal.SIGKILL)
         _note(front, key, session, "after the primary was lost")

@@ -37,7 +37,7 @@ def noted(server: SegueServer, session: str, text: str, token: str | None = None
 def begun(server: SegueServer, token: str | None = None) -> str:
     status, told, _ = server.ask("POST", "/v1/sessions", {"goal": "work"}, token=token)
     assert status == 201, told
-    return str(told["id"])
+    return str(told["session"])
 
 
 def use(server: SegueServer) -> dict[tuple[str, str], tuple[int, int]]:

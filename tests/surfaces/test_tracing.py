@@ -94,7 +94,7 @@ def test_a_request_without_a_trace_begins_one(traced: Traced) -> None:
 
 @needs_otel
 def test_no_text_of_a_session_and_no_path_stands_in_a_span(traced: Traced) -> None:
-    id = traced.client.post("/v1/sessions", json={"goal": SECRET_TEXT, "id": "waddle"}).json()["id"]
+    id = traced.client.post("/v1/sessions", json={"goal": SECRET_TEXT, "id": "waddle"}).json()["session"]
     commands = [{"command": "Note", "text": SECRET_TEXT}, {"command": "Learn", "text": SECRET_TEXT}]
     traced.client.post(f"/v1/sessions/{id}/commands", json={"commands": commands})
     traced.client.post("/v1/memories/query", json={"query": SECRET_TEXT})
