@@ -31,12 +31,12 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     "tests/conformance/test_postgres.py", "tests/conformance/test_server_tables.py",
     "tests/conformance/test_search_index.py", "tests/conformance/test_postgres_upkeep.py",
-    "tests/unit/stores/test_postgres.py",
+    "tests/unit/stores/test_postgres.py", "tests/unit/stores/test_usage.py",
 )  # fmt: skip
 PROJECTS = 150
 LARGE = 1_000
 """Of so many rows on, a table is large."""
-SMALL = {"namespaces", "meta", "audiences", "attempts"}
+SMALL = {"namespaces", "meta", "audiences", "attempts", "server_quotas", "server_usage"}
 """Tables with a row for each project, or with nothing of before yesterday."""
 EXPLAINED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "(")
 SENDERS = {"rows", "_rows", "changed", "many", "change", "fetch", "execute", "fetch_as_is"}

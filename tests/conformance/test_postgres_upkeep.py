@@ -12,12 +12,13 @@ from tests.support.postgres_store import journal_for, namespace_of, needs_postgr
 from segue import Segue
 from segue.core.memories.model import MemoryFilter
 from segue.core.server.access import AuditLine
+from segue.core.server.quota import Quota
 from segue.services.upkeep.migrate import migrate
 from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 from segue.stores.base import Append
 from segue.stores.postgres import PostgresStore
-from segue.stores.postgres.upkeep import facts, vacuum_state
+from segue.stores.postgres.upkeep import facts, owner_role, vacuum_state
 from segue.testing.memories import HERE, NOW, add, memory
 from segue.testing.stores import drafts
 
@@ -44,6 +45,7 @@ def test_a_server_tells_of_itself_and_of_every_table(tmp_path: Path) -> None:
     with closing(journal_for(tmp_path)) as store:
         store.append(Append("s", 0, drafts("a")))
         found = facts(store.database)
+        assert owner_role(store.database) == found.role
         assert found.schema and found.owns and not found.standby and found.size_bytes
         tables = {table.name for table in vacuum_state(store.database).tables}
         assert {"events", "streams", "memories", "search_texts"} <= tables
@@ -86,3 +88,13 @@ def test_old_lines_of_the_audit_are_cut(tmp_path: Path) -> None:
         store.server_tables.note([AuditLine(at, "k", "web", "GET /") for at in days])
         assert store.server_tables.cut_audit(days[2]) == 2
         assert [line.at for _, line in store.server_tables.audit()] == [days[2]]
+
+
+def test_a_quota_is_kept_replaced_and_taken_away(tmp_path: Path) -> None:
+    with closing(PostgresStore(url_for(tmp_path))) as store:
+        tables = store.server_tables
+        tables.put_quota(Quota("web", events=5))
+        tables.put_quota(Quota("web", events=7))
+        assert [quota.events for quota in tables.quotas()] == [7]
+        tables.put_quota(Quota("web"))
+        assert list(tables.quotas()) == []

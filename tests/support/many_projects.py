@@ -33,7 +33,7 @@ _WORDS = """
             AS marks (kind, value)))
     FROM segue.memory_words w JOIN segue.memories m ON m.namespace = w.namespace AND m.no = w.no,
         (SELECT 'p' || g AS name FROM generate_series(%(first)s::int, %(last)s::int) g) p
-    WHERE w.namespace = %(seed)s
+    WHERE w.namespace = %(seed)s ORDER BY p.name
 """
 """The marks among the words are other ones in each project."""
 _SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu".split()
@@ -123,7 +123,7 @@ def copy_projects(store: PostgresStore, first: int, last: int) -> None:
                 db.execute(
                     f"INSERT INTO segue.{table} (namespace, {rest}) OVERRIDING SYSTEM VALUE"
                     f" SELECT 'p' || g, {rest} FROM segue.{table},"
-                    f" generate_series({first}, {last}) g WHERE namespace = '{SEED}'"
+                    f" generate_series({first}, {last}) g WHERE namespace = '{SEED}' ORDER BY g"
                 )
 
 

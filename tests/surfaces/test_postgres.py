@@ -37,7 +37,7 @@ def test_a_store_can_be_named_on_the_command_line(project: Path, cli: Cli) -> No
 def test_what_a_file_could_do_is_refused_in_a_sentence(team: str, started: Cli) -> None:
     for words, said in (
         (("backup",), "so Segue does not back it up"),
-        (("doctor", "--prove"), "is not a file"),
+        (("doctor", "--prove"), "not a file"),
     ):
         ran = started(*words, code=65)
         assert said in ran.err and "hint:" in ran.err
