@@ -131,6 +131,13 @@ class Machine:
             members = json.load(answer)["members"]
         return [one["role"] for one in members if one["state"] in ("running", "streaming")]
 
+    def hand_over(self) -> None:
+        """Ask Patroni to let another machine be the primary; it refuses if none is fit for it."""
+        wish = json.dumps({"leader": self.name}).encode()
+        asked = urllib.request.Request(f"http://127.0.0.1:{self._api}/switchover", wish)
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(asked, timeout=30).close()
+
     def start(self) -> None:
         self.program.start()
 
@@ -152,12 +159,12 @@ class Machine:
         words = {pid: Path(f"/proc/{pid}/cmdline") for pid in self.pids()}
         return [pid for pid, line in words.items() if b"walreceiver" in _read(line)]
 
-    def mount(self) -> bool:
+    def mount(self, disk_bytes: int) -> bool:
         """Put its data on a small disk of its own; False where that is not allowed."""
         if os.getuid():
             return False
         self.data.mkdir(mode=0o700)
-        options = f"size={DISK_BYTES},mode=0700,uid={user()}"
+        options = f"size={disk_bytes},mode=0700,uid={user()}"
         done = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.data)], capture_output=True
         )

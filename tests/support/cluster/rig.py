@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.cluster.fronts import Balancer, Pooler
-from tests.support.cluster.machines import LOOP_SECONDS, RETRY_SECONDS, TTL_SECONDS, Etcd, Machine
+from tests.support.cluster.machines import (
+    DISK_BYTES,
+    LOOP_SECONDS,
+    RETRY_SECONDS,
+    TTL_SECONDS,
+    Etcd,
+    Machine,
+)
 from tests.support.cluster.programs import free_ports, own, send, until
 from tests.support.server import SegueServer
 
@@ -27,7 +34,7 @@ _PARAMETERS = {
 class Cluster:
     """Machines named ``n1`` to ``n3`` and what stands before them."""
 
-    def __init__(self, *, synchronous: bool = True, servers: int = 2) -> None:
+    def __init__(self, *, synchronous: bool = True, servers: int = 2, disk_bytes: int = DISK_BYTES) -> None:
         self.folder = own(Path(tempfile.mkdtemp(prefix="segue-cluster-")))
         self.folder.chmod(0o755)
         self.etcd = Etcd(self.folder)
@@ -47,7 +54,7 @@ class Cluster:
             for n, port in enumerate(ports, 1)
         ]
         self.key = ""
-        self.small_disks = {machine.mount() for machine in self.machines} == {True}
+        self.small_disks = {machine.mount(disk_bytes) for machine in self.machines} == {True}
 
     # -- life ----------------------------------------------------------------------------------
 
