@@ -67,6 +67,8 @@ def under_load(cluster: Cluster, namespace: str, folder: Path, seed: int = 0) ->
         print(f"{len(saved)} of {len(load.writes())} writes acknowledged; errors:")
         for told, number in load.errors.most_common(12):
             print(f"  {number:5} {told}")
+        hooks = [one.ended - one.began for one in saved if one.client.endswith("hook0")]
+        print(f"{len(hooks)} hooks, the slowest of {max(hooks, default=0):.1f} s")
     check(load, direct)
     assert len(saved) > WRITES_MIN, "hardly anybody wrote"
     assert any(isinstance(one, Held) for one in load.operations), "nobody held"
