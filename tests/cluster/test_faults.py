@@ -145,10 +145,12 @@ def test_a_primary_whose_disk_is_full_loses_nothing_and_goes_on_when_there_is_ro
         pytest.skip("NOT TESTED: small disks need root, and mounts")
     with under_load(cluster, namespace, tmp_path) as load:
         primary = cluster.primary()
-        ballast = primary.fill_disk()
-        until("somebody is told", lambda: any("no room" in told for told in list(load.errors)))
-        time.sleep(2 * QUIET_SECONDS)
-        ballast.unlink()
+        primary.fill_disk()
+        try:
+            until("somebody is told", lambda: any("no room" in told for told in list(load.errors)))
+            time.sleep(2 * QUIET_SECONDS)
+        finally:
+            primary.empty_disk()
         cluster.primary()
         assert late(load, time.monotonic() + 5.0) == {}
 

@@ -87,9 +87,10 @@ def freeze_standby(cluster: Cluster, drawn: random.Random) -> None:
 
 def fill_disk(cluster: Cluster, drawn: random.Random) -> None:
     if cluster.small_disks:
-        ballast = cluster.primary().fill_disk()
+        cluster.primary().fill_disk()
         time.sleep(drawn.uniform(1, 8))
-        ballast.unlink()
+        for machine in cluster.machines:
+            machine.empty_disk()
 
 
 def switch_over(cluster: Cluster, drawn: random.Random) -> None:

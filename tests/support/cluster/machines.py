@@ -38,6 +38,8 @@ except ChildProcessError:
 """The first process of a machine: it reaps the others, or Patroni would take dead ones for alive. At
 SIGUSR1 it starts Patroni anew, and leaves Postgres alone."""
 DISK_BYTES = 512 << 20
+_BALLAST = "pgsql_tmp.ballast"
+"""A name that base backups leave out."""
 TTL_SECONDS, LOOP_SECONDS, RETRY_SECONDS = 8, 1, 3
 
 
@@ -171,13 +173,15 @@ class Machine:
         self._mounted = done.returncode == 0
         return self._mounted
 
-    def fill_disk(self) -> Path:
-        """Leave no room on its disk; the file that takes it."""
-        ballast = self.data / "ballast"
-        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+    def fill_disk(self) -> None:
+        """Leave no room on its disk."""
+        with contextlib.suppress(OSError), (self.data / _BALLAST).open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(65_536))
-        return ballast
+
+    def empty_disk(self) -> None:
+        """Give the room back; another machine may have got the ballast with a copy of the data."""
+        (self.data / _BALLAST).unlink(missing_ok=True)
 
     def kill_postgres(self) -> None:
         """End the processes of Postgres, and leave Patroni to see to it."""
