@@ -68,6 +68,8 @@ class LocalCopies:
         self._last: dict[str, int] = {}
         self._unwritten: set[str] = set()
         """The sessions of which a copy could not be written, so that what is on disk does not tell."""
+        self._settled: dict[str, int] = {}
+        """Up to which versions sessions were brought back by others, until something is written to them."""
 
     def _path(self, stream: str) -> Path:
         return self._folder / f"{sha256(stream.encode()).hexdigest()[:24]}{_SUFFIX}"
@@ -108,19 +110,18 @@ class LocalCopies:
         for a moment after a failover, the primary of before may still answer."""
         deadline = time.monotonic() + OLD_PRIMARY_SECONDS_MAX
         while (actual := journal.head(stream).version) < seen or replaced:
-            if self._is_settled(stream):
+            if self._is_settled(stream, seen):
                 return
             if actual >= seen or time.monotonic() > deadline:
                 raise HistoryWentBack(stream, seen, actual)
             time.sleep(_PAUSE_SECONDS)
 
-    def _is_settled(self, stream: str) -> bool:
-        """Whether another process has dropped copies that this one knows: it has brought them back."""
+    def _is_settled(self, stream: str, seen: int) -> bool:
+        """Whether another process has dropped the copies up to a version: it has brought them back."""
         known, there = self._last.get(stream, 0), self._last_on_disk(stream)
-        if there >= known or stream in self._unwritten:
-            return False
-        self._last[stream] = there
-        return True
+        if there < known and stream not in self._unwritten:
+            self._last[stream], self._settled[stream] = there, known
+        return seen <= self._settled.get(stream, 0)
 
     def after(self, events: Sequence[Event]) -> None:
         """Keep copies of what was acknowledged. That it cannot be written is no error: the store has it."""
@@ -133,6 +134,7 @@ class LocalCopies:
             except OSError:
                 self._unwritten.add(stream)
             self._last[stream] = max(self._last.get(stream, 0), own[-1].version)
+            self._settled.pop(stream, None)
 
     def _append(self, stream: str, events: Sequence[Event]) -> None:
         copies = [CopiedEvent(stream, e.version, e.header(), e.body, e.hash) for e in events]
@@ -159,12 +161,14 @@ class LocalCopies:
         for stream in streams:
             self._last.pop(stream, None)
             self._unwritten.discard(stream)
+            self._settled.pop(stream, None)
             _remove(self._path(stream))
 
     def clear(self) -> None:
         """Drop all copies: they may hold a text that is being erased."""
         self._last.clear()
         self._unwritten.clear()
+        self._settled.clear()
         for path in self._folder.glob(f"*{_SUFFIX}"):
             _remove(path)
 
