@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,19 @@ DISK_BYTES = 5 << 30
 PROCESSES = 2
 """Among which the clients of the library are divided."""
 WARM_SECONDS = 5.0
+LOOKS = 6
+"""How often memory is looked at in a turn."""
+
+
+class Turn(msgspec.Struct):
+    """What a process of clients is to do."""
+
+    url: str
+    port: int
+    token: str
+    mark: str
+    clients: int
+    seconds: float
 
 
 class Seen(msgspec.Struct):
@@ -101,8 +115,25 @@ class Sizes:
         self._primary = cluster.primary()
         self.rows: list[dict[str, float]] = []
 
-    def look(self) -> None:
-        """Note the sizes of now."""
+    @contextmanager
+    def looking(self, seconds: float) -> Iterator[None]:
+        """Within the block, look every so many seconds."""
+        over = threading.Event()
+
+        def look() -> None:
+            while not over.wait(seconds):
+                self._look()
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self._look()
+
+    def _look(self) -> None:
         row = {name: sum(map(resident_mb, pids)) for name, pids in self.parts.items()}
         row["Postgres (private)"] = sum(_private_mb(pid) for pid in self._primary.pids())
         self.rows.append(row)
@@ -117,78 +148,107 @@ def _private_mb(pid: int) -> float:
     return sum(int(line.split()[1]) for line in fields if line.startswith("Private_")) / 1024
 
 
-async def by_rest(clients: Sequence[Client], seconds: float, sizes: Sizes, looks: int) -> None:
-    """Clients of REST for a while, with looks at the sizes in between."""
+async def by_rest(port: int, token: str, mark: str, count: int, seconds: float) -> Seen:
+    """Clients of REST for a while, behind some seconds that do not count."""
+    clients = [Client(port, token, f"{mark}-{n}") for n in range(count)]
     for client in clients:
         await client.create()
     await work(clients, WARM_SECONDS)
     drained(clients)
-    sizes.look()
-    for _ in range(looks):
-        await work(clients, seconds / looks)
-        await asyncio.to_thread(sizes.look)
+    await work(clients, seconds)
+    found, errors = drained(clients)
+    return Seen(found, ["another status than 200"] * errors)
 
 
-def measured(cluster: Cluster, folder: Path, count: int, seconds: float) -> tuple[dict[str, Seen], Sizes]:
-    """What clients of both ways saw, and what the cluster had in memory meanwhile."""
-    half, sizes = count // 2, Sizes(cluster)
-    url = cluster.pooled(namespace="bench", pool="2")
-    token = cluster.servers[0].key(role="writer", project="bench-rest")
+def turn(wish: Turn) -> dict[str, Seen]:
+    """All clients for a while, in this process and others."""
+    half = wish.clients // 2
     with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="segue-bench-")))
         each = half // PROCESSES
-        others = [LibraryProcess(url, folder / str(n), each, seconds) for n in range(PROCESSES)]
+        others = [LibraryProcess(wish.url, folder / str(n), each, wish.seconds) for n in range(PROCESSES)]
         for other in others:
             stack.callback(other.end)
-        clients = [Client(cluster.balancer.servers, token, f"rest-{n}") for n in range(count - half)]
-        asyncio.run(by_rest(clients, seconds, sizes, looks=10))
-        found, errors = drained(clients)
+        rest = asyncio.run(by_rest(wish.port, wish.token, wish.mark, wish.clients - half, wish.seconds))
         told = [other.seen() for other in others]
-    by_rest_seen = Seen(found, ["status"] * errors)
     library = Seen([s for one in told for s in one.seconds], [e for one in told for e in one.errors])
-    return {"REST, two servers": by_rest_seen, "library": library}, sizes
+    return {"REST, two servers": rest, "library": library}
+
+
+def measured(cluster: Cluster, options: argparse.Namespace) -> tuple[dict[str, Seen], Sizes]:
+    """What clients of both ways saw in all turns, and what the cluster had in memory meanwhile."""
+    sizes, seen = Sizes(cluster), {}
+    token = cluster.servers[0].key(role="writer", project="bench-rest")
+    url = cluster.pooled(namespace="bench", pool="2")
+    for number in range(options.turns):
+        seconds = 60 * options.minutes / options.turns
+        wish = Turn(url, cluster.balancer.servers, token, f"rest-{number}", options.clients, seconds)
+        words = [*shlex.split(options.prefix), sys.executable, "-m", "bench.cluster", "--turn"]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as load:
+            assert load.stdin is not None
+            load.stdin.write(msgspec.json.encode(wish))
+            load.stdin.close()
+            with sizes.looking(seconds / LOOKS):
+                assert load.stdout is not None
+                output = load.stdout.read()
+        for way, one in msgspec.json.decode(output, type=dict[str, Seen]).items():
+            before = seen.setdefault(way, Seen())
+            before.seconds += one.seconds
+            before.errors += one.errors
+    return seen, sizes
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--turn", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--turns", type=int, default=1, help="the minutes in so many parts, on one cluster")
+    parser.add_argument("--prefix", default="", help="words before the command of the clients, as of a lock")
     options = parser.parse_args()
     if options.library:
         url, folder, count, seconds = options.library
-        seen = by_library(url, Path(folder), int(count), float(seconds))
-        sys.stdout.buffer.write(msgspec.json.encode(seen))
+        sys.stdout.buffer.write(
+            msgspec.json.encode(by_library(url, Path(folder), int(count), float(seconds)))
+        )
+        return
+    if options.turn:
+        wish = msgspec.json.decode(sys.stdin.buffer.read(), type=Turn)
+        sys.stdout.buffer.write(msgspec.json.encode(turn(wish)))
         return
     if missing():
         sys.exit(f"error: apt-get install {' '.join(missing())}")
     os.environ.setdefault("SEGUE_EMBEDDER", "static")
-    seconds = 60 * options.minutes
-    with (
-        tempfile.TemporaryDirectory(prefix="segue-bench-") as folder,
-        Cluster(disk_bytes=DISK_BYTES) as cluster,
-    ):
+    with Cluster(disk_bytes=DISK_BYTES) as cluster:
         cluster.serve()
         before = os.getloadavg()[0]
-        seen, sizes = measured(cluster, Path(folder), options.clients, seconds)
+        seen, sizes = measured(cluster, options)
         where = "in memory" if cluster.small_disks else "on disk"
     print(f"{machine()}, {os.cpu_count()} cores, Postgres' data {where}, load {before:.1f} before")
+    report(options, seen, sizes)
+
+
+def report(options: argparse.Namespace, seen: dict[str, Seen], sizes: Sizes) -> None:
+    """The tables."""
     rows = []
     for way, one in seen.items():
         one.seconds.sort()
         p50, p99 = at(one.seconds, 0.5), at(one.seconds, 0.99)
         rows.append(
             [
-                way, options.clients // 2, f"{len(one.seconds):,}", f"{len(one.seconds) / seconds:.0f}",
-                len(one.errors), f"{p50:.0f}", f"{p99:.0f}", f"{p99 / max(p50, 0.001):.1f}×",
+                way, options.clients // 2, f"{len(one.seconds):,}",
+                f"{len(one.seconds) / options.minutes / 60:.0f}", len(one.errors),
+                f"{p50:.0f}", f"{p99:.0f}", f"{p99 / max(p50, 0.001):.1f}×",
             ]
         )  # fmt: skip
         for told in sorted(set(one.errors))[:5]:
             print(f"  {told}")
     head = ["way", "clients", "writes", "a second", "errors", "p50 ms", "p99 ms", "p99/p50"]
     table(f"{options.clients} clients for {options.minutes:g} minutes through PgBouncer", head, rows)
-    head = ["MB", *(f"{int(share * 10)} %" for share in range(len(sizes.rows)))]
-    names = list(sizes.rows[0])
-    table("Memory", head, [[name, *(f"{row[name]:.0f}" for row in sizes.rows)] for name in names])
+    shown = sizes.rows[:: max(1, len(sizes.rows) // 10)]
+    head = ["MB", *("" for _ in shown)]
+    table("Memory, in equal steps", head, [[n, *(f"{row[n]:.0f}" for row in shown)] for n in shown[0]])
 
 
 if __name__ == "__main__":

@@ -131,8 +131,8 @@ class Cluster:
     # -- looking -------------------------------------------------------------------------------
 
     def primary(self) -> Machine:
-        """Whoever is the primary; TimeoutError if there is none for a minute."""
-        until("there is a primary", lambda: any(machine.is_primary() for machine in self.machines))
+        """Whoever is the primary; TimeoutError if there is none for two minutes."""
+        until("there is a primary", lambda: any(machine.is_primary() for machine in self.machines), 120)
         return next(machine for machine in self.machines if machine.is_primary())
 
     def other_primary(self, before: Machine, seconds: float = 60.0) -> Machine:
