@@ -240,7 +240,10 @@ def server_at(clock: str, cluster: Cluster, folder: Path) -> Iterator[SegueServe
     server = SegueServer(folder, cluster.pooled(), options=OPTIONS, prefix=prefix)
     server.start()
     server.token = cluster.key
+    made_by_it = [f"{name}_{server.pid}" for name in ("faketime_shm", "sem.faketime_sem")]
     try:
         yield server
     finally:
         server.stop()
+        for name in made_by_it:
+            (Path("/dev/shm") / name).unlink(missing_ok=True)

@@ -132,14 +132,11 @@ class Cluster:
 
     def primary(self) -> Machine:
         """Whoever is the primary; TimeoutError if there is none for two minutes."""
-        until("there is a primary", lambda: any(machine.is_primary() for machine in self.machines), 120)
-        return next(machine for machine in self.machines if machine.is_primary())
+        return _primary_among(self.machines, 120.0)
 
     def other_primary(self, before: Machine, seconds: float = 60.0) -> Machine:
         """The primary once it is another than this; frozen ones are not asked."""
-        rest = [machine for machine in self.machines if machine is not before]
-        until("there is a new primary", lambda: any(one.is_primary() for one in rest), seconds)
-        return next(machine for machine in rest if machine.is_primary())
+        return _primary_among([machine for machine in self.machines if machine is not before], seconds)
 
     def query(self, sql: str, database: str = "postgres", machine: Machine | None = None) -> list[Any]:
         """What a statement gives on the primary, or on a machine."""
@@ -209,6 +206,17 @@ class Cluster:
         """Say what everybody logged last, for a test that failed."""
         for program in (*(m.program for m in self.machines), self.balancer.program, self.pooler.program):
             keep(f"== {program.name}\n{program.told(1500)}")
+
+
+def _primary_among(machines: Sequence[Machine], seconds: float) -> Machine:
+    found: list[Machine] = []
+
+    def is_found() -> bool:
+        found[:] = [machine for machine in machines if machine.is_primary()]
+        return bool(found)
+
+    until("there is a primary", is_found, seconds)
+    return found[0]
 
 
 def _url(user: str, hosts: str, database: str, more: dict[str, str]) -> str:
