@@ -171,6 +171,7 @@ def by_library(url: str, **settings: Any) -> Callable[[Client], None]:
         pending: dict[str, str] = {}
         began = time.monotonic()
         with Segue(store=url, home=home, folder=home, actor=client.name, **settings) as segue:
+            segue.workspace.store.machine = client.name  # each stands for a machine of its own
             while client.goes_on():
                 if client.drawn.random() < READS:
                     client.read(segue.workspace.store)

@@ -133,6 +133,13 @@ class Machine:
             members = json.load(answer)["members"]
         return [one["role"] for one in members if one["state"] in ("running", "streaming")]
 
+    def timeline(self) -> int:
+        """The number of its timeline; 0 if it does not say."""
+        url = f"http://127.0.0.1:{self._api}/patroni"
+        with contextlib.suppress(OSError, ValueError), urllib.request.urlopen(url, timeout=2) as answer:
+            return int(json.load(answer).get("timeline", 0))
+        return 0
+
     def hand_over(self) -> None:
         """Ask Patroni to let another machine be the primary; it refuses if none is fit for it."""
         wish = json.dumps({"leader": self.name}).encode()

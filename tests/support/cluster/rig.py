@@ -131,8 +131,24 @@ class Cluster:
     # -- looking -------------------------------------------------------------------------------
 
     def primary(self) -> Machine:
-        """Whoever is the primary; TimeoutError if there is none for two minutes."""
-        return _primary_among(self.machines, 120.0)
+        """Whoever is the primary; TimeoutError if there is none although everything was tried."""
+        with contextlib.suppress(TimeoutError):
+            return _primary_among(self.machines, 30.0)
+        return self._primary_without_diverged()
+
+    def _primary_without_diverged(self) -> Machine:
+        """What an operator does where Patroni waits for ever: the standby that has all does not take over
+        while a machine of an older timeline is further in its log. That one is off until it has."""
+        lines = {machine: machine.timeline() for machine in self.machines if machine.program.runs}
+        diverged = [machine for machine, line in lines.items() if line < max(lines.values())]
+        print(f"no primary: {[one.name for one in diverged]} of an older timeline are switched off")
+        for machine in diverged:
+            machine.kill()
+        try:
+            return _primary_among([one for one in self.machines if one not in diverged], 90.0)
+        finally:
+            for machine in diverged:
+                machine.start()
 
     def other_primary(self, before: Machine, seconds: float = 60.0) -> Machine:
         """The primary once it is another than this; frozen ones are not asked."""
