@@ -30,7 +30,7 @@ from tests.support.cluster.rig import Cluster
 
 CLIENTS = 200
 DISK_BYTES = 5 << 30
-PROCESSES = 2
+PROCESSES = 20
 """Among which the clients of the library are divided."""
 WARM_SECONDS = 5.0
 LOOKS = 6
