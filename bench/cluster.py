@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from tests.support.cluster.rig import Cluster
 
 CLIENTS = 200
 DISK_BYTES = 5 << 30
-PROCESSES = 20
+PROCESSES = 10
 """Among which the clients of the library are divided."""
 WARM_SECONDS = 5.0
 LOOKS = 6
@@ -56,21 +56,26 @@ class Seen(msgspec.Struct):
 
 
 def by_library(url: str, folder: Path, count: int, seconds: float) -> Seen:
-    """Clients of the library, a thread each, for a while behind some seconds that do not count."""
-    seen = Seen()
-    began = time.perf_counter() + WARM_SECONDS
+    """Clients of the library, a thread each, for a while behind some seconds that do not count. They say when
+    all are ready, and begin when they are told to."""
+    seen, ready = Seen(), threading.Barrier(count + 1)
     threads = [
-        threading.Thread(target=_note, args=(url, folder / str(n), began, seconds, seen))
+        threading.Thread(target=_note, args=(url, folder / str(n), ready, seconds, seen))
         for n in range(count)
     ]
     for thread in threads:
         thread.start()
+    ready.wait()
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+    ready.wait()
     for thread in threads:
         thread.join()
     return seen
 
 
-def _note(url: str, home: Path, began: float, seconds: float, seen: Seen) -> None:
+def _note(url: str, home: Path, ready: threading.Barrier, seconds: float, seen: Seen) -> None:
     from segue import Segue
     from segue.errors import SegueError
 
@@ -78,6 +83,9 @@ def _note(url: str, home: Path, began: float, seconds: float, seen: Seen) -> Non
     number = 0
     with Segue(store=url, home=home, folder=home) as segue:
         session = segue.start("a session of a day")
+        ready.wait()
+        ready.wait()
+        began = time.perf_counter() + WARM_SECONDS
         while (now := time.perf_counter()) < began + seconds:
             number += 1
             try:
@@ -96,7 +104,17 @@ class LibraryProcess:
 
     def __init__(self, url: str, folder: Path, count: int, seconds: float) -> None:
         words = [sys.executable, "-m", "bench.cluster", "--library", url, str(folder), str(count)]
-        self._process = subprocess.Popen([*words, str(seconds)], stdout=subprocess.PIPE)
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen([*words, str(seconds)], stdin=pipe, stdout=pipe)
+
+    def until_ready(self) -> None:
+        assert self._process.stdout is not None
+        self._process.stdout.readline()
+
+    def begin(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"go\n")
+        self._process.stdin.flush()
 
     def seen(self) -> Seen:
         output, _ = self._process.communicate(timeout=3_600)
@@ -148,14 +166,15 @@ def _private_mb(pid: int) -> float:
     return sum(int(line.split()[1]) for line in fields if line.startswith("Private_")) / 1024
 
 
-async def by_rest(port: int, token: str, mark: str, count: int, seconds: float) -> Seen:
+async def by_rest(wish: Turn, count: int, begin: Callable[[], None]) -> Seen:
     """Clients of REST for a while, behind some seconds that do not count."""
-    clients = [Client(port, token, f"{mark}-{n}") for n in range(count)]
+    clients = [Client(wish.port, wish.token, f"{wish.mark}-{n}") for n in range(count)]
     for client in clients:
         await client.create()
+    begin()
     await work(clients, WARM_SECONDS)
     drained(clients)
-    await work(clients, seconds)
+    await work(clients, wish.seconds)
     found, errors = drained(clients)
     return Seen(found, ["another status than 200"] * errors)
 
@@ -169,7 +188,14 @@ def turn(wish: Turn) -> dict[str, Seen]:
         others = [LibraryProcess(wish.url, folder / str(n), each, wish.seconds) for n in range(PROCESSES)]
         for other in others:
             stack.callback(other.end)
-        rest = asyncio.run(by_rest(wish.port, wish.token, wish.mark, wish.clients - half, wish.seconds))
+        for other in others:
+            other.until_ready()
+
+        def begin() -> None:
+            for other in others:
+                other.begin()
+
+        rest = asyncio.run(by_rest(wish, wish.clients - half, begin))
         told = [other.seen() for other in others]
     library = Seen([s for one in told for s in one.seconds], [e for one in told for e in one.errors])
     return {"REST, two servers": rest, "library": library}
