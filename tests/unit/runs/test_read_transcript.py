@@ -17,8 +17,9 @@ from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
 from segue.effects.files import growing_file
 from segue.effects.files.growing_file import chunks
+from segue.effects.redaction import RULES_VERSION
 from segue.errors import TranscriptUnreadable, UnknownAgent
-from segue.services.runs import cursor
+from segue.services.runs import cursor, read_transcript
 from segue.services.runs.read_transcript import Reading, final, read, read_on, recognised
 from segue.testing.stories import story
 from segue.testing.transcripts import MAKERS, placed, written
@@ -261,3 +262,55 @@ def test_memory_is_a_block_and_the_longest_line(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6_000_000
+
+
+# Masking
+
+SECRET = "gh" + "p_" + "Zk3JQ0m9xw1r6TtUu5Zk3JQ0m9xw1r6TtUu5"
+ASKED = Prompt(2.0, f"use the key {SECRET} for it")
+
+
+def with_secret(path: Path) -> Reading:
+    path.write_bytes(written("claude-code", [Start(1.0, "start"), ASKED]))
+    return read(path, CLAUDE)
+
+
+def test_a_stored_reading_has_its_digest_masked(tmp_path):
+    reading = with_secret(tmp_path / "t.jsonl")
+    assert SECRET.encode() in encode(reading.digest)
+    assert SECRET.encode() not in stored(reading).digest
+
+
+def test_a_digest_that_the_same_rules_masked_is_not_masked_again(tmp_path, monkeypatch):
+    again = cursor.reading_of(stored(with_secret(tmp_path / "t.jsonl")))
+    assert again is not None
+    monkeypatch.setattr(read_transcript, "redact_bytes", lambda data: pytest.fail("masked once more"))
+    assert read_transcript.masked_reading(again, final(again, CLAUDE)) is again.digest
+
+
+@pytest.mark.parametrize("version", [0, RULES_VERSION + 1])
+def test_a_digest_that_other_rules_masked_is_masked_again(version, tmp_path):
+    reading = with_secret(tmp_path / "t.jsonl")
+    reading.masked_by = version
+    assert SECRET.encode() not in encode(read_transcript.masked_reading(reading, final(reading, CLAUDE)))
+
+
+def test_what_is_read_on_is_masked_again(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(written("claude-code", [Start(1.0, "start")]))
+    again = cursor.reading_of(stored(read(path, CLAUDE)))
+    assert again is not None and again.masked_by
+    with path.open("ab") as file:
+        file.write(written("claude-code", [ASKED]))
+    read_on(again, CLAUDE)
+    assert SECRET.encode() not in encode(read_transcript.masked_reading(again, final(again, CLAUDE)))
+
+
+def test_a_torn_last_line_is_masked(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(written("claude-code", [Start(1.0, "start")]))
+    again = cursor.reading_of(stored(read(path, CLAUDE)))
+    assert again is not None
+    again.torn = written("claude-code", [ASKED]).rstrip(b"\n")
+    shown = read_transcript.masked_reading(again, final(again, CLAUDE))
+    assert shown.prompts and SECRET.encode() not in encode(shown)

@@ -42,7 +42,7 @@ from ...errors import SegueError, UnknownRun
 from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
-from ..runs.read_transcript import final, masked, unreadable
+from ..runs.read_transcript import final, masked_reading, unreadable
 from ..runs.run import WENT_ON_SECONDS, left_of
 from ..runs.run_stream import brief_given, stream_of_run
 from ..runs.select import (
@@ -232,7 +232,8 @@ def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDiges
     key, agent = finder.key(found), agent_of(found.agent)
     digest = finder.digests.get(key)
     if digest is None:
-        digest = masked(finder.with_prompts_seen(found, final(finder.reading(found), agent)))
+        reading = finder.reading(found)
+        digest = masked_reading(reading, finder.with_prompts_seen(found, final(reading, agent)))
         finder.briefs[key] = given = _taken_up(workspace, finder, found, digest)
         digest = _with_inheritance(digest, given)
         if traits_of(agent).calls_seen_by_hooks_only:

@@ -21,7 +21,8 @@ from ...agents.base import Agent, Found
 from ...core.base.canonical import sha256
 from ...core.base.lazy import msgpack_decoder
 from ...core.runs.digest import decode, encode
-from .read_transcript import Reading
+from ...effects.redaction import RULES_VERSION
+from .read_transcript import Reading, masked as masked_digest
 
 FORMAT = 1
 CHECK_BYTES = 4096
@@ -53,6 +54,7 @@ class StoredReading(msgspec.Struct, array_like=True):
     torn: bytes
     stamp: FileStamp
     check: bytes
+    masked_by: int = 0
 
 
 _decoder = msgpack_decoder(StoredReading)
@@ -99,11 +101,12 @@ def check_of(path: str, offset: int, seen: Mapping[int, bytes] | None = None) ->
 
 
 def packed(reading: Reading, stamp: FileStamp, agent: Agent) -> bytes:
-    """A reading in its stored form."""
+    """A reading in its stored form, masked."""
     check = check_of(reading.path, reading.offset, reading.seen) if agent.form == "lines" else b""
     stored = StoredReading(
         FORMAT, reading.agent, reading.path, reading.native, reading.offset, reading.kept,
-        encode(reading.digest), reading.malformed, reading.skipped, reading.torn, stamp, check,
+        encode(masked_digest(reading.digest)), reading.malformed, reading.skipped, reading.torn, stamp, check,
+        RULES_VERSION,
     )  # fmt: skip
     return msgspec.msgpack.encode(stored)
 
@@ -125,7 +128,7 @@ def reading_of(stored: StoredReading | None) -> Reading | None:
         return None
     return Reading(
         stored.agent, stored.path, stored.native, stored.offset, stored.kept, digest, stored.malformed,
-        stored.skipped, stored.torn,
+        stored.skipped, stored.torn, masked_by=stored.masked_by,
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Step
 from ...effects.files.growing_file import chunks
+from ...effects.redaction import RULES_VERSION
 from ...effects.redaction.redact import redact_bytes
 from ...errors import TranscriptUnreadable
 
@@ -42,6 +43,7 @@ class Reading(msgspec.Struct):
     skipped: int = 0
     torn: bytes = b""  # a last line without its newline
     seen: dict[int, bytes] = {}  # offsets that this process read up to, with the bytes before them
+    masked_by: int = 0  # the version of the rules that masked the whole digest; 0 after more was read
 
 
 def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agent:
@@ -102,7 +104,7 @@ def read(
 def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Also | None = None) -> Reading:
     """Read what was added since. The reading is changed in place and returned. Raises
     TranscriptUnreadable."""
-    path = Path(reading.path)
+    path, reading.masked_by = Path(reading.path), 0
     reader = agent.reader(reading.kept)
     digest, passed = reading.digest, PassedLines()
     try:
@@ -156,6 +158,12 @@ def final(reading: Reading, agent: Agent) -> RunDigest:
         return reading.digest
     copy = decode(encode(reading.digest)) or RunDigest()
     return fold(agent.reader(reading.kept).read(reading.torn), copy)
+
+
+def masked_reading(reading: Reading, digest: RunDigest) -> RunDigest:
+    """The digest of a reading with secrets masked. It is returned as it is if nothing was added to it since
+    the same rules masked it."""
+    return digest if digest is reading.digest and reading.masked_by == RULES_VERSION else masked(digest)
 
 
 def masked(digest: RunDigest) -> RunDigest:
