@@ -15,7 +15,7 @@ from tests.support.cluster.rig import Cluster
 
 pytestmark = [needs_cluster, pytest.mark.timeout(400)]
 
-SECONDS = 60.0 if ROUNDS > 1 else 20.0
+SECONDS = 60.0 if ROUNDS > 1 else 15.0
 SEED = random.SystemRandom().randrange(10**6) if ROUNDS > 1 else 23
 
 

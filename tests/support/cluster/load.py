@@ -28,7 +28,7 @@ from segue.stores.postgres import PostgresStore
 
 CLIENTS = max(12, int(os.environ.get("SEGUE_CLIENTS", "20")))
 IS_FULL = CLIENTS >= 50
-QUIET_SECONDS = 4.0 if IS_FULL else 2.0
+QUIET_SECONDS = 4.0 if IS_FULL else 1.5
 """How long clients work before something happens, and after all is well again."""
 WRITES_MIN = 100 if IS_FULL else 40
 GOES_ON_SECONDS_MAX = 10.0
