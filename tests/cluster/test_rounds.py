@@ -13,7 +13,7 @@ from tests.support.cluster.load import under_load
 from tests.support.cluster.programs import needs_cluster
 from tests.support.cluster.rig import Cluster
 
-pytestmark = [needs_cluster, pytest.mark.timeout(400)]
+pytestmark = [needs_cluster, pytest.mark.timeout(900)]
 
 SECONDS = 60.0 if ROUNDS > 1 else 15.0
 SEED = random.SystemRandom().randrange(10**6) if ROUNDS > 1 else 23
@@ -123,5 +123,5 @@ def test_a_round_of_random_faults_keeps_every_promise(
         for server in cluster.servers:
             if not server.runs:
                 server.launch()
-        cluster.until_whole(120)
+        cluster.until_whole(180)
     assert load.writes(), "the histories of the clients were checked when the load ended"

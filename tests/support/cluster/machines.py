@@ -127,11 +127,11 @@ class Machine:
         except (urllib.error.URLError, OSError):
             return False
 
-    def roles(self) -> list[str]:
+    def roles(self) -> dict[str, str]:
         """The roles of all members that run, as Patroni knows them."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._api}/cluster", timeout=2) as answer:
             members = json.load(answer)["members"]
-        return [one["role"] for one in members if one["state"] in ("running", "streaming")]
+        return {one["name"]: one["role"] for one in members if one["state"] in ("running", "streaming")}
 
     def timeline(self) -> int:
         """The number of its timeline; 0 if it does not say."""
@@ -162,6 +162,13 @@ class Machine:
             return not self.program.runs
 
         until(f"{self.name} is gone", is_gone, pause=0.02)
+
+    def renew(self) -> None:
+        """Give it an empty disk, so that Patroni copies everything from the primary."""
+        self.kill()
+        for path in self.data.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self.start()
 
     def receivers(self) -> list[int]:
         """The processes that take in what the primary sends."""

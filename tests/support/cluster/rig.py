@@ -172,7 +172,7 @@ class Cluster:
         with contextlib.suppress(psycopg.Error):
             states = self.query("SELECT state FROM pg_stat_replication")
             roles = self.primary().roles()
-            is_safe = not self.synchronous or "sync_standby" in roles
+            is_safe = not self.synchronous or "sync_standby" in roles.values()
             return states.count(("streaming",)) >= 2 and len(roles) == len(self.machines) and is_safe
         return False
 
@@ -207,16 +207,25 @@ class Cluster:
                 server.start()
             server.until_ready(30)
 
-    def until_whole(self, seconds: float = 60.0) -> None:
-        """Wait until every machine is in its place, so that the next fault finds a whole cluster."""
+    def until_whole(self, seconds: float = 60.0) -> float:
+        """Wait until every machine is in its place, so that the next fault finds a whole cluster. Where that
+        takes long, do what an operator does: restart Patroni, and renew a standby that does not follow."""
         for machine in self.machines:
             if not machine.program.runs:
                 machine.start()
         try:
-            until("the cluster is whole", self.whole, seconds / 3)
+            return until("the cluster is whole", self.whole, seconds / 3)
         except TimeoutError:  # Patroni may have lost track of its key for the synchronous standby
-            self.primary().restart_patroni()
-            until("the cluster is whole", self.whole, seconds)
+            primary = self.primary()
+            primary.restart_patroni()
+            with contextlib.suppress(TimeoutError):
+                return until("the cluster is whole", self.whole, seconds / 3)
+            follow = self.primary().roles()
+            for machine in self.machines:
+                if machine.name not in follow:
+                    print(f"{machine.name} does not follow, and is renewed")
+                    machine.renew()
+            return until("the cluster is whole", self.whole, seconds)
 
     def logs(self, keep: Callable[[str], None] = print) -> None:
         """Say what everybody logged last, for a test that failed."""
