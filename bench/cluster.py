@@ -32,7 +32,9 @@ CLIENTS = 200
 DISK_BYTES = 5 << 30
 PROCESSES = 10
 """Among which the clients of the library are divided."""
+POOL = 20
 WARM_SECONDS = 5.0
+REST, LIBRARY = "REST, two servers", "library"
 LOOKS = 6
 """How often memory is looked at in a turn."""
 
@@ -45,6 +47,7 @@ class Turn(msgspec.Struct):
     token: str
     mark: str
     clients: int
+    by_library: int
     seconds: float
 
 
@@ -181,11 +184,11 @@ async def by_rest(wish: Turn, count: int, begin: Callable[[], None]) -> Seen:
 
 def turn(wish: Turn) -> dict[str, Seen]:
     """All clients for a while, in this process and others."""
-    half = wish.clients // 2
+    count = wish.by_library // PROCESSES
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="segue-bench-")))
-        each = half // PROCESSES
-        others = [LibraryProcess(wish.url, folder / str(n), each, wish.seconds) for n in range(PROCESSES)]
+        homes = [folder / str(n) for n in range(PROCESSES if count else 0)]
+        others = [LibraryProcess(wish.url, home, count, wish.seconds) for home in homes]
         for other in others:
             stack.callback(other.end)
         for other in others:
@@ -195,10 +198,10 @@ def turn(wish: Turn) -> dict[str, Seen]:
             for other in others:
                 other.begin()
 
-        rest = asyncio.run(by_rest(wish, wish.clients - half, begin))
+        rest = asyncio.run(by_rest(wish, wish.clients - wish.by_library, begin))
         told = [other.seen() for other in others]
     library = Seen([s for one in told for s in one.seconds], [e for one in told for e in one.errors])
-    return {"REST, two servers": rest, "library": library}
+    return {REST: rest, LIBRARY: library}
 
 
 def measured(cluster: Cluster, options: argparse.Namespace) -> tuple[dict[str, Seen], Sizes]:
@@ -208,7 +211,15 @@ def measured(cluster: Cluster, options: argparse.Namespace) -> tuple[dict[str, S
     url = cluster.pooled(namespace="bench", pool="2")
     for number in range(options.turns):
         seconds = 60 * options.minutes / options.turns
-        wish = Turn(url, cluster.balancer.servers, token, f"rest-{number}", options.clients, seconds)
+        wish = Turn(
+            url,
+            cluster.balancer.servers,
+            token,
+            f"rest-{number}",
+            options.clients,
+            options.by_library,
+            seconds,
+        )
         words = [*shlex.split(options.prefix), sys.executable, "-m", "bench.cluster", "--turn"]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as load:
             assert load.stdin is not None
@@ -229,7 +240,9 @@ def main() -> None:
     parser.add_argument("--library", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--turn", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--clients", type=int, default=CLIENTS)
+    parser.add_argument("--by-library", type=int, default=CLIENTS // 2, help="so many of them; others: REST")
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--pool", type=int, default=POOL, help="connections of PgBouncer to Postgres")
     parser.add_argument("--turns", type=int, default=1, help="the minutes in so many parts, on one cluster")
     parser.add_argument("--prefix", default="", help="words before the command of the clients, as of a lock")
     options = parser.parse_args()
@@ -246,24 +259,29 @@ def main() -> None:
     if missing():
         sys.exit(f"error: apt-get install {' '.join(missing())}")
     os.environ.setdefault("SEGUE_EMBEDDER", "static")
-    with Cluster(disk_bytes=DISK_BYTES) as cluster:
+    with Cluster(disk_bytes=DISK_BYTES, pool=options.pool) as cluster:
         cluster.serve()
         before = os.getloadavg()[0]
         seen, sizes = measured(cluster, options)
         where = "in memory" if cluster.small_disks else "on disk"
-    print(f"{machine()}, {os.cpu_count()} cores, Postgres' data {where}, load {before:.1f} before")
+    print(
+        f"{machine()}, {os.cpu_count()} cores, Postgres' data {where}, {options.pool} connections of PgBouncer, load {before:.1f} before"
+    )
     report(options, seen, sizes)
 
 
 def report(options: argparse.Namespace, seen: dict[str, Seen], sizes: Sizes) -> None:
     """The tables."""
-    rows = []
+    rows, by_library = [], options.by_library
+    counts = {REST: options.clients - by_library, LIBRARY: by_library}
     for way, one in seen.items():
+        if not counts[way]:
+            continue
         one.seconds.sort()
         p50, p99 = at(one.seconds, 0.5), at(one.seconds, 0.99)
         rows.append(
             [
-                way, options.clients // 2, f"{len(one.seconds):,}",
+                way, counts[way], f"{len(one.seconds):,}",
                 f"{len(one.seconds) / options.minutes / 60:.0f}", len(one.errors),
                 f"{p50:.0f}", f"{p99:.0f}", f"{p99 / max(p50, 0.001):.1f}×",
             ]

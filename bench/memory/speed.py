@@ -224,7 +224,18 @@ def _first_recall(folder: Path, kind: str, embedder: Any, texts: Sequence[str], 
     side.fill(texts)
     side.close()
     query = "users rejected by the login"
-    command = [sys.executable, "-m", "segue", "recall", query, "--home", str(folder), "-C", str(folder), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "segue",
+        "recall",
+        query,
+        "--home",
+        str(folder),
+        "-C",
+        str(folder),
+        "--json",
+    ]
     environment = {"SEGUE_EMBEDDER": kind}
     found = subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True).stdout
     assert len(json.loads(found)) >= 5, "a recall that finds nothing is no recall"
