@@ -264,9 +264,8 @@ def main() -> None:
         before = os.getloadavg()[0]
         seen, sizes = measured(cluster, options)
         where = "in memory" if cluster.small_disks else "on disk"
-    print(
-        f"{machine()}, {os.cpu_count()} cores, Postgres' data {where}, {options.pool} connections of PgBouncer, load {before:.1f} before"
-    )
+    print(f"{machine()}, {os.cpu_count()} cores, Postgres' data {where}, load {before:.1f} before,")
+    print(f"{options.pool} connections of PgBouncer to Postgres")
     report(options, seen, sizes)
 
 

@@ -34,7 +34,9 @@ _PARAMETERS = {
 class Cluster:
     """Machines named ``n1`` to ``n3`` and what stands before them."""
 
-    def __init__(self, *, synchronous: bool = True, servers: int = 2, disk_bytes: int = DISK_BYTES) -> None:
+    def __init__(
+        self, *, synchronous: bool = True, servers: int = 2, disk_bytes: int = DISK_BYTES, pool: int = 20
+    ) -> None:
         self.folder = own(Path(tempfile.mkdtemp(prefix="segue-cluster-")))
         self.folder.chmod(0o755)
         self.etcd = Etcd(self.folder)
@@ -48,7 +50,7 @@ class Cluster:
         self.machines = [Machine(f"n{n}", self.folder, self.etcd, dcs) for n in (1, 2, 3)]
         ports = free_ports(servers)
         self.balancer = Balancer(self.folder, self.machines, ports)
-        self.pooler = Pooler(self.folder, self.balancer.primary)
+        self.pooler = Pooler(self.folder, self.balancer.primary, pool)
         self.servers = [
             SegueServer(self.folder / f"server{n}", self.pooled("team"), options=OPTIONS, port=port)
             for n, port in enumerate(ports, 1)
