@@ -1,4 +1,4 @@
-"""Segue: sessions that survive.
+"""Segue: the next run of a coding agent knows where the last one stopped.
 
     from segue import Segue
     seg = Segue()

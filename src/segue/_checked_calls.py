@@ -144,9 +144,9 @@ def _error_of(fault: Exception, name: str) -> SegueError | None:
     if isinstance(fault, RecursionError):
         return BadValue(f"{name}: a value is nested too deeply")
     if isinstance(fault, UnicodeEncodeError):
-        return BadValue(f"{name}: a text that is no valid Unicode")
+        return BadValue(f"{name}: a text is not valid Unicode")
     if isinstance(fault, ValueError) and "null byte" in str(fault):
-        return BadValue(f"{name}: a path with a zero byte")
+        return BadValue(f"{name}: a path contains a zero byte")
     if isinstance(fault, TypeError) and "argument" in str(fault) and "()" in str(fault):
         return BadValue(f"{name}: {str(fault).rpartition('() ')[2]}")
     return UnexpectedError(f"unexpected error in {name}: {type(fault).__name__}: {fault}")

@@ -53,7 +53,7 @@ class AegisClient:
     ``timeout`` is how many seconds a call waits for a store or a server that does not answer.
 
     An ``api_key`` that no Segue server made, as the recipe's own, is not sent to a server on this machine. If
-    none listens at that address, the store of this machine is used, with a warning.
+    nothing answers at that address, this machine's store is used, with a warning.
 
     >>> aegis = AegisClient()
     >>> aegis.progress.update("auth", summary="JWT", next_items=["model", "middleware"])
@@ -76,7 +76,7 @@ class AegisClient:
         self.agent_id = agent_id
         self.namespace = namespace
         self._readers: dict[str, str] = {}
-        """The agents as which memories were read that somebody may want to change, by their ids."""
+        """By memory id, the agent as which that memory was read."""
         named: dict[str, None] = {}
         self.progress = ProgressApi(self.segue, named)
         self.features = FeaturesApi(self.segue, named)
@@ -138,7 +138,7 @@ class AegisClient:
         return [_memory(memory) for memory in recalled]
 
     def recover(self, session_id: str = "", *, dry_run: bool = False) -> Record:
-        """Bring back what is readable of a damaged store of this machine, as `segue recover` does.
+        """Recover what is still readable in a damaged store on this machine, as `segue recover` does.
 
         ``missing`` lists what is not, ``progress`` is that of the session as it is then."""
         where = {name: value for name, value in self._where.items() if name != "folder"}
@@ -389,7 +389,7 @@ def reconstruct_state_from_memories(memories: Sequence[Mapping[str, Any]]) -> Re
 
 def _milliseconds(timeout: float) -> int:
     if not 0 < timeout <= _TIMEOUT_SECONDS_MAX:
-        raise BadValue(f"a timeout of {timeout:g} seconds is not possible", hint="give seconds, more than 0")
+        raise BadValue(f"a timeout of {timeout:g} seconds is not possible", hint="give more than 0 seconds")
     return max(1, int(timeout * 1000))
 
 
@@ -402,8 +402,8 @@ def _server(base_url: str, api_key: str) -> tuple[str, str]:
         return base_url, api_key
     if not listens:
         warn(
-            f"nobody listens at {shown(base_url)}: the store of this machine is used. Leave base_url and"
-            " api_key out to say so, or give a key of a Segue server to mean that server",
+            f"nothing answers at {shown(base_url)}, so this machine's store is used. Leave out base_url"
+            " and api_key to use it without this warning, or give the key of a Segue server",
             stacklevel=3,
         )
         return "", ""

@@ -23,14 +23,14 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ TextTooLong
     │  ├─ BadSettings
     │  ├─ NoModel                      none is set, or models are off
-    │  └─ BadImport                    a file that does not hold a session
-    ├─ RefusedError          65 / 409   understood, and not allowed now
+    │  └─ BadImport                    a file that does not contain a session
+    ├─ RefusedError          65 / 409   understood, but not allowed now
     │  ├─ SessionOver                  completed or abandoned
-    │  ├─ MisspeltItem                 (item, candidates): not in the plan, but something near to it is
+    │  ├─ MisspeltItem                 (item, candidates): not in the plan, but something similar is
     │  ├─ NothingToUndo
     │  ├─ OtherWorkflow                the interrupted handover has other steps
-    │  ├─ NotTrusted                   a file of the project that nobody has accepted as it is now
-    │  ├─ StepUncertain                (step): nobody knows whether it happened
+    │  ├─ NotTrusted                   a file of the project that nobody has accepted in its current form
+    │  ├─ StepUncertain                (step): it is not known whether it happened
     │  ├─ FeatureExists                with other steps, checks or covered paths
     │  ├─ UnverifiedFeatures           (counts, features): not everything is proven
     │  ├─ OverBudget                   a model would cost more than a cap allows
@@ -41,7 +41,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ HandoffSettled               somebody else took it, or it ran out
     │  ├─ AlreadyDone                  (stream): a request that was carried out before
     │  └─ SessionHeld                  (holder)
-    ├─ StoreError            74 / 503   the store did not take it; nothing was half-written
+    ├─ StoreError            74 / 503   the write or read failed; nothing was half-written
     │  ├─ StoreBusy *
     │  ├─ StoreUnavailable *
     │  ├─ StoreFull *
@@ -50,11 +50,11 @@ error texts, so no hint ever holds a destructive one.
     ├─ UnexpectedError       70 / 500   a fault of Segue itself; its cause is attached
     ├─ HandoverPending *     75 / 502   (step, reason): a step failed, and is not done yet
     ├─ AccessError           77 / 403   something that may not be read or written
-    │  ├─ NotKnown              401    no key, or one that a server does not know (any more)
+    │  ├─ NotKnown              401    no key, or one the server does not (or no longer) know
     │  ├─ NotAllowed            403    the key is for another role, project or agent
     │  └─ RateLimited *         429    (retry_after_seconds): too many requests with this key
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
-       ├─ TranscriptUnreadable         gone, or of no agent that we know
+       ├─ TranscriptUnreadable         gone, or not from an agent that Segue knows
        ├─ NotInstalled                 a program or a package that is needed is missing
        ├─ ModelFailed *                no configured model gave a usable answer
        └─ NotWritable                  a file of an agent that cannot be parsed or written
@@ -145,7 +145,7 @@ class BudgetTooSmall(UsageError, code="budget_too_small"):
 
 
 class BadValue(UsageError, ValueError, TypeError, code="bad_value"):
-    """A value of the wrong kind, or out of its range; also what Python raises for such."""
+    """A value has the wrong type or is out of range; also a ValueError and a TypeError."""
 
 
 class BadName(UsageError, code="bad_name"):
@@ -169,7 +169,7 @@ class BadImport(UsageError, code="bad_import"):
 
 
 class RefusedError(SegueError, code="refused", exit_code=65, http_status=409):
-    """Understood, and not allowed in this state."""
+    """Understood, but not allowed in this state."""
 
 
 class SessionOver(RefusedError, code="session_over"):
@@ -177,7 +177,7 @@ class SessionOver(RefusedError, code="session_over"):
 
 
 class MisspeltItem(RefusedError, code="misspelt_item", fields=("item", "candidates")):
-    """An item is named that is not in the plan, and something near to it is; nothing was recorded."""
+    """A named item is not in the plan, but something similar is; nothing was recorded."""
 
     item = ""
     candidates: Sequence[dict[str, object]] = ()
@@ -195,11 +195,11 @@ class OtherWorkflow(RefusedError, code="other_workflow"):
 
 
 class NotTrusted(RefusedError, code="not_trusted"):
-    """A file of the project says how something is to be done, and nobody has accepted it as it is now."""
+    """A file of the project says what to run, and nobody has accepted it in its current form."""
 
 
 class StepUncertain(RefusedError, code="step_uncertain", fields=("step",)):
-    """Nobody knows whether a step happened that must not be done twice."""
+    """It is not known whether a step happened that must not be done twice."""
 
     step = ""
 
@@ -242,14 +242,14 @@ class StaleVersion(ConflictError, code="stale_version", fields=("stream", "expec
 
 
 class HistoryWentBack(ConflictError, code="history_went_back", fields=("stream", "seen", "actual")):
-    """A shared store is behind what it had acknowledged: its database lost its last commits."""
+    """A shared store lost commits that it had acknowledged."""
 
     def __init__(self, stream: str, seen: int, actual: int) -> None:
         name = stream.removeprefix("session/")
-        other = "another history has come in its place" if actual >= seen else f"the store is at {actual} now"
+        other = "a different history is in its place" if actual >= seen else f"the store is at {actual} now"
         super().__init__(
-            f"session {name} went back: version {seen} was saved, and {other}",
-            hint="`segue recover` brings back what this machine has kept of it",
+            f"session {name} went back: version {seen} had been saved, but {other}",
+            hint="`segue recover` restores it from this machine's copies",
         )
         self.stream, self.seen, self.actual = stream, seen, actual
 
@@ -258,7 +258,7 @@ class AlreadyDone(ConflictError, code="already_done"):
     """A request has already taken effect, and its response is no longer known."""
 
     def __init__(self, stream: str) -> None:
-        super().__init__("this request was carried out already", hint="look at what is there now")
+        super().__init__("this request has already been carried out", hint="look at what is there now")
         self.stream = stream
 
 
@@ -272,13 +272,13 @@ class SessionHeld(ConflictError, code="session_held", fields=("session", "by", "
     def __init__(self, session: str, by: str, since: str, until: str) -> None:
         super().__init__(
             f"session {session} has been held by {by} since {since} (lease until {until})",
-            hint="wait for it, start another session, or share it deliberately with --share",
+            hint="wait for it, start another session, or share it on purpose with --share",
         )
         self.session, self.by, self.since, self.until = session, by, since, until
 
 
 class StoreError(SegueError, code="store", exit_code=74, http_status=503):
-    """The store did not take the write, or cannot be read; nothing was half-written."""
+    """The store refused the write, or cannot be read; nothing was half-written."""
 
 
 class StoreBusy(StoreError, code="store_busy", retryable=True):
@@ -297,7 +297,7 @@ class StoreFull(StoreError, code="store_full", retryable=True):
 
 
 class SchemaTooNew(StoreError, code="schema_too_new"):
-    """A newer Segue wrote this store, in a way that this one cannot read."""
+    """A newer Segue wrote this store in a way that this one cannot read."""
 
 
 class UnexpectedError(SegueError, code="unforeseen"):
@@ -310,7 +310,7 @@ class DamagedError(SegueError, code="damaged", fields=("source", "where", "reaso
     def __init__(self, source: str, where: str, reason: str) -> None:
         super().__init__(
             f"{source} is damaged at {where}: {reason}",
-            hint="`segue recover` brings back what is readable; the damaged file is kept",
+            hint="`segue recover` restores what is readable and keeps the damaged file",
         )
         self.source, self.where, self.reason = source, where, reason
 

@@ -20,7 +20,7 @@ def status(ui: PagesProcess, session: str = SHOP_SESSION) -> Any:
 def test_a_session_is_paused_and_goes_on(open_page: OpenPage, cookies: Any, ui: PagesProcess) -> None:
     page = open_page(cookies)
     page.goto(f"{ui.origin}/ui/session/{SITE_SESSION}")
-    page.get_by_label("Reason for a pause").fill("lunch")
+    page.get_by_label("Why pause?").fill("lunch")
     page.get_by_role("button", name="Pause").click()
     page.get_by_text("The session is paused.").wait_for()
     assert (
@@ -28,7 +28,7 @@ def test_a_session_is_paused_and_goes_on(open_page: OpenPage, cookies: Any, ui: 
         and status(ui, SITE_SESSION)["status"] == "paused"
     )
     page.get_by_role("button", name="Resume").click()
-    page.get_by_text("The session goes on.").wait_for()
+    page.get_by_text("The session is active again.").wait_for()
     assert page.get_by_role("button", name="Pause").is_visible()
     assert "resumed" in ui.segue("log", "--session", SITE_SESSION)
 
@@ -38,11 +38,11 @@ def test_a_note_and_a_decision_are_recorded(open_page: OpenPage, cookies: Any, u
     page.goto(f"{ui.origin}{SESSION}")
     page.get_by_label("Note").fill("the clock of the runner is late")
     page.get_by_role("button", name="Add the note").click()
-    page.get_by_text("The note is in the journal").wait_for()
+    page.get_by_text("The note is saved").wait_for()
     page.get_by_label("Decision", exact=True).fill("leeway of five seconds")
     page.get_by_label("Why").fill("the clock is late")
     page.get_by_role("button", name="Decide").click()
-    page.get_by_text("The decision is recorded").wait_for()
+    page.get_by_text("The decision is saved").wait_for()
     assert page.get_by_role("region", name="Decisions").get_by_text("leeway of five seconds").is_visible()
     told = ui.segue("log")
     assert "the clock of the runner is late" in told and "leeway of five seconds" in told
@@ -64,7 +64,7 @@ def test_an_open_question_is_answered(open_page: OpenPage, cookies: Any, ui: Pag
     item = page.get_by_role("listitem").filter(has_text="Which <b>issuer</b> signs?").first
     item.get_by_label("Answer").fill("the shop's own")
     item.get_by_role("button", name="Answer").click()
-    page.get_by_text("The question is answered").wait_for()
+    page.get_by_text("The answer is saved").wait_for()
     assert page.get_by_role("region", name="Open questions").get_by_text("Which <b>").count() == 0
     assert "the shop's own" in ui.segue("log")
 
@@ -174,10 +174,10 @@ def test_memories_are_pruned_once_what_would_happen_was_seen_and_confirmed(
 
     prune()
     assert page.get_by_text("would be replaced by").is_visible()
-    page.get_by_role("link", name="Leave it").click()
+    page.get_by_role("link", name="Cancel").click()
     assert page.locator("p.words", has_text="Integration tests need DB_URL").is_visible()
     prune()
-    page.get_by_role("button", name="Do it").click()
+    page.get_by_role("button", name="Prune", exact=True).click()
     page.get_by_text("The memories are summarised").wait_for()
     assert (
         page.locator("p.words", has_text="Integration tests need DB_URL")
@@ -185,7 +185,7 @@ def test_memories_are_pruned_once_what_would_happen_was_seen_and_confirmed(
         .count()
         == 0
     )
-    page.get_by_label("those that were replaced").check()
+    page.get_by_label("replaced ones").check()
     page.get_by_role("button", name="Show").first.click()
     page.locator("p.words", has_text="Integration tests need DB_URL").first.wait_for()
 

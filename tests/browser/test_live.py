@@ -156,7 +156,7 @@ def test_a_server_that_was_killed_comes_back_and_the_page_goes_on_by_itself(
     page.locator(".timeline").get_by_text("it is back").wait_for()
     assert was_not_reloaded(page)
     page.get_by_role("button", name="Add the note").click()
-    page.get_by_text("The note is in the journal").wait_for()
+    page.get_by_text("The note is saved").wait_for()
     assert page.locator(".timeline").get_by_text("typed while it was away").is_visible()
 
 
@@ -186,7 +186,7 @@ def test_two_users_at_once_see_each_others_changes_and_each_may_do_what_their_ro
     assert reader.get_by_text("reader", exact=True).is_visible()
     writer.get_by_label("Decision", exact=True).fill("we use HS256")
     writer.get_by_role("button", name="Decide").click()
-    writer.get_by_text("The decision is recorded").wait_for()
+    writer.get_by_text("The decision is saved").wait_for()
     reader.get_by_role("region", name="Decisions").get_by_text("we use HS256").wait_for()
     assert was_not_reloaded(reader)
     forged = reader.evaluate(

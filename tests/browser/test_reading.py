@@ -151,7 +151,7 @@ def test_everything_can_be_read_without_javascript(
     page.goto(f"{ui.origin}{SESSION}")
     page.get_by_label("Note").fill("a note without JavaScript")
     page.get_by_role("button", name="Add the note").click()
-    assert page.get_by_text("The note is in the journal").count() == 1
+    assert page.get_by_text("The note is saved").count() == 1
     assert page.locator(".timeline").get_by_text("a note without JavaScript").count() == 1
     assert page.get_by_role("button", name="Copy the brief").count() == 0
 
@@ -189,9 +189,9 @@ def test_a_source_of_the_brief_is_one_click_away(
 def test_a_search_answers_while_somebody_types(open_page: OpenPage, cookies: Any, ui: PagesProcess) -> None:
     page = open_page(cookies)
     page.goto(f"{ui.origin}/ui/search")
-    field = page.get_by_label("What was it?")
+    field = page.get_by_label("Search for")
     field.press_sequentially('"', delay=20)
-    page.get_by_text("Write a word to look for").wait_for()
+    page.get_by_text("Type a word to search for").wait_for()
     field.press_sequentially("five seconds", delay=20)
     page.locator("mark").first.wait_for()
     assert field.input_value() == '"five seconds' and field.evaluate("one => one === document.activeElement")
@@ -300,8 +300,8 @@ def test_figures_are_read_in_tables_without_javascript(
 ) -> None:
     page = open_page(cookies, java_script_enabled=False)
     page.goto(f"{ui.origin}/ui/figures?by=agent")
-    while page.get_by_text("being read").count():
-        page.get_by_role("link", name="Look again").click()
+    while page.get_by_text("Reading what all agents used").count():
+        page.get_by_role("link", name="Check again").click()
     rows = page.get_by_role("region", name="Totals by agent").get_by_role("row")
     assert "Claude Code" in rows.nth(1).inner_text() and rows.count() > 2
     page.locator("summary", has_text="Tokens").click()

@@ -117,7 +117,7 @@ def test_a_store_that_was_never_backed_up_is_missed_as_soon_as_one_command_wrote
     home.database.unlink()
     without_log(home)
     shutil.rmtree(home.backups, ignore_errors=True)
-    with pytest.raises(DamagedError, match="says that a store was here"), opened(home) as seg:
+    with pytest.raises(DamagedError, match="says there was a store here"), opened(home) as seg:
         seg.recall("kept")
 
 
@@ -310,7 +310,7 @@ def test_doctor_and_recovery_do_not_point_at_each_other_over_a_damaged_emergency
     [found] = looked(home)
     assert found.name == "emergency files" and "recover" in found.hint
     outcome = recover(home, SETTINGS)
-    assert any("put aside in" in rung.detail for rung in outcome.rungs if rung.name == "emergency")
+    assert any("moved aside to" in rung.detail for rung in outcome.rungs if rung.name == "emergency")
     assert looked(home) == []
     kept = [path.read_bytes() for path in home.damaged.rglob("*.json")]
     assert kept == [body, body]

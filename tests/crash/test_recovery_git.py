@@ -60,7 +60,7 @@ def check_whole(tmp_path: Path, project: Path) -> None:
 
 def test_a_session_comes_back_from_the_file(tmp_path: Path, project: Path) -> None:
     dry = climb(tmp_path, project, dry_run=True)
-    assert rung(dry).status == "ok" and "could bring back: auth" in rung(dry).detail
+    assert rung(dry).status == "ok" and "can be restored: auth" in rung(dry).detail
     outcome = climb(tmp_path, project)
     assert rung(outcome).status == "used" and outcome.changed
     assert any(gap.stream == "session/auth" for gap in outcome.missing)

@@ -250,7 +250,7 @@ def test_an_agent_that_leaves_its_own_list_open_is_given_up_and_the_list_is_said
     notices = told(done)
     assert (done.code, notices[-1]["outcome"], notices[-1]["runs"]) == (69, "gave up", 3), notices
     assert notices[-1]["why"].endswith(" not done\n- Sweep the cellar")
-    assert made.model.sent(f"1 item of the own list of {agent} not done")
+    assert made.model.sent(f"1 item of {agent}'s own list not done")
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])

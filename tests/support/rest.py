@@ -54,7 +54,7 @@ def begun(server: SegueServer, id: str, *items: str, **more: Any) -> str:
     made = done(
         server.ask("POST", "/v1/sessions", {"goal": f"goal of {id}", "items": items, "id": id, **more}), 201
     )
-    assert made["id"] == id
+    assert made["session"] == id
     return id
 
 

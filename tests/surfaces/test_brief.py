@@ -69,7 +69,7 @@ def test_a_file_that_no_agent_wrote_exits_69(cli: Cli, project: Path, content: b
     (project / "notes.txt").write_bytes(content)
     ran = cli("brief", str(project / "notes.txt"), code=69)
     assert ran.out == ""
-    assert "no agent that Segue knows wrote it" in ran.err
+    assert "it was not written by an agent that Segue knows" in ran.err
 
 
 def test_a_file_that_is_not_there_exits_69(cli: Cli, project: Path) -> None:
@@ -118,7 +118,10 @@ def test_agent_and_id_name_a_run_not_a_file(cli: Cli, project: Path) -> None:
 def test_a_transcript_may_come_in_by_standard_input(cli: Cli, transcript: Path) -> None:
     known = cli("brief", str(transcript)).out
     assert cli("brief", "-", stdin=transcript.read_bytes()).out == known
-    for body, why in ((b"", "it is empty"), (b"just words", "no agent that Segue knows wrote it")):
+    for body, why in (
+        (b"", "it is empty"),
+        (b"just words", "it was not written by an agent that Segue knows"),
+    ):
         ran = cli("brief", "-", code=69, stdin=body)
         assert f"cannot read standard input: {why}" in ran.err and "--agent" in ran.err
 

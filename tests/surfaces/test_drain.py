@@ -22,7 +22,7 @@ def test_at_sigterm_a_server_serves_on_as_not_ready_and_then_ends(tmp_path: Path
     os.kill(server.pid, signal.SIGTERM)
     time.sleep(0.3)
     status, problem, _ = server.ask("GET", "/ready")
-    assert status == 503 and "about to end" in problem["detail"]
+    assert status == 503 and "shutting down" in problem["detail"]
     status, _, headers = server.ask("POST", "/v1/sessions", {"goal": "still served"})
     assert status == 201 and headers["connection"] == "close"
     assert server.ask("GET", "/health")[0] == 200

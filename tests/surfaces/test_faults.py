@@ -108,22 +108,22 @@ def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
         (["statuss"], "did you mean `segue status`?"),
         (["xyzzy"], "`segue help --all` lists them all"),
         (["--frobnicate"], "unknown option: --frobnicate"),
-        (["status", "--frobnicate"], "unrecognized arguments: --frobnicate"),
-        (["status", "--js"], "unrecognized arguments: --js"),
-        (["status", "a", "b"], "unrecognized arguments: b"),
+        (["status", "--frobnicate"], "unknown: --frobnicate"),
+        (["status", "--js"], "unknown: --js"),
+        (["status", "a", "b"], "unknown: b"),
         (["status", "a", "-s", "b"], "two different sessions are named"),
         (["status", ""], "the session's id is empty"),
         (["start"], "a session needs a goal"),
         (["start", ""], "a session needs a goal"),
         (["start", "  \n "], "a session needs a goal"),
         (["start", "g", "--type", "party"], "--type"),
-        (["done"], "required"),
+        (["done"], "missing: ITEM"),
         (["handover"], "run|check|status|score|compact"),
-        (["memories"], "required: list|"),
-        (["key"], "required: "),
+        (["memories"], "missing: list|"),
+        (["key"], "missing: create|list|"),
         (["log", "--limit", "-1"], "--limit and --after cannot be negative"),
-        (["log", "--limit", "many"], "invalid int value"),
-        (["status", "--home"], "expected one argument"),
+        (["log", "--limit", "many"], "--limit: 'many' is not a whole number"),
+        (["status", "--home"], "--home needs a value"),
         (["-C", "no-such-folder", "status"], "is not a folder"),
         (["help", "xyzzy"], "unknown command"),
     ],
@@ -324,7 +324,7 @@ def test_a_data_folder_that_is_a_file_is_found_by_the_doctor(
     (project / "file").touch()
     monkeypatch.setenv("SEGUE_HOME", str(project / "file"))
     assert "SEGUE_HOME" in cli("start", "x", code=74).err
-    assert "is a file, and no folder" in cli("doctor", code=70).out
+    assert "is a file, not a folder" in cli("doctor", code=70).out
 
 
 def test_the_doctor_says_where_there_is_no_git(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

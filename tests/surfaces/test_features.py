@@ -105,14 +105,14 @@ def test_a_step_without_a_check_is_attested_with_a_name_and_a_note(started: Cli)
     started("feature", "attest", "look", code=64)
     assert "is passing" in started("feature", "attest", "look", "--note", "seen", "--by", "ana").out
     assert "attested by ana" in started("feature", "list").out
-    assert "the feature is proven, 1 of them on somebody's word" in started("complete").out
+    assert "the feature is proven, 1 of them by attestation" in started("complete").out
 
 
 def test_an_agent_that_attests_in_another_name_is_named_too(started: Cli) -> None:
     started("feature", "add", "look", "it looks good")
     started("--actor", "bot", "feature", "attest", "look", "--note", "seen", "--by", "ana")
-    assert "attested by ana, told by bot" in started("feature", "list").out
-    assert "attested  it looks good: seen, by ana, told by bot" in started("feature", "show", "look").out
+    assert "attested by ana, reported by bot" in started("feature", "list").out
+    assert "attested  it looks good: seen, by ana, reported by bot" in started("feature", "show", "look").out
     assert started("feature", "list", "--json").value["features"][0]["verified_by"] == "ana, told by bot"
 
 
@@ -186,7 +186,7 @@ def test_a_pattern_a_folder_and_a_variable_belong_to_a_check(started: Cli, proje
     )  # fmt: skip
     started("verify")
     started("feature", "add", "g", "d", "--check", "echo no", "--pattern", "yes", "--covers", "sub")
-    assert "its output does not hold /yes/" in started("verify", code=1).out
+    assert "its output does not match /yes/" in started("verify", code=1).out
     started("feature", "add", "h", "d", "--check", "x", "--in", "../..", code=64)
     started("feature", "add", "h", "d", "--check", "x", "--pattern", "(", code=64)
     started("feature", "add", "h", "d", "--check", "x", "--proves", "7", code=64)
@@ -265,7 +265,7 @@ def test_node_ids_become_features_and_a_report_is_no_proof(started: Cli, project
     assert shown["steps"] == ["test_x", "test_y[1]"] and shown["checks"][0]["source"] == "ids.txt"
     xml = '<testsuite><testcase classname="tests.test_a" name="test_x">{}</testcase></testsuite>'
     (project / "good.xml").write_text(xml.format(""))
-    assert "no proof" in started("feature", "import", "good.xml").out
+    assert "proves nothing" in started("feature", "import", "good.xml").out
     assert started("feature", "list", "--json").value["passing"] == 0
     (project / "bad.xml").write_text(xml.format('<failure message="boom"/>'))
     started("feature", "import", "bad.xml")

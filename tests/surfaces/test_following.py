@@ -81,7 +81,7 @@ def test_a_window_that_changes_is_filled_anew_and_no_line_is_longer(started: Cli
     with screen(project) as drawn:
         assert drawn.wait_for("into a narrow window")
         fcntl.ioctl(drawn._ours, termios.TIOCSWINSZ, struct.pack("HHHH", 6, 50, 0, 0))
-        assert drawn.wait_for("more lines in a higher window")
+        assert drawn.wait_for("more lines in a taller window")
         last = drawn._drawn.rpartition(b"\x1b[H")[2].decode()
         assert len(last.split("\r\n")) == 6
 

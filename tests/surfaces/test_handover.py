@@ -37,9 +37,9 @@ def test_run_says_what_each_step_left_and_check_gives_the_three_codes(started: C
     assert started("handover", "check").out == ""
     merging = interrupt(repository)
     err = started("handover", "run", "--note", "JWT works", code=75).err
-    assert "step git is pending: a merge is under way" in err and "segue handover run" in err
+    assert "step git is pending: a merge is in progress" in err and "segue handover run" in err
     assert started("handover", "check", code=1).out == ""
-    assert "[!] git  a merge is under way" in started("handover", "status").out
+    assert "[!] git  a merge is in progress" in started("handover", "status").out
     merging.unlink()
     ran = started("handover", "run")
     assert "resumed and finished" in ran.out and "[x] git" in ran.out
@@ -309,7 +309,7 @@ def test_a_damaged_checkpoint_of_agent_handover_is_read_from_its_copy_by_all_and
         (repository / "PAUSE").touch()
     for options in ((), ("--checkpoint", ".agent-handover/checkpoint.json")):
         ran = started("handover", "check", *options, code=1)
-        assert "is damaged: its copy was read" in ran.err
+        assert "is damaged: its copy was used" in ran.err
         assert "[ ] a" in started("handover", "status", *options).out
     assert "interrupted before a, b" in started("brief").out
     assert theirs.path.read_text() == '{"status": "in_prog'

@@ -13,7 +13,7 @@ from tests.tidy.docs_cli import TARGET, reference
 
 import segue
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.table import DAILY, GROUPS, LOOKING, MEANT, OTHER_NAMES, TABLE, split
+from segue.surfaces.cli.table import DAILY, GROUPS, LOOKING, LOOKING_ALONE, MEANT, OTHER_NAMES, TABLE, split
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,11 +79,35 @@ def test_a_name_with_several_meanings_points_to_a_command(cli: Cli, name: str) -
     assert f"did you mean `segue {MEANT[name]}`?" in cli(name, code=64).err
 
 
-@pytest.mark.parametrize("name", sorted(LOOKING))
+@pytest.mark.parametrize("name", sorted(LOOKING | LOOKING_ALONE))
 def test_where_there_is_nothing_yet_looking_is_no_error(cli: Cli, name: str) -> None:
-    ran = cli(name)
+    ran = cli(*name.split())
     assert ran.out == "" and ran.err and not ran.err.startswith("segue:")
-    assert cli(name, "--json").value is None
+    assert cli(*name.split(), "--json").value is None
+
+
+@pytest.mark.parametrize(
+    "line", ["budget --limit 5", "hold -- true", "feature show x", "agent load x", "verify"]
+)
+def test_where_there_is_nothing_yet_what_does_something_is_refused(cli: Cli, line: str) -> None:
+    assert cli(*line.split(), code=64).err.startswith("segue: no session is current")
+
+
+def test_two_letters_swapped_are_the_likeliest_slip(cli: Cli) -> None:
+    assert "did you mean `segue status`?" in cli("stauts", code=64).err
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("model", "set|show|test|unset"),
+        ("forget", "MEMORY"),
+        ("search", "WORDS"),
+        ("answer", "QUESTION ANSWER"),
+    ],
+)
+def test_a_missing_word_is_named_and_nothing_that_may_be_left_out(cli: Cli, line: str, missing: str) -> None:
+    assert cli(line, code=64).err.splitlines()[0] == f"segue: missing: {missing}"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -114,6 +114,14 @@ def test_after_the_user_changed_a_file_only_what_is_ours_goes(cli: Cli, project:
     assert "segue" not in config.read_text() and "[more]" in config.read_text()
 
 
+def test_the_block_for_any_agent_names_no_package_that_somebody_else_could_publish(
+    cli: Cli, project: Path
+) -> None:
+    cli("init", "--yes", "--agent", "agents-md")
+    written = (project / "AGENTS.md").read_text()
+    assert "segue brief" in written and "http" not in written
+
+
 def test_a_data_folder_that_was_lost_does_not_keep_uninit_from_working(
     cli: Cli, project: Path, home: Path
 ) -> None:
@@ -328,7 +336,10 @@ def test_without_an_agent_on_the_machine_it_says_what_to_do(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "agents-md" in cli("init", "--yes").out
+    told = cli("init", "--yes").out
+    assert all(
+        name in told for name in ("claude-code", "codex", "opencode", "gemini-cli", "cline", "agents-md")
+    )
     assert "known:" in cli("init", "--agent", "emacs", code=64).err
 
 

@@ -17,7 +17,7 @@ from tests.surfaces.conftest import Cli
 from tests.tidy.docs_json import BESIDE, TARGET, closed, documents, schema_beside, schema_of, shapes_of
 
 from segue.surfaces.cli import shapes
-from segue.surfaces.cli.table import LOOKING, TABLE
+from segue.surfaces.cli.table import LOOKING, LOOKING_ALONE, TABLE
 
 ROOT = Path(__file__).parents[2]
 NO_SAMPLE = (
@@ -109,9 +109,9 @@ def test_samples_are_of_commands_that_exist() -> None:
     assert {one.variant for one in STORY} <= {*variants(), *BESIDE}
 
 
-@pytest.mark.parametrize("name", sorted(LOOKING))
+@pytest.mark.parametrize("name", sorted(LOOKING | LOOKING_ALONE))
 def test_nothing_yet_is_null_and_the_schema_says_so(cli: Cli, name: str) -> None:
-    check(cli(name, "--json").value, closed(schema_of(name)), name)
+    check(cli(*name.split(), "--json").value, closed(schema_of(name.split()[0])), name)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_the_reference_links_the_schema_of_every_command() -> None:
 
 def test_a_closed_schema_refuses_an_unknown_field_and_a_missing_one() -> None:
     schema = schema_for("backup now")
-    whole = {"path": "b", "at": "2026-11-17T00:00:00Z", "events": 1, "size": 2}
+    whole = {"path": "b", "at": "2026-11-17T00:00:00Z", "events": 1, "bytes": 2}
     check(whole, schema, "backup")
     for wrong in ({**whole, "more": 1}, {key: whole[key] for key in ("path", "at", "events")}, [whole]):
         assert not Draft202012Validator(schema).is_valid(wrong)

@@ -18,7 +18,7 @@ def test_start_names_the_session_after_date_type_project_and_number(cli: Cli) ->
     assert "-002" in cli("start", "Another", "--type", "research", "--project", "Shop").out
 
 
-def test_start_gives_saved_with_id_and_status_as_json(cli: Cli) -> None:
+def test_start_gives_saved_with_the_status_as_json(cli: Cli) -> None:
     value = cli("start", "Find the leak", "--id", "leak", "--item", "reproduce", "--json").value
     assert value == {
         "session": "leak",
@@ -27,7 +27,6 @@ def test_start_gives_saved_with_id_and_status_as_json(cli: Cli) -> None:
         "warnings": [],
         "new": [],
         "replaced_goal": "",
-        "id": "leak",
         "status": "active",
         "left_active": "",
     }
@@ -128,7 +127,7 @@ def test_resume_with_an_id_makes_it_the_current_session(started: Cli) -> None:
 def test_switch_pauses_the_current_session_and_takes_the_other(started: Cli) -> None:
     started("start", "Other", "--id", "other")
     value = started("switch", "jwt", "--json").value
-    assert (value["id"], value["status"], value["paused"]) == ("jwt", "active", "other")
+    assert (value["session"], value["status"], value["paused"]) == ("jwt", "active", "other")
     assert started("status", "other", "--json").value["status"] == "paused"
     assert "paused: jwt" in started("switch", "other").out
 
@@ -142,7 +141,7 @@ def test_switch_to_a_session_that_is_over_leaves_the_current_one_alone(started: 
 
 
 def test_switch_without_an_id_is_a_usage_error(started: Cli) -> None:
-    assert "required: ID" in started("switch", code=64).err
+    assert "missing: ID" in started("switch", code=64).err
 
 
 def test_complete_says_what_is_left_open_and_that_nothing_was_proven(started: Cli) -> None:

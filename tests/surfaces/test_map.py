@@ -46,7 +46,7 @@ def test_who_uses_a_thing_is_told_with_file_and_line(cli: Cli, shop: Repository)
 
 
 def test_what_is_not_committed_is_followed_to_the_tests_that_reach_it(cli: Cli, shop: Repository) -> None:
-    assert "nothing that is known here is changed" in cli("map", "affected").out
+    assert "no mapped file has uncommitted changes" in cli("map", "affected").out
     shop.write({"shop/money.py": MONEY.replace("euros * RATE", "round(euros * RATE)")})
     found = cli("map", "affected", "--json").value
     assert [place["name"] for place in found["about"]] == ["cents"]
@@ -66,7 +66,7 @@ def test_the_most_central_files_fit_the_budget(cli: Cli, shop: Repository) -> No
 
 
 def test_a_name_that_is_unknown_is_an_error_with_near_names(cli: Cli, shop: Repository) -> None:
-    assert "near it: cents" in cli("map", "users", "cent", code=64).err
+    assert "similar names: cents" in cli("map", "users", "cent", code=64).err
     assert "which symbol or file?" in cli("map", "users", code=64).err
 
 

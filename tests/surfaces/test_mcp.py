@@ -252,7 +252,7 @@ def test_a_plan_with_a_goal_begins_a_session_where_there_is_none(cli: Cli) -> No
     replaced = calls.call("plan", {"goal": "make it work well"})
     assert not replaced.failed and replaced.value["replaced_goal"] == "-- make it work"
     assert calls.call("plan", {}).value["goal"] == "make it work well"
-    assert cli("list", "--json").value[0]["id"] == made.value["id"]
+    assert cli("list", "--json").value[0]["id"] == made.value["session"]
 
 
 def test_a_word_that_is_none_of_the_choices_is_answered_with_them(started: Cli) -> None:

@@ -105,7 +105,7 @@ def test_each_tool_works_on_the_sessions_of_the_key(server: SegueServer, project
         assert handed["offer"]["to"] == "codex"
         prompt = await session.get_prompt("brief")
         assert "Refactor auth" in prompt.messages[0].content.text  # type: ignore[union-attr]
-        return str(begun["id"])
+        return str(begun["session"])
 
     id = talked(server, token, talk)
     _, told, _ = server.ask("GET", f"/v1/sessions/{id}/log", token=token)

@@ -84,7 +84,7 @@ def test_upkeep_commands_say_what_they_did(cli: Cli, project: Path) -> None:
     assert cli("memories", "import", "-", stdin=b"nonsense", code=64).err
     assert "computed vectors" in cli("memories", "reembed").out
     assert "no longer count" in cli("memories", "decay", "--dry-run").out
-    assert cli("memories", "consolidate", "--dry-run", "--json").value == []
+    assert cli("memories", "consolidate", "--dry-run", "--json").value == {"pairs": [], "dry_run": True}
     assert [one["metadata"] for one in cli("recall", "step", "--meta", "n=5", "--json").value] == [{"n": 5}]
     listed = cli("memories", "list", "--session", "s1", "--type", "standard").out
     assert "step 5" in listed and "step 0" not in listed, "what was summarised no longer counts"

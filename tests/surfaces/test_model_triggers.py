@@ -63,7 +63,7 @@ def asked(agent: Agent) -> list[tuple[str, str, float]]:
     """Purpose, outcome and cost of the calls that are settled."""
     with agent.open() as seg:
         calls = ledger.report(seg.workspace, Caps()).entries
-        return [(one.purpose, one.outcome, one.cost) for one in calls if one.outcome]
+        return [(one.purpose, one.outcome, one.cost) for one in calls if one.outcome not in ("", "open")]
 
 
 def brief(agent: Agent) -> str:

@@ -147,7 +147,7 @@ def test_a_command_gets_the_words_and_all_of_it_as_json(
     assert full["json"]["kind"] == "window" and full["json"]["share"] >= 0.8
     assert ended["words"] == ["--loud", "segue: done: 1 of 1 proven"]
     assert ended["json"] == {
-        **ended["json"], "kind": "ended", "outcome": "done", "folder": str(opencode.project), "run": 2,
+        **ended["json"], "kind": "ended", "outcome": "done", "folder": str(opencode.project), "launch": 2,
         "session": cli("list", "--ids").out.strip(),
     }  # fmt: skip
 
@@ -189,7 +189,7 @@ def test_a_command_that_fails_is_named_once_and_harms_nothing(
     monkeypatch.setenv("SEGUE_NOTIFY_COMMAND", command)
     world.lives({"tokens": 170_000, "silent": 2}, GOOD)
     ran = cli("run", "Make good.txt", *CHECK, "--agent", "claude")
-    assert ran.err.count("a notice could not be given") == 1 and why in ran.err
+    assert ran.err.count("a notice could not be sent") == 1 and why in ran.err
     assert "done: 1 of 1 proven" in ran.out
 
 

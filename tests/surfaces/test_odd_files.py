@@ -209,7 +209,7 @@ def test_a_view_that_never_ends_in_the_database_of_opencode_is_not_read(
             f"CREATE VIEW session AS {LOOPS} SELECT 'ses_' || i AS id, '{project}' AS directory,"
             " i AS time_updated, '' AS parent_id, '' AS project_id FROM n"
         )
-    assert "no agent has left a run" in cli("brief").err
+    assert "no agent has worked in this project" in cli("brief").err
     assert cli("runs", "--json").value == []
     assert cli("sync", "--json").value["read"] == 0
 

@@ -26,10 +26,10 @@ def test_in_a_folder_of_which_nothing_is_known_it_says_what_segue_is_and_makes_n
     cli: Cli, project: Path, home: Path
 ) -> None:
     lines = cli().out.splitlines()
-    assert lines[0] == "Segue: sessions that survive, for coding agents"
-    assert lines[1] == f"nothing is known of {project} yet"
+    assert lines[0] == "Segue: the next run of your coding agent knows where the last one stopped"
+    assert lines[1] == f"nothing is known about {project} yet"
     assert [line.split("   ")[0].strip() for line in lines[3:]] == [
-        "segue init", 'segue start "…"', "segue --help",
+        "segue init", 'segue start "…"', "segue help --all",
     ]  # fmt: skip
     assert not (home / "segue").exists()
 
@@ -63,7 +63,7 @@ def test_every_suggested_command_is_one_that_segue_takes(started: Cli) -> None:
     assert commands(started)[0] == "segue complete"
     started("complete")
     assert "jwt · completed" in started().out
-    assert commands(started)[-1] == "segue --help"
+    assert commands(started)[-1] == "segue help --all"
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "opencode", "codex"])
@@ -122,7 +122,7 @@ def test_a_pause_file_and_an_off_switch_are_said(started: Cli, project: Path) ->
 
 def test_an_offer_that_nobody_took_is_said(started: Cli) -> None:
     started("handoff", "--to", "codex")
-    assert "offered to codex, and not taken yet: `segue handoff --list`" in started().out
+    assert "offered to codex, not taken yet: `segue handoff --list`" in started().out
     started("handoff", "--accept", "--actor", "codex")
     assert "not taken yet" not in started().out
 

@@ -191,7 +191,7 @@ def test_a_form_of_the_page_is_taken(client: Client, ui: PagesProcess) -> None:
     answer = client.post(NOTE, {"text": "a note by a form", "token": token}, **own)
     assert answer.status == 303 and answer.headers["location"] == f"{SESSION}?said=noted"
     page = client.get(answer.headers["location"]).text
-    assert "a note by a form" in page and "The note is in the journal" in page
+    assert "a note by a form" in page and "The note is saved" in page
 
 
 def test_an_action_by_get_does_nothing(client: Client) -> None:

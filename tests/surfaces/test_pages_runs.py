@@ -56,7 +56,7 @@ def figures(client: Client, query: str = "") -> str:
     while time.monotonic() < deadline:
         page = client.get(f"/ui/figures{query}")
         assert page.status == 200 and faults_in(page.text) == []
-        if "being read" not in page.text:
+        if "Reading what all agents used" not in page.text:
             return page.text
     raise AssertionError("the figures were never read")
 
@@ -123,7 +123,7 @@ def test_what_an_agent_says_that_it_cost_is_told_apart(tmp_path: Path) -> None:
         place.place("opencode", steps, f"ses_{number}", place.shop)
     with PagesProcess(place.home, place.shop) as ui:
         page = figures(entered(ui), "?days=7")
-    assert "Of the cost, $1.50 is what agents themselves said; the rest is estimated" in page
+    assert "Of the cost, $1.50 was reported by agents; the rest is estimated" in page
 
 
 def test_the_span_is_chosen_and_nothing_that_is_older_counts(client: Client) -> None:
@@ -152,7 +152,7 @@ def test_without_runs_the_page_says_so(tmp_path: Path) -> None:
     place = Workplace(tmp_path)
     with PagesProcess(place.home, place.shop) as ui:
         page = figures(entered(ui), "?days=7")
-    assert "Nothing happened in the last 7 days" in page and "Look at all days" in page
+    assert "Nothing happened in the last 7 days" in page and "Show all days" in page
 
 
 def test_hostile_names_of_models_and_projects_are_shown_as_text(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_server_has_no_transcript_to_take_along(tmp_path: Path) -> None:
         client = Client(server.port)
         client.post("/ui/sign-in", {"key": server.token})
         answer = client.get("/ui/run/0123456789abcdef0123/export")
-        assert answer.status == 400 and "on the machine where the run was" in answer.text
+        assert answer.status == 400 and "on the machine where the agent ran" in answer.text
 
 
 # -- all runs of this machine ------------------------------------------------------------------
@@ -325,7 +325,7 @@ def test_without_sessions_the_first_page_leads_to_the_runs_of_the_machine(
     page = client.get("/ui").text
     assert '<a href="/ui/runs">All 70 runs of agents on this machine</a>' in page
     assert "Bake loaf 0 for the fair, please" in page and "segue sync --all" not in page
-    assert '<a href="/ui/runs">what agents did</a>' in client.get("/ui/sessions").text
+    assert '<a href="/ui/runs">past runs</a>' in client.get("/ui/sessions").text
 
 
 def test_the_first_page_reads_no_transcript_again(elsewhere: tuple[Workplace, Client]) -> None:

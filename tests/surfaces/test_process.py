@@ -51,20 +51,10 @@ def test_exit_codes_reach_the_shell() -> None:
     assert run("status").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "whole"),
-    [
-        (["help"], "start a session and make it the"),
-        (["help", "status"], "the session; by default the"),
-        (["show", "nowhere"], "there is no session 'nowhere'"),
-        (["doctor"], "every chain proven"),
-        (["list"], "Refactor the whole shop"),
-    ],
-)
-def test_no_line_is_wider_than_a_narrow_terminal(words: list[str], whole: str) -> None:
-    run("start", "Refactor the whole shop so that it can be understood", "--id", "a", "--item", "one")
+def shown_on_a_terminal(words: list[str], columns: int) -> list[str]:
+    """The lines of a command on a terminal of this width."""
     controller, terminal = os.openpty()
-    environment = {**os.environ, "COLUMNS": "40", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
     subprocess.run(
         [PYTHON, "-m", "segue", *words], stdout=terminal, stderr=terminal, env=environment, timeout=60
     )
@@ -74,9 +64,31 @@ def test_no_line_is_wider_than_a_narrow_terminal(words: list[str], whole: str) -
         while part := os.read(controller, 65_536):
             said += part
     os.close(controller)
-    lines = said.decode().replace("\r", "").splitlines()
+    return said.decode().replace("\r", "").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (["help"], "start a session and make it the"),
+        (["help", "status"], "the session; by default the"),
+        (["show", "nowhere"], "there is no session 'nowhere'"),
+        (["doctor"], "every chain verified"),
+        (["list"], "Refactor the whole shop"),
+    ],
+)
+def test_no_line_is_wider_than_a_narrow_terminal(words: list[str], whole: str) -> None:
+    run("start", "Refactor the whole shop so that it can be understood", "--id", "a", "--item", "one")
+    lines = shown_on_a_terminal(words, 40)
     long = [line for line in lines if len(line) > 40 and " " in line.strip()]
     assert not long and whole in " ".join(line.strip() for line in lines)
+
+
+def test_help_keeps_its_second_column_in_a_narrow_terminal() -> None:
+    lines = shown_on_a_terminal(["help"], 60)
+    at = next(place for place, line in enumerate(lines) if line.startswith("  init "))
+    column = lines[at].index("set up")
+    assert lines[at + 1][:column].strip() == "" and lines[at + 1][column:] == "with Segue"
 
 
 def test_an_encoding_that_cannot_say_it_gets_plain_marks() -> None:

@@ -111,7 +111,7 @@ def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cl
 def test_doctor_recover_scrub_and_migrate_work_from_here(there: There, started: Cli, tmp_path: Path) -> None:
     started("note", f"uses {SECRET[4:]} nowhere")
     told = started("doctor").out
-    assert "every chain proven" in told and "admin: may do everything" in told and KEY not in told
+    assert "every chain verified" in told and "admin: everything" in told and KEY not in told
     assert "nothing had to be changed" in started("recover").out
     started("scrub", SECRET[4:], "--yes")
     for name in ("kangaroo42", "wombat4711"):
@@ -255,14 +255,14 @@ def test_a_session_begun_without_the_server_has_an_id_of_its_own(there: There, c
     there.off()
     told = cli("start", "Alone", "--item", "a", "--json").value
     assert told["pending"] is True and told["status"] == "pending"
-    id = told["id"]
+    id = told["session"]
     assert "-x" in id and not id.rpartition("-")[2].isdecimal()
     cli("done", "a")
     assert cli("status", "--json").value["goal"] == "Alone"
     there.on()
     found = cli("status", "--json").value
     assert (found["id"], found["done"]) == (id, ["a"])
-    assert cli("start", "next", "--json").value["id"].endswith("-001"), "numbers come from the store"
+    assert cli("start", "next", "--json").value["session"].endswith("-001"), "numbers come from the store"
 
 
 def test_an_id_that_somebody_else_took_meanwhile_is_a_conflict(there: There, cli: Cli) -> None:
@@ -271,7 +271,7 @@ def test_an_id_that_somebody_else_took_meanwhile_is_a_conflict(there: There, cli
     cli("start", "Mine", "--id", "same")
     with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
         other.start("Theirs", id="same")
-    assert "somebody else has begun" in cli("list").err
+    assert "somebody else has started" in cli("list").err
     events = there.events("same")
     assert [event.kind for event in events] == ["session.created", "session.started", "pending.refused"]
 
@@ -372,7 +372,7 @@ def test_a_write_in_doubt_does_not_wait(there: There, seg: Segue) -> None:
         return done
 
     server.answer = answer
-    with pytest.raises(StoreUnavailable, match="may be there or not"):
+    with pytest.raises(StoreUnavailable, match="may or may not have happened"):
         session.note("perhaps")
     hang.clear()
     time.sleep(0.5)

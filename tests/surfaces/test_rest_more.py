@@ -213,7 +213,7 @@ def test_a_brief_keeps_to_its_bytes_in_every_form(server: SegueServer) -> None:
     restored = done(server.ask("GET", "/v1/sessions/short/restoration?budget=2000"))
     assert restored["tokens_used"] <= 2000
     why = {one["item"]: one["reason"] for one in restored["log"] if one["status"] == "skipped"}
-    assert why["notes"] == why["changes"] == "a server sees no working tree"
+    assert why["notes"] == why["changes"] == "a server has no working tree"
 
 
 # -- passing on, holds, agents, budgets ------------------------------------------------------------

@@ -192,7 +192,7 @@ def test_an_export_comes_in_elsewhere_and_a_second_time_adds_nothing(server: Seg
     key = server.key(role="writer", project="other")
     for _ in range(2):
         made = done(server.ask("POST", "/v1/sessions/import", {"content": content}, token=key), 201)
-        assert made["id"] == "moves"
+        assert made["session"] == "moves"
     assert done(server.ask("GET", "/v1/sessions/moves", token=key))["next"] == ["a"]
     assert server.ask("POST", "/v1/sessions/import", {"content": "{}"}, token=key)[0] == 400
 

@@ -92,7 +92,7 @@ def test_sync_takes_a_path_and_names_what_it_cannot_read(
     bad.write_text("nothing of the kind")
     ran = cli("sync", str(agents[1]), str(bad))
     assert "1 run read (1 new" in ran.out and "1 unreadable" in ran.out
-    assert "no agent that Segue knows wrote it" in ran.err
+    assert "it was not written by an agent that Segue knows" in ran.err
     cli("sync", "--agent", "nobody", code=64)
 
 
@@ -163,7 +163,7 @@ def test_doctor_tells_of_runs_that_nothing_is_left_of(
     for card in cli("list", "--json").value:
         cli("complete", card["id"])
     cli("sync")
-    assert "of 1 run only the digest is left" in cli("doctor").out
+    assert "only the digest is left of 1 run" in cli("doctor").out
     assert cli("show", "1a1b", "--json").value["present"] is False
 
 
@@ -298,7 +298,7 @@ def test_sync_of_all_projects_says_how_many_runs_of_others_can_be_searched(
 
 
 def test_where_no_agent_left_a_run_no_window_is_said_to_be_full(cli: Cli, far: Path) -> None:
-    said = "no agent has left a run here; `segue runs --all` lists those of every project\n"
+    said = "no runs here; `segue runs --all` lists those of every project\n"
     assert cli("pressure").out == said
 
 

@@ -242,7 +242,7 @@ def test_a_server_without_meanings_refuses_to_search_by_them(
 
 
 def test_a_question_without_words_or_with_a_wrong_filter_is_refused(cli: Cli) -> None:
-    assert "no word" in cli("search", "?!", code=64).err
+    assert "nothing to search for" in cli("search", "?!", code=64).err
     cli("search", "x", "--agent", "nobody", code=64)
     cli("search", "x", "--since", "soon", code=64)
     cli("search", "x", "--limit", "0", code=64)
@@ -291,7 +291,7 @@ def test_what_is_not_indexed_yet_is_said_after_the_hits(
     monkeypatch.setattr("segue.surfaces.cli.commands.search.FIRST_CATCH_UP_SECONDS", 1e-9)
     out = cli("search", "signed").out.splitlines()
     assert out[0] == "nothing was found"
-    assert out[-1] == "this may not be all; 2 runs not indexed yet: `segue sync --all` does that"
+    assert out[-1] == "there may be more; 2 runs not indexed yet: `segue sync --all` does that"
     ran = cli("search", "signed", "--json")
     assert ran.value["not_indexed"] == 2 and "2 runs not indexed yet" in ran.err
 

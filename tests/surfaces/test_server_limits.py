@@ -109,7 +109,7 @@ def test_a_trusted_proxy_may_have_more_connections_than_others(tmp_path: Path) -
 
 def test_a_proxy_that_is_no_address_is_refused(cli: Cli) -> None:
     told = cli("--json", "serve", "--port", "0", "--proxy", "caddy", code=64)
-    assert "no address" in told.value["error"]["message"]
+    assert "not the address of a proxy" in told.value["error"]["message"]
 
 
 # -- the host --------------------------------------------------------------------------------------

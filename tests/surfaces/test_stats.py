@@ -61,12 +61,12 @@ def test_preparing_is_timed(cli: Cli, home: Path, project: Path) -> None:
 def test_a_month_can_be_reported_in_markdown(restarted: Cli) -> None:
     month = time.strftime("%Y-%m", time.gmtime())
     told = restarted("stats", "--month", month, "--report").out
-    assert told.startswith(f"# How well it did, {month}-01 to ") and "| survived a crash | 1 |" in told
-    assert "is no month" in restarted("stats", "--month", "november", code=64).err
+    assert told.startswith(f"# How well Segue worked, {month}-01 to ") and "| survived a crash | 1 |" in told
+    assert "is not a month" in restarted("stats", "--month", "november", code=64).err
 
 
 def test_before_anything_happened_it_says_so(cli: Cli) -> None:
-    assert "nothing was measured yet" in cli("stats").out
+    assert "nothing to measure yet" in cli("stats").out
 
 
 def test_habits_are_judged_by_the_runs_that_came_after(cli: Cli, home: Path, project: Path) -> None:

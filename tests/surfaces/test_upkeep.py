@@ -23,7 +23,7 @@ def test_an_exported_session_can_be_imported_elsewhere(started: Cli, tmp_path: P
     assert file.stat().st_mode & 0o077 == 0
     home = str(tmp_path / "home-2")
     imported = started("import", str(file), "--home", home, "--json").value
-    assert (imported["id"], imported["status"]) == ("jwt", "active")
+    assert (imported["session"], imported["status"]) == ("jwt", "active")
     assert "imported: copy" in started("import", str(file), "--home", home, "--as", "copy").out
 
 
@@ -32,7 +32,7 @@ def test_an_export_as_yaml_says_what_it_cannot_carry(started: Cli, tmp_path: Pat
     ran = started("export", "-o", str(tmp_path / "jwt.yaml"))
     for what in ("the goal", "3 items", "1 decision", "1 finding", "1 checkpoint"):
         assert what in ran.err and what in (tmp_path / "jwt.yaml").read_text().splitlines()[0]
-    assert "`--format json` leaves nothing out" in ran.err
+    assert "`--format json` keeps everything" in ran.err
     value = started("export", "-o", str(tmp_path / "jwt.yaml"), "--json").value
     assert value["left_out"] == ["the goal", "3 items", "1 decision", "1 finding", "1 checkpoint"]
     assert started("export", "-o", str(tmp_path / "jwt.json")).err == ""

@@ -28,17 +28,18 @@ _INTRO = """\
 
 <!-- Written by `make docs` from the parsers. Do not edit: a test compares. -->
 
-`segue COMMAND [options]`. `segue --help` lists the commands of a day, `segue help --all` every one,
+`segue COMMAND [options]`. `segue --help` lists the everyday commands, `segue help --all` every one,
 `segue help COMMAND` or `segue COMMAND --help` explains one, `segue --version` shows the version
 (with `--json` [as an object](json/version.json)).
 `python -m segue` is the same.
 
-**`segue` alone** says where the work in this folder stands, and exits with 0: the current session with
-what is under way, next and blocked, the last run and how it ended, what waits for you, and the commands
+**`segue` alone** shows where the work in this folder stands, and exits with 0: the current session with
+what is under way, next and blocked, the last run and how it ended, what is waiting for you, and the commands
 that fit; with `--json` an Overview ([schema](json/segue.json)).
 
 **Nothing yet is no error.** Where there is no session or run to look at, `status`, `brief`, `since`, `show`,
-`log` and `checkpoints` say so on standard error and exit with 0; with `--json` they print `null`.
+`log`, `checkpoints`, `feature list`, `agent list`, and `budget` and `hold` without further words say so on
+standard error and exit with 0; with `--json` they print `null`.
 
 **Other names** do the same: `ls` and `sessions` are `list`, `new` is `start`, `history` is `log`, `ps` is
 `runs`, `cost` is `usage`, `find` is `search`, `watch` is `status --watch`, `tail` is `log --follow`,
@@ -53,8 +54,10 @@ spacing, or by its number as `segue status` shows it: `#3`.
 **People and programs.** Without `--json` the output is for people and may change. With it,
 standard output holds one JSON value of the shape that is named with each command; the JSON Schema that is
 linked there says what is in it. Every field is always there, and an array is one even if it is empty.
-Fields may be added, and none is renamed or removed within a major version. Commands that go on print a
-value on each line. Times are UTC in ISO 8601; durations are in seconds unless their name says otherwise.
+Fields may be added, and none is renamed or removed within a major version. Commands that keep running print a
+value on each line. Times are UTC in ISO 8601; durations are in seconds and sizes in bytes, unless their
+name says otherwise. `session` is the session that a command worked on; an object that is itself a session,
+a run or a memory has an `id`.
 Warnings and errors are on standard error, as `segue: warning: …` and `segue: …`.
 """
 
@@ -64,10 +67,10 @@ _EXITS = """\
 | code | meaning |
 |---|---|
 | 0 | it worked |
-| 1 | the answer is no: `verify`: not all is proven; `bootstrap`: not as it was; `budget --spent`: at the \
-limit; `handover check`: resume needed |
+| 1 | the answer is no: `verify`: not everything is proven; `bootstrap`: not as it was; `budget --spent`: at \
+the limit; `handover check`: resume needed |
 | 2 | `handover check`: completed |
-| 64 | the command line, or something that it names, is wrong |
+| 64 | the command line is wrong, or names something that does not exist |
 | 65 | refused in this state: the session is over, nothing to undo, a PAUSE file |
 | 66 | somebody else changed it first, or holds the session |
 | 69 | an agent, a model or a transcript failed, or a package or program is not installed |
@@ -76,9 +79,9 @@ limit; `handover check`: resume needed |
 | 75 | a step of a handover failed and stays pending |
 | 77 | no permission to read or write a file or folder |
 | 130 | Ctrl-C |
-| 141 | the reader of the output went away |
+| 141 | the program reading the output stopped reading |
 
-`segue hold -- COMMAND` gives the exit code of the command: 128 and the signal's number if it was
+`segue hold -- COMMAND` exits with the exit code of the command: 128 and the signal's number if it was
 killed, 127 if there is no such command, 126 if it cannot be run.
 
 With `--json` an error is also an object on standard output ([schema](json/error.json)):

@@ -17,7 +17,7 @@ from typing import Any, get_args, get_origin
 
 from segue.surfaces.cli import shapes
 from segue.surfaces.cli.command import CliCommand, find
-from segue.surfaces.cli.table import LOOKING, TABLE
+from segue.surfaces.cli.table import LOOKING, LOOKING_ALONE, TABLE
 from segue.surfaces.http.server.schemas import Schema, SchemaCollection
 
 TARGET = Path("docs") / "reference" / "json"
@@ -64,7 +64,12 @@ def _imported(module: ModuleType) -> dict[str, Any]:
 def schema_of(name: str) -> Schema:
     """The schema of what a command prints."""
     variants = {f"segue {name} {variant}".strip(): kind for variant, kind in shapes_of(name).items()}
-    return _document(f"segue {name} --json", find(name).json, variants, or_null=name in LOOKING)
+    return _document(
+        f"segue {name} --json",
+        find(name).json,
+        variants,
+        or_null=name in {*(one.split()[0] for one in LOOKING), *LOOKING_ALONE},
+    )
 
 
 def schema_beside(name: str) -> Schema:

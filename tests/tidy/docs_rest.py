@@ -9,7 +9,7 @@ TITLES = {
     "sessions": "Sessions", "commands": "Commands and lifecycle",
     "checkpoints": "Checkpoints", "events": "Events",
     "runs": "Runs and digests", "search": "Search", "usage": "Usage", "habits": "Habits",
-    "stats": "How well it does", "briefs": "Briefs and restorations",
+    "stats": "How well Segue works", "briefs": "Briefs and restorations",
     "features": "Features and evidence",
     "memories": "Memories", "handoffs": "Handoffs", "handovers": "Handovers", "holds": "Holds",
     "agents": "States of agents", "budget": "Budget and spend", "keys": "Keys", "operations": "Operations",

@@ -63,7 +63,7 @@ def refused(command: str) -> str:
     except KeyError:
         return "there is no such command"
     except SegueError as fault:
-        return "" if f"invalid choice: '{FILLED}'" in fault.message else fault.message
+        return "" if f"'{FILLED}' is not one of" in fault.message else fault.message
     return ""
 
 

@@ -51,7 +51,7 @@ class RecoverableAgent:
         self._top_k = top_k
 
     def run(self, *, complete: bool = True) -> SessionStatus:
-        """Work until nothing is left that can be done. If items are blocked, the session is not completed."""
+        """Work until nothing is left to do. The session is not completed while items are blocked."""
         self._begin()
         while True:
             status = self.session.status()

@@ -63,7 +63,7 @@ _MOVED = {
 
 @checked
 class Segue:
-    """Sessions that survive, in a data folder.
+    """The entry point: the sessions, runs and memories in a data folder or another store.
 
     >>> seg = Segue()
     >>> s = seg.start("Refactor authentication to JWT", items=["user model", "middleware"])
@@ -113,11 +113,11 @@ class Segue:
         folder: Path | str | None = None, environment: Mapping[str, str] | None = None, dry_run: bool = False,
         from_git: bool = False, **settings: Any,
     ) -> Recovery:  # fmt: skip
-        """Bring back what is readable of a damaged store, as `segue recover` does, and say what is missing.
+        """Recover what is still readable in a damaged store, as `segue recover` does; says what is missing.
 
         It opens no store, because a damaged one cannot be opened: close those that are open first. With
-        ``dry_run`` nothing is changed. With ``from_git`` sessions are taken in that only the state of a
-        handover in the folder's repository tells of."""
+        ``dry_run`` nothing is changed. With ``from_git``, sessions are recovered too that
+        only a handover's state in the folder's repository knows."""
         from ..services.upkeep.recover.ladder import recover
         from ..services.workspace.open_workspace import without_opening
 
@@ -130,7 +130,7 @@ class Segue:
         self.workspace.close()
 
     def forget(self) -> None:
-        """Drop everything that is cached, after the store was changed by other means."""
+        """Drop everything cached, after something else changed the store."""
         self.workspace.forget()
 
     def __enter__(self) -> Segue:
@@ -161,7 +161,7 @@ class Segue:
         return Session.of(started)
 
     def make_current(self, id: str) -> Session:
-        """Make a session the one that commands in this working tree mean."""
+        """Make a session the current one of this working tree."""
         return Session.of(open_session.make_current(self.workspace, id))
 
     def session(self, id: str = "") -> Session:
@@ -200,7 +200,7 @@ class Segue:
         )
 
     def resumable(self, *, everywhere: bool = False, project: str = "", organization: str = "") -> Cards:
-        """Sessions that were paused, or left in the middle by a run that is gone, in the last days."""
+        """Sessions of the last days that were paused, or left unfinished by a run that is gone."""
         from ..services.runs.sessions_shown import resumable_sessions
 
         return resumable_sessions(
@@ -263,8 +263,8 @@ class Segue:
         best first.
 
         ``project`` is a name or a key, and ``.`` the one here; ``within`` names groups of texts (prompts,
-        answers, commands, output, files, notes). ``by_meaning`` also finds what says it in other words. What
-        is not indexed yet is indexed first, for so many ``seconds`` at most."""
+        answers, commands, output, files, notes). ``by_meaning`` also finds other wordings. What
+        is not indexed yet is indexed first, for at most ``seconds`` seconds."""
         from ..services.search.search import SearchFilter, search
 
         where = SearchFilter(agent, project, since, within, failed, by_meaning)
@@ -289,8 +289,8 @@ class Segue:
     def stats(
         self, *, month: str = "", days: int = 90, everywhere: bool = False, learns: bool = True
     ) -> StatsReport:
-        """How well it does: restarts that were survived, how soon the next run worked, how useful briefs,
-        handovers, memories and habits were, in a month (2026-11) or in the last so many days (0: in all)."""
+        """How well Segue works: restarts survived, how soon the next run was productive, how useful briefs,
+        handovers, memories and habits were, in a month (2026-11) or in the last ``days`` days (0: all)."""
         from ..services.runs.sync import take_in_newest
         from ..services.stats.report import stats
 
@@ -305,12 +305,12 @@ class Segue:
         agent: str = "", messages: Sequence[Mapping[str, Any]] | None = None, here: bool = False,
         **more: Any,
     ) -> Prepared:  # fmt: skip
-        """Write the manifest of where the work stands, for whoever continues it.
+        """Write down where the work stands (the manifest), for whoever continues it.
 
         By default it is about the newest run here. ``transcript`` is a file of another one, which ``agent``
         wrote (``messages`` for a JSON list of messages, ``log`` for a plain log); ``messages`` is the
         conversation of a program itself. ``here`` writes into the project. If what was named cannot be read,
-        an error is raised and the manifest that was there stays as it was."""
+        an error is raised and the existing manifest stays as it is."""
         from ..effects.git.scene import SceneQuery
 
         with SceneQuery(self.workspace.working_tree.root) as begun:
@@ -343,7 +343,7 @@ class Segue:
         return propose(self.workspace, task, with_model=with_model)
 
     def spend(self, *, session: str = "", days: int = 30) -> SpendingReport:
-        """What models cost, and what the caps leave."""
+        """What asking models cost, and how much the caps leave."""
         from ..services.models import config
         from ..services.models.ledger import report
 
@@ -352,7 +352,7 @@ class Segue:
     def pressure(
         self, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0
     ) -> Pressure:
-        """How full the window is: of this run, of the newest one here, or with so many tokens."""
+        """How full the window is: in this run, in the newest one here, or with ``tokens_used`` tokens."""
         from ..services.resume.window_pressure import pressure
 
         return pressure(self.workspace, run, tokens_used=tokens_used, window=window, threshold=threshold)
@@ -378,12 +378,12 @@ class Segue:
         self, question: str = "central", name: str = "", *, task: str = "", tokens: int = 1_000,
         session: str = "", seconds: float = 0.0, progress: Progress | None = None,
     ) -> MapAnswer:  # fmt: skip
-        """Ask the map of the code: what is ``central`` for a task or for the newest run, within so many
-        tokens; the ``users`` of a name, and what it ``uses``; what is ``affected`` by a change of it, or
-        without a name by what is not committed, and which ``tests`` reach that.
+        """Ask the map of the code: what is ``central`` for a task or for the newest run, within a budget
+        of ``tokens``; the ``users`` of a name, and what it ``uses``; what is ``affected`` by changing it (or,
+        without a name, by what is not committed), and which ``tests`` reach that.
 
-        The map is brought up to date first, for at most so many seconds (0: until it is done). It needs the
-        extra ``segue[map]``."""
+        The map is updated first, for at most ``seconds`` seconds (0: until it is done). It needs the extra
+        ``segue[map]``."""
         from ..services.codemap.ask import ask
 
         return ask(
@@ -403,7 +403,7 @@ class Segue:
 
     @property
     def memories(self) -> Memories:
-        """What was learnt, as far as this actor may see it here."""
+        """The memories that this actor may see here."""
         from .memories import Memories
 
         return self.workspace.part(Memories)
@@ -422,7 +422,7 @@ class Segue:
         return self.memories.recall(query, **options)
 
     def pitfalls(self, errors: Iterable[str]) -> Pitfalls:
-        """Lessons about failures with these outputs: what mended the same failure before."""
+        """Lessons about failures with these outputs: what fixed the same failure before."""
         from ..core.runs.outcomes import failing_tests, telling
         from ..services.lessons.pitfalls import pitfalls
 
@@ -430,7 +430,7 @@ class Segue:
         return pitfalls(self.workspace, told)
 
     def habits(self) -> HabitsReport:
-        """What runs and commits of this project do again and again, after new runs were learnt from."""
+        """The habits seen in runs and commits of this project; new runs are read first."""
         from ..services.habits.report import habits_report
         from ..services.runs.sync import take_in_newest
 
@@ -448,7 +448,7 @@ class Segue:
         return change_habits(self.workspace, off=off, on=on, accept=accept, correct=correct)
 
     def playbook(self, task: str, **options: Any) -> Found:
-        """Strategies that worked, for a task."""
+        """Strategies that worked for similar tasks."""
         return self.memories.playbook(task, **options)
 
     # -- passing on ----------------------------------------------------------------------------
@@ -467,7 +467,7 @@ class Segue:
     # -- keeping -------------------------------------------------------------------------------
 
     def export(self, id: str, format: str = "json") -> bytes:
-        """A session as a file's content: ``json`` loses nothing, ``yaml`` has what it can express;
+        """A session as a file's content: ``json`` keeps everything, ``yaml`` what it can express;
         ``markdown`` and ``html`` are for people to read, of a session or of a run."""
         from ..services.handoff.export import READABLE_FORMATS, export_session
 
@@ -485,7 +485,7 @@ class Segue:
         return export_notebook(self.workspace, Path(folder))
 
     def import_(self, data: bytes, *, format: str | None = None, as_id: str = "") -> Session:
-        """Import the content of an export, which is verified first; repeating an import adds nothing."""
+        """Import an export, which is verified first; importing it again adds nothing."""
         from ..services.handoff.export import import_session
 
         return Session.of(import_session(self.workspace, data, format, as_id))

@@ -60,7 +60,7 @@ class Session(SessionHandle):
         return self.commit_trusted(tuple(map(do.Add, items)))
 
     def begin(self, *items: str, new: bool = False) -> Saved:
-        """Mark items as under way; an unknown one is added. Raises MisspeltItem for a name that is near to a
+        """Mark items as under way; an unknown one is added. Raises MisspeltItem for a name close to that of a
         planned one, unless ``new`` says that a new item is meant."""
         return self.commit_trusted(tuple(do.Begin(item, new=new) for item in items))
 
@@ -125,7 +125,7 @@ class Session(SessionHandle):
         try:
             pairs = tuple((str(file), kind) for file, kind in changes)
         except (TypeError, ValueError) as fault:
-            raise BadValue("`changes` has something else than pairs", hint="(file, created)") from fault
+            raise BadValue("`changes` must hold pairs", hint="(file, created)") from fault
         wrong = next((kind for _, kind in pairs if kind not in ("created", "modified", "deleted")), None)
         if wrong is not None:
             raise UsageError(f"unknown kind of change: {wrong}", hint="created, modified or deleted")
@@ -150,11 +150,11 @@ class Session(SessionHandle):
         solved: Pairs = (), summary: str = "", goal: str = "", stay: bool = False,
         new: bool = False,
     ) -> Saved:  # fmt: skip
-        """Make any mix of changes, all or none; with a name, a state to rewind to.
+        """Make several changes at once, all or none; with a name, a state to go back to.
 
         What has two parts (a blocked item and why, a decision and why, a question and its answer …) is a
         pair, or one text where the second part may be missing. ``focus`` is ``FILE[:POSITION]``. Raises
-        MisspeltItem for the name of an item that is near to a planned one, unless ``new`` is set."""
+        MisspeltItem for a name close to that of a planned item, unless ``new`` is set."""
         made = Checkpoint(
             done=texts(done), begin=texts(begin), add=texts(add), block=_pairs(block), unblock=texts(unblock),
             drop=_pairs(drop), stay=stay, new=new, note=note or None, decide=_pairs(decide), ask=texts(ask),
@@ -167,13 +167,13 @@ class Session(SessionHandle):
     # -- lifecycle -----------------------------------------------------------------------------
 
     def pause(self, reason: str = "", *, cause: str = "user") -> Interruption:
-        """Pause: save, record why, and leave what the next run needs. Unrelated to the PAUSE file."""
+        """Pause: save, record why, and write down what the next run needs. Unrelated to the PAUSE file."""
         from ..services.resume.interruptions import interrupt
 
         return interrupt(self, cause, reason)
 
     def resume(self) -> Saved:
-        """Resume the session. One that is over stays over, as ``status`` shows.
+        """Resume the session. A completed or abandoned one stays as it is.
 
         If it was inactive for too long, a pause by timeout is recorded first."""
         from ..services.resume.interruptions import pause_if_idle
@@ -196,7 +196,7 @@ class Session(SessionHandle):
     def budget(
         self, *, cost: float | None = None, tokens: int | None = None, limited: bool | None = None
     ) -> Standing:
-        """What was spent, and the limits; with values, set these (0: none) or continue ``limited`` beyond."""
+        """What was spent, and the limits. With values: set limits (0: none), or continue ``limited``."""
         from ..services.resume.interruptions import budget_of, set_budget
 
         if cost is None and tokens is None and limited is None:
@@ -204,7 +204,7 @@ class Session(SessionHandle):
         return set_budget(self, cost=cost, tokens=tokens, limited=limited)
 
     def working(self) -> Working:
-        """Where the work was: focus, threads, questions, uncommitted changes and agents, as they are now."""
+        """The working state now: focus, threads, questions, uncommitted changes and agents."""
         from ..services.resume.working_state import working
 
         return working(self)
@@ -304,13 +304,13 @@ class Session(SessionHandle):
 
     @property
     def memories(self) -> Memories:
-        """What was learnt, as far as this session's actor may see it."""
+        """The memories that this session's actor may see."""
         from .memories import Memories
 
         return self.workspace.part(Memories)
 
     def guard(self, **agents: Any) -> Guard:
-        """Save what is not durable yet when the process is ended: ``with s.guard(): ...``.
+        """Save what is not durable yet when the process is killed: ``with s.guard(): ...``.
 
         Keyword arguments are names of agents with functions that return their present state.
         """

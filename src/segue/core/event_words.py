@@ -107,7 +107,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.GraphBegun: lambda b: f"thread {b.thread}: {'checkpoints begin' if b.generation else 'deleted'}",
     ev.NamespaceAdded: lambda b: f"checkpoints of {b.namespace or 'the graph'} begin",
     ev.CheckpointPut: lambda b: f"checkpoint {b.id} of a graph",
-    ev.WritesPut: lambda b: f"writes behind checkpoint {b.id} of a graph",
+    ev.WritesPut: lambda b: f"writes after checkpoint {b.id} of a graph",
     ev.EvidenceVoided: lambda b: f"evidence of {b.feature or 'all features'} no longer counts: {b.reason}",
 }
 

@@ -38,7 +38,7 @@ def _time_ns() -> int:
     try:
         return time.time_ns()
     except OverflowError as fault:
-        told = "the clock of this machine says a time that cannot be: nothing can be dated"
+        told = "this machine's clock shows an impossible time, so nothing can be dated"
         raise RefusedError(told, hint="set the clock, then try again") from fault
 
 

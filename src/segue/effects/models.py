@@ -207,7 +207,9 @@ def _refusal(status: int, raw: bytes, key: str) -> str:
     with contextlib.suppress(ValueError, AttributeError):
         error = json.loads(text).get("error")
         text = str(error.get("message") if isinstance(error, dict) else error)
-    reason = "a redirect, which is not followed" if 300 <= status < 400 else " ".join(text.split())
+    reason = (
+        "it sent a redirect, which Segue does not follow" if 300 <= status < 400 else " ".join(text.split())
+    )
     return _masked(f"it answered {status}: {reason[:ERROR_CHARS]}", key)
 
 

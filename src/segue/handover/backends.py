@@ -43,7 +43,7 @@ class GitBackend:
         self.remote = remote
         self.push = push
         self.timeout = timeout
-        self.last = Published(False, "nothing was published yet")
+        self.last = Published(False, "nothing has been published yet")
         """The result of the last call, with the reason if it is pending."""
 
     def publish(self, message: str, dry_run: bool = False) -> bool:

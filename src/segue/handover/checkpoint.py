@@ -100,7 +100,7 @@ class Checkpoint:
         try:
             json.dumps(output)
         except (TypeError, ValueError, RecursionError) as fault:
-            raise BadValue(f"the output of {step_name} is no JSON value: {fault}") from fault
+            raise BadValue(f"the output of {step_name} is not a JSON value: {fault}") from fault
 
         def note(record: Record) -> Record:
             record["steps"][step_name] = "done"

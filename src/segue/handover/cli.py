@@ -41,7 +41,9 @@ def _parser() -> _Parser:
     status = commands.add_parser("status", help="show the progress of the handover")
     for command in (check, status):
         command.add_argument("--checkpoint", type=Path, default=DEFAULT_CHECKPOINT)
-    run = commands.add_parser("run", help="hand over as a TOML file or an agent's adapter says, or resume")
+    run = commands.add_parser(
+        "run", help="hand over as a TOML file or an agent's adapter describes, or resume"
+    )
     described = run.add_mutually_exclusive_group(required=True)
     described.add_argument("--config", type=Path, help="a TOML file that describes the handover")
     described.add_argument(
@@ -69,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (PauseError, WorkflowError, UncertainStep) as fault:
             return _fail(REFUSED, str(fault))
         except StepError as fault:
-            left = "the step stays pending, and `run` tries it again, with --no-push without publishing it"
+            left = "the step stays pending; `run` tries it again, or leaves publishing out with --no-push"
             return _fail(FAILED, f"{fault}; {left}")
         except SegueError as fault:
             return _fail(fault.exit_code, fault.message)

@@ -87,7 +87,7 @@ class Task(Step):
         return {k: v for k, v in payload.items() if k not in (*self.definition, "date", "since")} or None
 
     def _refuse(self) -> Any:
-        raise TypeError(f"{self.name} is a task, which only an engine can run")
+        raise TypeError(f"{self.name} is a task; only an engine can run it")
 
 
 class PauseError(RuntimeError):
@@ -211,7 +211,7 @@ class HandoverEngine:
     def finish(self, record: Record) -> list[str]:
         """Continue an interrupted run with its own payloads; WorkflowError if its steps are not ours."""
         if not isinstance(record.get("steps"), dict):
-            raise BadValue("`record` of finish is no record of a run", hint="it is what `load` gives")
+            raise BadValue("`record` is not the record of a run", hint="pass what `load` returns")
         foreign = [name for name in self.foreign(record) if name not in self.by_hand]
         if foreign:
             raise WorkflowError(foreign)
@@ -229,7 +229,9 @@ class HandoverEngine:
         """The steps of an interrupted run that are not done and that this workflow does not have, or has as
         steps of another kind. Raises BadValue for what is no record."""
         if not isinstance(record.get("steps"), dict):
-            raise BadValue("a record of a handover has steps", hint="pass what `Checkpoint.load` returns")
+            raise BadValue(
+                "the record of a handover must have steps", hint="pass what `Checkpoint.load` returns"
+            )
         ours = {step.name: step for step in self.steps}
         payloads = (record.get("segue") or {}).get("payloads") or {}
         return [name for name in pending_in(record) if name not in ours or not _fits(ours[name], payloads)]

@@ -99,7 +99,7 @@ class Handover:
         if own is not None and not tree.trusted():
             if _declares_handover(own):
                 raise NotTrusted(
-                    f"{own} declares the handover and is not trusted as it is now, so nothing was run",
+                    f"{own} declares the handover but is not trusted in its current form, so nothing was run",
                     hint="review it, then `segue trust`; then run the handover again",
                 )
             own = None
@@ -192,10 +192,10 @@ class Handover:
             return cause
         reason = cause.message if isinstance(cause, SegueError) else str(cause)
         if self.standing().steps.get(name) == "uncertain":
-            return HandoverPending(name, reason, f"it may have happened nevertheless: {_answers_for(name)}")
+            return HandoverPending(name, reason, f"it may have happened anyway: {_answers_for(name)}")
         hints = ["what came before it is done; `segue handover run` continues with this step"]
         if self._declared_in:
-            hints.append("if its declaration is wrong, mend that and `segue trust` first")
+            hints.append("if its declaration is wrong, correct it and run `segue trust` first")
         hints.append(f"if you did it by hand: `segue handover run --done {name}`")
         return HandoverPending(name, reason, "; ".join(hints))
 
@@ -305,13 +305,13 @@ def _other_workflow(fault: WorkflowError) -> OtherWorkflow:
     steps = " --done ".join(fault.foreign)
     return OtherWorkflow(
         str(fault).partition(": finish")[0],
-        hint=f"`segue handover run --done {steps}` goes on without; with `--anew` all of it is left",
+        hint=f"`segue handover run --done {steps}` continues without it; `--anew` starts over",
     )
 
 
 def _uncertain(fault: UncertainStep) -> StepUncertain:
     name = fault.step_name
     how = f"it failed ({fault.reason})" if fault.reason else "its run ended before that was recorded"
-    error = StepUncertain(f"nobody knows whether step {name} happened: {how}", hint=_answers_for(name))
+    error = StepUncertain(f"it is not known whether step {name} happened: {how}", hint=_answers_for(name))
     error.step = name
     return error

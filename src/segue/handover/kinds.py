@@ -101,7 +101,7 @@ class Steps:
             known = gather(workspace, state, runs, world=world, covers=False, handover=False)
             return render_brief(known, runs, form="markdown", budget=BRIEF_BYTES)
         except SegueError as fault:
-            return f"no brief could be made: {fault.message}"
+            return f"no brief could be written: {fault.message}"
 
     def note(self, work: Work) -> dict[str, Any]:
         """Add a note to the file of its day."""
@@ -183,7 +183,7 @@ class Steps:
 
         newest = score_last(self.segue)
         if newest is None:
-            return {"skipped": "no run came after an earlier handover yet"}
+            return {"skipped": "no run has followed an earlier handover yet"}
         return {"score": newest.score, "of": newest.handover}
 
     def _words(self, work: Work) -> dict[str, Any]:

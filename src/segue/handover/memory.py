@@ -88,11 +88,11 @@ class MemoryStore:
     def check_links(self, target: Path) -> None:
         """Raise ValueError if a part of the path between the root and a file is a symbolic link."""
         if leads_out(self.root):
-            raise BadValue(f"{self.root} leads out of the project: nothing is read or written through it")
+            raise BadValue(f"{self.root} leads out of the project, so nothing is read or written there")
         path = target
         while path != self.root and path != path.parent:
             if path.is_symlink():
-                raise BadValue(f"{path} is a symbolic link: nothing is read or written through it")
+                raise BadValue(f"{path} is a symbolic link, so nothing is read or written there")
             path = path.parent
 
     def put_state(self, text: str) -> Path:

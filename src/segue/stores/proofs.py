@@ -17,21 +17,21 @@ def proven_event(stream: str, version: int, header: bytes, body: bytes, own: byt
     """The event of a row that stands at a version of a stream; with version 0, at any."""
     try:
         event = read_event(header, body, own, erased=bool(erased))
-        reason = "" if event.intact() else "the body does not have the hash that it was stored with"
+        reason = "" if event.intact() else "the body does not match the hash it was stored with"
         placed = event.stream == stream and version in (0, event.version)
         if canonical.digest(header) != own or not placed:
-            reason = "the envelope does not have the hash of the event"
+            reason = "the envelope does not match the event's hash"
         if not reason:
             return event
     except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
-        reason = "the row is not one of ours"
+        reason = "the row was not written by Segue"
     raise DamagedError("the journal", f"{stream} version {version or '?'}", reason)
 
 
 def proven_piece(address: str, body: bytes, *, erased: bool) -> bytes:
     """The bytes of a piece; those of one that a scrub rewrote have another address."""
     if not erased and address_of(body) != address:
-        raise DamagedError("a piece", address, "its bytes do not have its address")
+        raise DamagedError("a piece", address, "its content does not match its address")
     return body
 
 
@@ -51,4 +51,4 @@ def check_beside(
 def too_new(newer: int, known: int) -> SchemaTooNew:
     """The error for a store of a newer schema than the one that is known here."""
     hint = "upgrade Segue on this machine; the store was not touched"
-    return SchemaTooNew(f"this store has schema {newer}, and this Segue knows up to {known}", hint=hint)
+    return SchemaTooNew(f"this store has schema {newer}; this Segue knows schemas up to {known}", hint=hint)

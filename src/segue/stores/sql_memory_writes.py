@@ -259,4 +259,4 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
             return replace(memory, helpful=helpful, harmful=harmful, recalled=recalled, recalled_at=at)
     except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
         pass
-    raise DamagedError("a memory", f"row {no}", "its bytes do not have the hash that they were stored with")
+    raise DamagedError("a memory", f"row {no}", "it does not match the hash it was stored with")

@@ -423,7 +423,7 @@ def status_object(found: Any, notices: Sequence[str]) -> dict[str, Any]:
 
 def started_object(done: Any) -> dict[str, Any]:
     """A session that was begun or continued."""
-    return saved_object(done.saved, id=done.saved.session, status=done.status, left_active=done.left_active)
+    return saved_object(done.saved, status=done.status, left_active=done.left_active)
 
 
 def handed_object(handed: Any) -> dict[str, Any]:
@@ -461,7 +461,7 @@ def _short(value: Any, chars: int) -> Any:
 def resumed_object(done: Any) -> dict[str, Any]:
     """A session that was resumed, with what its next run needs to know."""
     return saved_object(
-        done.saved, id=done.saved.session, status=done.status, brief=done.brief,
+        done.saved, status=done.status, brief=done.brief,
         since=delta_object(done.since) if done.since is not None else None, restoration=done.restoration,
         timeout=done.timeout, working=done.working,
     )  # fmt: skip
@@ -520,7 +520,7 @@ def stats_words(row: Any) -> list[tuple[str, str]]:
         ("size of a manifest", _bytes_figure(row.manifest_bytes)),
         ("score of a handover", _plain_figure(row.handover_score, f" of 100 ({row.handovers})")),
         ("memories", _memories_figure(row)),
-        ("pitfalls", f"{row.pitfalls} told, {row.pitfalls_mended} mended" if row.pitfalls else NOTHING),
+        ("pitfalls", f"{row.pitfalls} shown, {row.pitfalls_mended} fixed" if row.pitfalls else NOTHING),
         ("next command by habit", _habits_figure(row)),
     ]
 

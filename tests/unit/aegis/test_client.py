@@ -146,7 +146,7 @@ def test_the_recipes_own_address_and_key_mean_the_store_of_this_machine(
     monkeypatch.chdir(tmp_path / "shop")
     monkeypatch.setenv("SEGUE_HOME", str(tmp_path / "home"))
     address = f"http://localhost:{open_port()}"
-    with pytest.warns(UserWarning, match="nobody listens at"):
+    with pytest.warns(UserWarning, match="nothing answers at"):
         client = AegisClient(api_key="your-key", base_url=address)
     with client:
         client.progress.update(session_id="s", summary="g", in_progress="a")

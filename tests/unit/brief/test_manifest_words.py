@@ -148,7 +148,7 @@ def test_the_last_command_is_told_with_its_arguments_and_what_became_of_it(
          "passing: `pytest -q`; uncommitted: a.py"),
         ([*ran("pytest -q", text="3 passed"), *edited("a.py")], Probe(1.0, "main", "abc"), None,
          "not checked since the last edit; nothing uncommitted"),
-        ([], Probe(1.0, "main", "abc", cut=True), None, "git did not answer in time: look anew"),
+        ([], Probe(1.0, "main", "abc", cut=True), None, "git did not answer in time: look again"),
         ([], None, None, ""),
     ],
 )  # fmt: skip
@@ -191,7 +191,7 @@ def test_a_folder_with_a_space_can_be_gone_to_as_the_step_stands() -> None:
 
 def test_a_failing_check_is_run_again_and_a_declared_trouble_is_not() -> None:
     found = told([*ASKED, *ran("pytest -q", ok=False, exit=1, text="E  assert 1 == 2\n1 failed")])
-    assert "Run `pytest -q` again and mend what fails." in steps_of(found)
+    assert "Run `pytest -q` again and fix what fails." in steps_of(found)
     trouble = BriefFacts(failing=[Failure("The token expires at once", "The token expires at once", 0)])
     [step] = json.loads(manifest(trouble))["bootstrap_instructions"]
     assert step == "1. Solve first: The token expires at once"

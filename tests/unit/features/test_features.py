@@ -64,10 +64,10 @@ def test_a_feature_passes_when_its_check_ran_and_the_files_are_the_same(added: S
     [
         ({"exit_code": 1, "first": "FAILED test_expired"}, "FAILED test_expired"),
         ({"exit_code": None, "signal": 9}, "ended by signal 9"),
-        ({"exit_code": None, "timed_out": True}, "not over after 600 s"),
+        ({"exit_code": None, "timed_out": True}, "not finished after 600 s"),
         ({"exit_code": None, "fault": "pytest: No such file"}, "pytest: No such file"),
         ({"after": "e" * 32}, "covered files changed while it ran"),
-        ({"covered": "", "after": ""}, "nobody looked at the covered files"),
+        ({"covered": "", "after": ""}, "the covered files were not looked at"),
     ],
 )
 def test_a_run_that_does_not_prove_says_why(added: SessionState, facts: dict[str, Any], why: str) -> None:
@@ -80,7 +80,7 @@ def test_an_exit_code_and_a_pattern_may_be_expected(state: SessionState) -> None
     state = after(state, fc.AddFeature("f", "d", checks=(check,)))
     assert verdict(after(state, ran(state, "f", check, exit_code=0, found=True)), "f").status == "failing"
     half = verdict(after(state, ran(state, "f", check, exit_code=3)), "f")
-    assert (half.status, half.reason) == ("failing", "its output does not hold /done/")
+    assert (half.status, half.reason) == ("failing", "its output does not match /done/")
     assert verdict(after(state, ran(state, "f", check, exit_code=3, found=True)), "f").passes
 
 
@@ -209,9 +209,9 @@ def test_a_refusal_to_complete_says_what_would_prove_each(added: SessionState) -
     assert refused(added, do.Complete()).hint == "prove them with `segue verify`"
     looks = after(added, fc.AddFeature("looks", "is nice", steps=("layout",)))
     alone = after(looks, fc.RemoveFeature("jwt"))
-    assert refused(alone, do.Complete()).hint.startswith("attest what no check proves")
+    assert refused(alone, do.Complete()).hint.startswith("confirm what no check proves")
     assert refused(alone, do.Complete(attest=False)).hint.startswith("give it a check")
-    assert refused(looks, do.Complete()).hint.startswith("prove them with `segue verify`; attest")
+    assert refused(looks, do.Complete()).hint.startswith("prove them with `segue verify`; confirm")
 
 
 def test_completing_is_refused_while_something_is_not_proven(added: SessionState) -> None:

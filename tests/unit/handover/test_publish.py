@@ -220,7 +220,7 @@ def test_nothing_is_committed_into_a_merge_or_a_conflict(where: str, project: Pa
     subprocess.run(["git", "-C", str(project), *words], capture_output=True, check=False)
     head = git(project, "rev-parse", "HEAD")
     done = publish(project)
-    assert not done.ok and ("under way" in done.reason or "conflicts" in done.reason)
+    assert not done.ok and ("in progress" in done.reason or "conflicts" in done.reason)
     assert git(project, "rev-parse", "HEAD") == head
 
 

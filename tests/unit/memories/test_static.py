@@ -99,7 +99,7 @@ def test_weights_that_are_missing_or_cut_short_are_said_to_be_damaged(
 
 def test_half_of_the_weights_are_said_to_be_damaged(tmp_path: Path) -> None:
     (tmp_path / "half.bin").write_bytes(SHIPPED.read_bytes()[:2_000_000])
-    with pytest.raises(DamagedError, match="not whole"):
+    with pytest.raises(DamagedError, match="is incomplete"):
         WeightsFile(tmp_path / "half.bin")
 
 

@@ -147,7 +147,7 @@ def test_a_cap_keeps_a_model_from_being_asked_and_a_cheaper_one_may_be(home: Pat
         set_ladder(seg, rung(server.url, price=None))
         assert config.load(seg.workspace).models[0].price is None
         done = refined(seg)
-        assert "the cap of a call" in done.fell_back and server.seen == []
+        assert "the cap per call" in done.fell_back and server.seen == []
         with pytest.raises(OverBudget):
             models.ask(
                 seg.workspace,

@@ -41,7 +41,7 @@ def entry(cost: float, session: str = "") -> ModelCall:
     ("wish", "session", "today", "before", "word"),
     [
         (0.02, "", (), (), ""),
-        (0.06, "", (), (), "cap of a call"),
+        (0.06, "", (), (), "cap per call"),
         (0.02, "a", (entry(0.09, "a"),), (), "the session has spent"),
         (0.02, "a", (), (entry(0.09, "a"),), "the session has spent"),
         (0.02, "b", (entry(0.09, "a"),), (), ""),

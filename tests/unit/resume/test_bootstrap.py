@@ -363,7 +363,7 @@ def test_a_file_of_another_project_that_nobody_named_is_not_mixed_with_the_sessi
     boot = seg.bootstrap()
     assert (boot.session, boot.goal, boot.source) == ("jwt", seg.session("jwt").state.goal, "")
     assert boot.project != "checkout" and "Write the routes" not in boot.next_action
-    assert "is about checkout, and was left alone" in boot.instructions[0]
+    assert "is about checkout, so it was ignored" in boot.instructions[0]
     assert f"segue bootstrap {theirs}" in boot.instructions[0]
     own = json.loads(json.dumps(AGENTFLOW).replace("checkout", repo.folder.name))
     theirs.write_text(json.dumps(own))

@@ -241,5 +241,5 @@ def test_what_waits_or_was_put_aside_is_said_of_its_session_and_of_no_other(
     seg.close()
     Segue.recover(home=home.path)
     [said] = emergency.notices(home, "work")
-    assert "put it aside" in said and path.name in said
+    assert "moved it aside" in said and path.name in said
     assert emergency.notices(home, other.id) == []

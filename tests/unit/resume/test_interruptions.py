@@ -304,10 +304,10 @@ def test_a_process_that_is_not_certainly_ours_is_left_alone(session: Session) ->
         session.note_agent("idle", active=False, pid=child.pid)
         done = session.pause()
         assert done.agents == {
-            "reused": "gone", "elsewhere": "left alone: the process cannot be identified",
-            "unknown": "left alone: the process cannot be identified",
-            "myself": "left alone: it gave this command",
-            "parent": "left alone: it gave this command",
+            "reused": "gone", "elsewhere": "left running: the process cannot be identified",
+            "unknown": "left running: the process cannot be identified",
+            "myself": "left running: it ran this command",
+            "parent": "left running: it ran this command",
         }  # fmt: skip
         assert child.poll() is None
     finally:

@@ -111,7 +111,7 @@ def test_what_was_not_committed_is_followed_into_every_fate(seg: Segue, repo: Re
     }  # fmt: skip
     assert set(told.files.modified) == {"b.py", "docs/readme.md", "lib/c.py"}
     assert told.files.deleted == ("lost.txt",) and told.files.created == ()
-    assert told.suggestions[0].do == "find out what became of the changes in b.py, lost.txt"
+    assert told.suggestions[0].do == "find out what happened to the changes in b.py, lost.txt"
 
 
 def test_deletions_that_were_not_committed_are_followed(seg: Segue, repo: Repository) -> None:
@@ -367,10 +367,10 @@ def test_notes_that_were_loaded_are_told_apart_from_new_ones_each_with_a_command
     ways = {one.do: one.command for one in told.suggestions if "notes" in one.do}
     load = "segue resume jwt --budget balanced --note"
     assert ways == {
-        "load again the notes docs/adr/changed.md, docs/adr/moved-2.md": (
+        "reload the notes docs/adr/changed.md, docs/adr/moved-2.md": (
             f"{load} docs/adr/changed.md --note docs/adr/moved-2.md"
         ),
-        "do without the notes docs/adr/gone.md": (
+        "continue without the notes docs/adr/gone.md": (
             f"git log --oneline -1 {repo.head()[:12]} -- docs/adr/gone.md"
         ),
         "load the notes docs/adr/fresh.md": f"{load} docs/adr/fresh.md",
@@ -527,5 +527,5 @@ def test_asking_writes_nothing(seg: Segue, repo: Repository, home: Path) -> None
 
 def test_a_time_that_is_not_over_yet_is_refused(seg: Segue) -> None:
     left(seg)
-    with pytest.raises(UsageError, match="not over yet"):
+    with pytest.raises(UsageError, match="in the future"):
         seg.since(start="2099-01-01")

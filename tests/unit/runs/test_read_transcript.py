@@ -203,7 +203,7 @@ def test_what_cannot_be_opened_or_is_nobodys_says_so(tmp_path):
         read(tmp_path, CLAUDE)
     nobodys = tmp_path / "notes.txt"
     nobodys.write_text("nothing to see\n")
-    with pytest.raises(TranscriptUnreadable, match="no agent"):
+    with pytest.raises(TranscriptUnreadable, match="not written by an agent"):
         recognised(nobodys)
     with pytest.raises(UnknownAgent):
         recognised(nobodys, "nobody")

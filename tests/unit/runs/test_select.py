@@ -98,5 +98,5 @@ def test_runs_of_another_session_are_left_out_and_those_of_none_are_not(tmp_path
 def test_where_no_run_is_left_that_is_said(tmp_path: Path) -> None:
     finder = runs_of(opened(tmp_path, tmp_path / "shop").workspace).finder()
     assert newest_run(finder) is None
-    with pytest.raises(UnknownRun, match="no agent has left a run"):
+    with pytest.raises(UnknownRun, match="no agent has worked in this project"):
         newest_other_run(finder)

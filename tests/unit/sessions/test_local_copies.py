@@ -97,7 +97,7 @@ def test_what_others_have_written_meanwhile_stays_and_the_lost_comes_behind_it(
     with Segue(store=url_for(tmp_path), home=tmp_path / "elsewhere", folder=tmp_path) as other:
         other.session(session.id).note("of another machine")
         other.session(session.id).note("and one more")
-        with pytest.raises(HistoryWentBack, match="another history"):
+        with pytest.raises(HistoryWentBack, match="a different history"):
             assert session.state.version
         store.watch = None
         bring_back_copies(copies_of(team), store, dry_run=False)

@@ -42,7 +42,7 @@ RAN = Tally(runs=1)
         ("Not for ever.", RAN, Living(silent_seconds=1801, in_call=True), End("hung", "silent for 1801 s")),
         ("A retry may help.", RAN, Living(trouble="rate", troubled_seconds=10), Watch()),
         ("Not for ever.", RAN, Living(trouble="rate", troubled_seconds=61),
-         End("rate", "it keeps retrying in vain")),
+         End("rate", "it keeps retrying without success")),
         ("At the threshold already.", RAN, Living(share=0.8), End("full", "window 80 %")),
         ("Below it there is room.", RAN, Living(share=0.79), Watch()),
         ("From nine tenths on a command is not waited for.", RAN, Living(share=0.9, in_call=True),
@@ -58,7 +58,7 @@ RAN = Tally(runs=1)
          Living(trouble="unreachable", troubled_seconds=61, detail="ECONNREFUSED"),
          End("unreachable", "ECONNREFUSED")),
         ("No login: ended.", RAN, Living(trouble="auth", troubled_seconds=61),
-         End("auth", "it keeps retrying in vain")),
+         End("auth", "it keeps retrying without success")),
     ],
 )  # fmt: skip
 def test_a_living_agent_is_watched_or_ended(
@@ -153,7 +153,7 @@ def test_a_living_agent_is_watched_or_ended(
          Launch("claude-code", "resume", "rate limited", 3_000)),
         ("A wait beyond the budget is not begun.", Policy(("claude-code",), seconds_max=3_600),
          Tally(runs=1, seconds=600), Gone("claude-code", "rate", "n", retry_seconds=3_000),
-         Stop("budget", "claude-code is rate limited for longer than the time that is left")),
+         Stop("budget", "claude-code is rate limited for longer than the time left")),
         ("Another agent does not wait.", TWO, RAN, Gone("claude-code", "rate", "n"),
          Launch("codex", "fresh", "claude-code is rate limited")),
         ("A model that cannot be reached is waited for.", ONE, RAN, Gone("claude-code", "unreachable", "n"),
@@ -167,7 +167,7 @@ def test_a_living_agent_is_watched_or_ended(
          Stop("gave up", "3 runs of claude-code without progress: ECONNREFUSED")),
         ("A wait for a network beyond the budget is not begun.", Policy(("claude-code",), seconds_max=60),
          Tally(runs=1, seconds=40), Gone("claude-code", "unreachable", "n"),
-         Stop("budget", "claude-code cannot reach its model, and the time is over")),
+         Stop("budget", "claude-code cannot reach its model, and the time is up")),
         ("No access: another agent.", TWO, Tally(runs=1, out=("claude-code",)), Gone("claude-code", "auth"),
          Launch("codex", "fresh", "claude-code has no access")),
         ("Nobody has: stop.", TWO, Tally(runs=2, out=("claude-code", "codex")),
@@ -291,7 +291,7 @@ def test_faults_are_told_apart(text: str, status: int, trouble: str) -> None:
          Launch("codex", "fresh", "")),
         ("There is no time for it.", Policy(("claude-code",), seconds_max=20),
          Waiting("claude-code", "resume", "rate limited", 130.0),
-         Stop("budget", "claude-code is rate limited for longer than the time that is left")),
+         Stop("budget", "claude-code is rate limited for longer than the time left")),
     ],
 )  # fmt: skip
 def test_a_supervisor_goes_on_with_what_the_one_before_it_waited_for(

@@ -46,7 +46,7 @@ def test_launches_are_numbered_from_one_and_told_under_their_numbers(world: Worl
     prove(world)
     world.run(CRASHED, GOOD)
     assert [launch.number for launch in world.kept.launches] == [1, 2]
-    assert [notice.run for notice in world.notices if notice.kind in ("launched", "ended")] == [1, 1, 2, 2]
+    assert [notice.launch for notice in world.notices if notice.kind in ("launched", "ended")] == [1, 1, 2, 2]
 
 
 def test_a_crash_is_gone_on_with_at_once(world: World) -> None:
@@ -381,7 +381,7 @@ def test_every_notice_names_the_conversation_that_it_is_about(world: World) -> N
     prove(world)
     world.run(GOOD)
     native = world.kept.launches[0].native
-    assert native and {notice.native for notice in world.notices} == {native}
+    assert native and {notice.run for notice in world.notices} == {native}
 
 
 def test_at_most_five_processes_that_were_left_are_noted_and_their_words_are_cut(world: World) -> None:

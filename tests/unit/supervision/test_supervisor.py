@@ -72,7 +72,7 @@ def test_work_with_an_open_list_of_the_agent_is_not_done(world: World) -> None:
     open_ = Scripted(plan=(("look", "done"), ("write it", "active")))
     finished = world.run(open_, Scripted(plan=(("look", "done"), ("write it", "done"))))
     assert (finished.outcome, finished.runs) == ("done", 2)
-    assert "1 item of the own list of claude-code not done\n- write it" in world.prompt(1)
+    assert "1 item of claude-code's own list not done\n- write it" in world.prompt(1)
 
 
 def test_the_prompt_says_how_an_item_is_marked(world: World) -> None:
@@ -316,8 +316,8 @@ def test_what_was_spent_is_said_beside_its_limits_at_each_quarter_and_at_the_end
 def test_each_step_is_told_as_it_ends_and_none_of_an_earlier_launch(world: World) -> None:
     prove(world)
     world.run(Scripted(exit=-9), Scripted(calls=2, write="good.txt"))
-    first = [notice.text for notice in world.notices if notice.kind == "step" and notice.run == 1]
-    second = [notice.text for notice in world.notices if notice.kind == "step" and notice.run == 2]
+    first = [notice.text for notice in world.notices if notice.kind == "step" and notice.launch == 1]
+    second = [notice.text for notice in world.notices if notice.kind == "step" and notice.launch == 2]
     assert len([text for text in first if text.startswith("ls")]) == 1
     assert not [text for text in second if text.startswith("ls")], "its first look saw both"
 
@@ -511,7 +511,7 @@ def test_whoever_looks_on_is_told_now_and_then_what_the_agent_says(world: World)
     working = [notice for notice in world.notices if notice.kind == "working"]
     assert 4 <= len(working) <= 6, "about once a second"
     assert working[-1].text == "Writing the parser." and working[-1].share == 0.25
-    assert working[-1].tokens == 50_010 and working[-1].run == 1
+    assert working[-1].tokens == 50_010 and working[-1].launch == 1
     assert working[-1].seconds == pytest.approx(4, abs=1)
     assert world.notices[-1].kind == "stopped" and world.notices[-1].text == "done: 1 of 1 proven"
 

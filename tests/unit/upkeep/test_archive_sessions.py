@@ -144,7 +144,7 @@ def test_an_archive_is_private_and_a_gzip_of_the_json_export(seg: Segue) -> None
     export = export_session(seg.workspace, "old")
     [archived] = Cleanup(seg.workspace).run(days=0)
     assert archived.path.stat().st_mode & 0o777 == 0o600
-    assert archived.size == archived.path.stat().st_size
+    assert archived.bytes == archived.path.stat().st_size
     assert gzip.decompress(archived.path.read_bytes()) == export
     assert archived.archived_at > "2026"
 

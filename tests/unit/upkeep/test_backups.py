@@ -40,7 +40,7 @@ def test_a_backup_holds_what_its_name_says(tmp_path: Path) -> None:
         session.done("a")
     copy = SqliteStore(backup.path)
     assert sum(version for _, version in copy.streams()) == backup.events == 5
-    assert backup.size == backup.path.stat().st_size
+    assert backup.bytes == backup.path.stat().st_size
     copy.close()
 
 

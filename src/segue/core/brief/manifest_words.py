@@ -159,7 +159,7 @@ def environment_status(facts: BriefFacts, place: Workplace, most: int = 160) -> 
     """The verdicts of the checks, then what is not committed."""
     checks, probe = _checks(facts), facts.probe
     if probe is not None and probe.cut:
-        git = "git did not answer in time: look anew"
+        git = "git did not answer in time: look again"
     elif probe is not None and probe.dirty:
         room = most - (size(checks) + 2 if checks else 0)
         git = f"uncommitted: {named(probe.dirty, max(40, room - 13))}"
@@ -235,7 +235,7 @@ def _verification(facts: BriefFacts) -> list[str]:
         first = facts.failing[0]
         if first.what == first.why:
             return [f"Solve first: {first.what}"]
-        return [f"Run `{middle(first.what, 100)}` again and mend what fails."]
+        return [f"Run `{middle(first.what, 100)}` again and fix what fails."]
     checks: Sequence[str] = list(facts.tree.checks)
     return [f"Verify: `{middle(checks[-1], 120)}`"] if checks else []
 

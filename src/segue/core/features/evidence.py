@@ -26,14 +26,14 @@ def why_not(check: Check, ran: CheckRan) -> str:
     if ran.fault:
         return ran.fault
     if ran.timed_out:
-        return f"not over after {check.limit_seconds:g} s"
+        return f"not finished after {check.limit_seconds:g} s"
     if ran.signal:
         return f"ended by signal {ran.signal}"
     if ran.exit_code != check.exit_code:
         exit = f"exit {ran.exit_code}" + (f" instead of {check.exit_code}" if check.exit_code else "")
         return ran.first or f"{exit}: {check.text}"
     if check.pattern and not ran.found:
-        return f"its output does not hold /{check.pattern}/"
+        return f"its output does not match /{check.pattern}/"
     if not ran.covered:
-        return "nobody looked at the covered files"
+        return "the covered files were not looked at"
     return "covered files changed while it ran" if ran.covered != ran.after else ""

@@ -41,7 +41,7 @@ class Attested(Part):
     @property
     def name(self) -> str:
         """Whose word it is, and which agent passed it on."""
-        return f"{self.who}, told by {self.told_by}" if self.told_by else self.who
+        return f"{self.who}, reported by {self.told_by}" if self.told_by else self.who
 
 
 class Reported(Part):

@@ -18,7 +18,7 @@ DECLARED = ("not_started", "in_progress", "testing", "blocked", "failing")
 STATUSES = ("not_started", "in_progress", "testing", "passing", "failing", "blocked", "stale")
 GATE_BYTES_MAX = 1024
 NOT_ATTESTED, NO_ATTESTING = "not attested", "has no check, and attesting is off"
-NO_PROOF = "it has nothing that could prove it"
+NO_PROOF = "it has no check and no step that could prove it"
 
 
 def steps_of(feature: Feature) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def _status(feature: Feature, covered: str, attest: bool) -> tuple[str, str]:
     if not hashes:
         return feature.status, NO_PROOF
     if not covered:
-        return "stale", "proven, and whether covered files changed since cannot be seen here"
+        return "stale", "proven; whether covered files changed since then cannot be seen here"
     if any(hash != covered for hash in hashes):
         return "stale", "covered files changed since it was proven"
     return "passing", ""
@@ -110,7 +110,7 @@ def _unproven_status(feature: Feature, checks: list[str], steps: list[str], atte
         source = feature.reported.source
         return "failing", feature.reported.first or f"{feature.reported.failed} failed in {source}"
     if feature.running:
-        return "testing", "a check was begun and no result came"
+        return "testing", "a check started but gave no result"
     if checks:
         return feature.status, f"not run: {checks[0]}"
     problem = NOT_ATTESTED if attest else NO_ATTESTING
@@ -167,7 +167,7 @@ def gate(state: HasFeatures, covered: Mapping[str, str], *, attest: bool = True)
     if not unproven:
         attested = sum(verdict.attested for verdict in verdicts)
         text = f"all {counts.total} features are proven" if counts.total > 1 else "the feature is proven"
-        text += f", {attested} of them on somebody's word" if attested else ""
+        text += f", {attested} of them by attestation" if attested else ""
         return Gate(True, text, counts, changes=changes)
     hint = "; ".join(dict.fromkeys(_hint(verdict) for verdict in unproven))
     return Gate(False, _refusal(unproven, counts), counts, tuple(unproven), changes, hint)
@@ -175,7 +175,7 @@ def gate(state: HasFeatures, covered: Mapping[str, str], *, attest: bool = True)
 
 def _hint(verdict: Verdict) -> str:
     if verdict.reason.startswith(NOT_ATTESTED):
-        return "attest what no check proves: `segue feature attest NAME --note TEXT`"
+        return "confirm what no check proves: `segue feature attest NAME --note TEXT`"
     if verdict.reason.startswith((NO_PROOF, NO_ATTESTING)):
         return "give it a check: `segue feature change NAME --check COMMAND`"
     return "prove them with `segue verify`"

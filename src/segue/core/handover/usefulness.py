@@ -243,7 +243,7 @@ def _score(facts: Sequence[ToldFact], m: Measures) -> float:
 
 def _reasons(facts: Sequence[ToldFact], m: Measures) -> list[str]:
     if not facts:
-        return ["the brief contained nothing that can be looked for"]
+        return ["the brief contained nothing to look for"]
     used = [fact for fact in facts if fact.used]
     lines = [f"{len(used)} of {len(facts)} facts were used" + (f": {_some(used)}" if used else "")]
     if m.reads:
@@ -253,7 +253,7 @@ def _reasons(facts: Sequence[ToldFact], m: Measures) -> list[str]:
     if m.corrections:
         lines.append(f"the user corrected the run {count(m.corrections, 'time')}")
     if m.missing:
-        lines.append(f"{count(m.missing, 'file')} of the brief could not be read")
+        lines.append(f"{count(m.missing, 'file')} named in the brief could not be read")
     if m.calls_to_edit:
         tokens = f", {m.tokens_to_edit:,} tokens" if m.tokens_to_edit else ""
         lines.append(

@@ -233,7 +233,7 @@ def sealed_again(
     drafts: list[Draft] = []
     for event in found:
         if event.version > expected:
-            missing.append(Missing(stream, expected, event.version - 1, "no source had them"))
+            missing.append(Missing(stream, expected, event.version - 1, "not found anywhere"))
             gap = Gap(expected, event.version - 1, "not readable at recovery")
             drafts.append(draft(gap, at=at, actor=actor))
         drafts.append(Draft(event.kind, event.body, event.at, event.actor, event.run, event.format))

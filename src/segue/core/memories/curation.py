@@ -171,10 +171,10 @@ def _renamed(one: str, other: str, words_one: set[str], words_other: set[str], m
     about_same = means_same or likeness(frozenset(words_one), frozenset(words_other)) >= NEAR
     names = _names(one) - words_other, _names(other) - words_one
     if about_same and _differ(*names):
-        return "they say the same of different names"
+        return "they say the same about different names"
     only = words_one - words_other, words_other - words_one
     if about_same and len(only[0]) == len(only[1]) == 1 and len(words_one) > 2:
-        return "they say the same but for one word"
+        return "they say the same except for one word"
     return ""
 
 

@@ -135,7 +135,7 @@ def refusal(cost_max: float, session: str, today: DayLedger, before: Iterable[Da
     if not cost_max:
         return ""
     if cost_max > caps.call + GRAIN:
-        return f"it may cost ${cost_max:.4f}; the cap of a call is ${caps.call:.2f}"
+        return f"it may cost ${cost_max:.4f}; the cap per call is ${caps.call:.2f}"
     spent = today.of_session(session) + sum(one.of_session(session) for one in before)
     if session and spent + cost_max > caps.session + GRAIN:
         return f"the session has spent ${spent:.4f} of ${caps.session:.2f}, and it may cost ${cost_max:.4f}"

@@ -219,7 +219,7 @@ def delta(
     if then.git != now.git:
         unknown.append("which files changed: the folder was a git repository only then, or is one only now")
     if elsewhere:
-        unknown.append(f"what became of uncommitted changes in {then.folder}: look there")
+        unknown.append(f"what happened to uncommitted changes in {then.folder}: look there")
     result = Delta(
         session=then.session,
         left=iso(then.at),
@@ -418,7 +418,7 @@ def _about_tree(delta: Delta) -> Iterable[Suggestion]:
         )
     elif delta.doing:
         yield Suggestion(
-            f"finish the {delta.doing} that is in progress", "it was started but not finished", "git status"
+            f"finish the {delta.doing} in progress", "it was started but not finished", "git status"
         )
     if delta.moved:
         folder = delta.moved.rpartition(" on ")[0]
@@ -432,7 +432,7 @@ def _about_tree(delta: Delta) -> Iterable[Suggestion]:
             why = f"it contains what was committed on {before}"
             yield Suggestion(f"continue on {after}", why, "git log --oneline -5")
         elif delta.branch_gone:
-            yield Suggestion(f"find out what became of {before}", "the branch is gone", "git branch --all")
+            yield Suggestion(f"find out what happened to {before}", "the branch is gone", "git branch --all")
         else:
             command = f"git switch {delta.branch[0]}" if is_plain(delta.branch[0]) else ""
             yield Suggestion(
@@ -458,7 +458,7 @@ def _about_work(delta: Delta) -> Iterable[Suggestion]:
     if missing:
         where = "they may be in the newest stash" if delta.stashed else "they were not committed"
         command = "git stash show --stat" if delta.stashed else "git status"
-        yield Suggestion(f"find out what became of the changes in {_named(missing)}", where, command)
+        yield Suggestion(f"find out what happened to the changes in {_named(missing)}", where, command)
     altered = [change.path for change in delta.uncommitted if change.now in ("altered", "replaced")]
     again = list(dict.fromkeys((*altered, *delta.touched)))
     gone = set(delta.files.deleted)
@@ -469,7 +469,7 @@ def _about_work(delta: Delta) -> Iterable[Suggestion]:
     lost = [path for path in delta.touched if path in gone]
     if lost:
         command = _about_paths("git log --oneline -1", delta.head[1], lost)
-        yield Suggestion(f"do without {_named(lost)}", "deleted in the meantime", command)
+        yield Suggestion(f"continue without {_named(lost)}", "deleted in the meantime", command)
     yield from _about_notes(delta)
     if delta.locks:
         files = [lock.file for lock in delta.locks]
@@ -496,11 +496,11 @@ def _about_notes(delta: Delta) -> Iterable[Suggestion]:
     gone = [path for path in notes.deleted if path in known]
     if changed:
         why = "this session had loaded them, and they have changed since"
-        yield Suggestion(f"load again the notes {_named(changed)}", why, _load(delta.session, changed))
+        yield Suggestion(f"reload the notes {_named(changed)}", why, _load(delta.session, changed))
     if gone:
         why = "this session had loaded them, and they were deleted in the meantime"
         command = _about_paths("git log --oneline -1", delta.head[1], gone)
-        yield Suggestion(f"do without the notes {_named(gone)}", why, command)
+        yield Suggestion(f"continue without the notes {_named(gone)}", why, command)
     if fresh:
         why = "new or changed in the meantime"
         yield Suggestion(f"load the notes {_named(fresh)}", why, _load(delta.session, fresh))

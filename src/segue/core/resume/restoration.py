@@ -353,7 +353,7 @@ def _log(
     brief: str, is_longest: bool, known: Sequence[Candidate], taken: Sequence[_Piece], quotes: int,
     count: Counter,
 ) -> Iterator[LogEntry]:  # fmt: skip
-    short = "" if is_longest else "a shorter form: the longest one is over budget"
+    short = "" if is_longest else "a shorter form: the full one is over budget"
     yield LogEntry("brief", "loaded" if is_longest else "cut", short, count(brief))
     tokens: dict[int, int] = {}
     pieces: dict[int, int] = {}

@@ -34,7 +34,7 @@ TRIGGERS: Mapping[str, str] = {
     USER_REQUEST: "somebody asked for it",
     WINDOW_FULL: "the context window is full up to the threshold, 80 % by default",
     TWO_HOURS: "two hours of work have passed since the last time",
-    QUARTER_HOUR: "fifteen minutes with activity have passed since the last time",
+    QUARTER_HOUR: "fifteen minutes of activity have passed since the last time",
     FILE_MODIFIED: "a file was changed",
     TEST_PASSED: "a test passed",
     FEATURE_COMPLETE: "a feature is proven",

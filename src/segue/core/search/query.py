@@ -55,7 +55,7 @@ def parsed(question: str) -> SearchQuery:
     told = [term for term in terms.values() if " " in term.text or term.text.lower() not in STOP_WORDS]
     chosen = tuple(told or terms.values())[:WORDS_MAX]
     if not chosen:
-        raise UsageError("there is no word to search for", hint='segue search "expired token"')
+        raise UsageError("there is nothing to search for", hint='segue search "expired token"')
     return SearchQuery(chosen, tuple(excluded[:WORDS_MAX]))
 
 

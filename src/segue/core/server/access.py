@@ -69,7 +69,7 @@ class Access(Value):
         """Raise NotAllowed unless the role is at least this one."""
         if ROLES.index(self.role) < ROLES.index(need):
             raise NotAllowed(
-                f"this key has the role {self.role}, and this needs {need}",
+                f"this key has the role {self.role}, but this needs {need}",
                 hint="ask an admin of the server for a key of that role",
             )
 

@@ -97,9 +97,9 @@ def budget_words(budget: Standing) -> str:
         limit = f" of {budget.tokens_limit:,}" if budget.tokens_limit else ""
         parts.append(f"{budget.tokens_used:,}{limit} tokens")
     if budget.exceeded:
-        parts.append("a limit is reached")
+        parts.append("a limit has been reached")
     if budget.limited:
-        parts.append("it goes on sparingly")
+        parts.append("it continues sparingly")
     return ", ".join(parts)
 
 

@@ -227,7 +227,7 @@ def decide(state: SessionState, command: Command) -> Bodies | Refusal:
     """The bodies of the events that a command leads to in a state, or a refusal."""
     if not state.version and not isinstance(command, Create):
         return Refusal(
-            "unknown_session", "there is no such session", "`segue list --all` names those that exist"
+            "unknown_session", "there is no such session", "`segue list --all` shows the ones that exist"
         )
     if state.version and state.status not in OPEN and not command.ANYTIME and not isinstance(command, Create):
         return Refusal(

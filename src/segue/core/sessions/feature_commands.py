@@ -20,7 +20,7 @@ from ..features.verdict import DECLARED, definition_of, steps_of, unchecked_step
 from .command import Bodies, Command, Refusal
 from .state import SessionState
 
-_ONLY_ADD = "leave its steps, checks and covered paths as they are; new ones may be added"
+_ONLY_ADD = "you may add steps, checks and covered paths, but not change or remove them"
 
 
 class _Signed(Command):
@@ -102,7 +102,7 @@ class ChangeFeature(_Signed):
         if new == old:
             return []
         if self.by != PERSON and old.by == PERSON and (weaker := _weaker(old, new)):
-            return Refusal("refused", f"{self.id} was set by a person, and {weaker}", _ONLY_ADD)
+            return Refusal("refused", f"{self.id} was set by a person: {weaker}", _ONLY_ADD)
         changed = {name: value for name in DEFINED if (value := getattr(new, name)) != getattr(old, name)}
         lists: dict[str, Any] = {
             name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()
@@ -151,7 +151,7 @@ class RemoveFeature(_Signed):
         if old is None:
             return _unknown_feature(self.id)
         if self.by != PERSON and old.by == PERSON:
-            message = f"{self.id} was set by a person, and an agent may not remove it"
+            message = f"{self.id} was set by a person: an agent may not remove it"
             return Refusal("refused", message, _ONLY_ADD)
         return [feature_events.FeatureRemoved(self.id, self.reason)]
 

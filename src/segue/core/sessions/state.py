@@ -116,6 +116,7 @@ class AgentState(Part):
     last_topic: str = ""
     saved_at: str = ""
     size: int = 0
+    """In bytes."""
     pieces: tuple[str, ...] = ()
 
 

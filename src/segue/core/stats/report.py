@@ -134,7 +134,7 @@ class StatsRow(Value):
 
 
 class StatsReport(Value):
-    """How well it does, in a span of time."""
+    """How well Segue works, in a span of time."""
 
     since: str
     until: str

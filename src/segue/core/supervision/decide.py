@@ -202,7 +202,7 @@ def while_living(policy: Policy, tally: Tally, seen: Living) -> Watch | End:
     if seen.share >= policy.threshold and (not seen.in_call or seen.share >= EMERGENCY_SHARE):
         return End("full", f"window {100 * seen.share:.0f} %")
     if seen.trouble in ("auth", "rate", "unreachable") and seen.troubled_seconds > policy.silent_seconds / 10:
-        return End(seen.trouble, seen.detail or "it keeps retrying in vain")
+        return End(seen.trouble, seen.detail or "it keeps retrying without success")
     patience = policy.call_seconds if seen.in_call else policy.silent_seconds
     if patience and seen.silent_seconds > patience:
         return End("hung", f"silent for {seen.silent_seconds:.0f} s")
@@ -267,8 +267,8 @@ def _after_wait(
     if others:
         return Launch(others[0], "fresh", told)
     if policy.seconds_max and tally.seconds + wait >= policy.seconds_max:
-        longer = " for longer than the time that is left"
-        return Stop("budget", told + longer if is_limited else f"{told}, and the time is over")
+        longer = " for longer than the time left"
+        return Stop("budget", told + longer if is_limited else f"{told}, and the time is up")
     return Launch(agent, how, trouble if is_limited else told, wait)
 
 

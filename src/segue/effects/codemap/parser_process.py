@@ -119,7 +119,7 @@ def _read_until(descriptor: int, size: int, end: float) -> bytes:
             raise TimeoutError("the parser takes too long")
         piece = os.read(descriptor, size - len(body))
         if not piece:
-            raise EOFError("the parser has ended")
+            raise EOFError("the parser stopped")
         body += piece
     return bytes(body)
 

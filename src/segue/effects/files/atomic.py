@@ -152,7 +152,7 @@ def _flocked(path: Path, flags: int, timeout_seconds: float, what: str) -> Itera
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise StoreBusy(f"another process is busy with it: {what}", hint="try again") from None
+                    raise StoreBusy(f"another process is using it: {what}", hint="try again") from None
                 time.sleep(pause_seconds)
                 pause_seconds = min(2 * pause_seconds, 0.02)
         yield

@@ -42,7 +42,7 @@ def recall_checkpoint(path: str | os.PathLike[str]) -> tuple[Record, str]:
     """The record in a file, from its copy if it is damaged, and what is to be said of that; neither is
     written."""
     wrong = "is damaged"
-    for place, end in ((path, ""), (copy_of(path), ": its copy was read")):
+    for place, end in ((path, ""), (copy_of(path), ": its copy was used")):
         try:
             record = read_checkpoint(place)
         except OSError as fault:

@@ -56,5 +56,5 @@ class ShortTexts:
         except self._fault as fault:
             raise ValueError(str(fault)) from fault
         if not decompressor.eof or decompressor.unused_data:
-            raise ValueError("the compressed bytes have no end")
+            raise ValueError("the compressed data is cut off")
         return whole

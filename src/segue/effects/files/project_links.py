@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...errors import NotWritable
 
-HINT = "nothing was written: look at the link, which may have come with a clone; then put a real file there"
+HINT = "nothing was written; check the link, which may have come with a clone, and put a real file there"
 
 
 def leads_out(path: Path, root: Path | None = None) -> str:
@@ -37,7 +37,7 @@ def check_stays_inside(path: Path, root: Path | None = None) -> None:
 
 def way_out(real: str) -> str:
     """Why such a file is not written."""
-    return f"a symbolic link leads from there out of the project, to {real}"
+    return f"a symbolic link there leads out of the project, to {real}"
 
 
 def _is_in(path: str, folder: str) -> bool:

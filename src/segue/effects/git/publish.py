@@ -143,7 +143,7 @@ class Publisher(Value):
     def _check_nothing_under_way(self, folder: Path) -> None:
         for name, what in _UNDER_WAY.items():
             if (folder / name).exists():
-                raise CannotPublish(f"{what} is under way: nothing is committed until it is finished")
+                raise CannotPublish(f"{what} is in progress: nothing is committed until it is finished")
         if self._ask("ls-files", "--unmerged"):
             raise CannotPublish("there are merge conflicts: nothing is committed until they are resolved")
 

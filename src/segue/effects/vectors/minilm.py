@@ -64,7 +64,7 @@ class MiniLM:
             path = Path(str(spec.origin if spec else "")).parent / "model.onnx"
             weights = read_bytes(path)
             if hashlib.sha256(weights).hexdigest() != MODEL_SHA256:
-                raise DamagedError("the model", str(path), "it does not have the expected hash")
+                raise DamagedError("the model", str(path), "its hash is not the expected one")
             import onnxruntime  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
             options = onnxruntime.SessionOptions()

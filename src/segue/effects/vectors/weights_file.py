@@ -56,7 +56,7 @@ class WeightsFile:
             raise self._damaged(reason.lower()) from fault
         whole = memoryview(self._map)
         if len(whole) < _BEGIN or whole[: len(MAGIC)] != MAGIC:
-            raise self._damaged("it is no file of weights")
+            raise self._damaged("it is not a weights file")
         _, format, self.width, self.count, slots, spelling_bytes, self.unit = _HEADER.unpack_from(whole)
         if format != FORMAT:
             raise self._damaged(f"it has format {format}, and this version of Segue reads format {FORMAT}")
@@ -66,9 +66,9 @@ class WeightsFile:
             parts.append(whole[at : at + size])
             at += size
         if len(whole) != at + self.count * self.width:
-            raise self._damaged("it is not whole")
+            raise self._damaged("it is incomplete")
         if _hash(whole[: _HEADER.size], whole[_BEGIN:at]) != whole[_HEADER.size : _BEGIN]:
-            raise self._damaged("it does not have the hash that stands in it")
+            raise self._damaged("it does not match the hash stored in it")
         self._slots, self._ends = _numbers(parts[0], "H"), _numbers(parts[1], "I")
         self.scales, self.bias = _numbers(parts[2], "H"), _numbers(parts[3], "f")
         self._checksums = _numbers(parts[4], "I")
@@ -94,7 +94,7 @@ class WeightsFile:
         start = self._rows_begin + number * self.width
         row = self._map[start : start + self.width]
         if crc32(row) != self._checksums[number]:
-            raise self._damaged(f"the row of piece {number} does not have its checksum")
+            raise self._damaged(f"the row of piece {number} does not match its checksum")
         return row
 
     def check(self) -> None:

@@ -45,7 +45,7 @@ _READ_AT_ONCE = 32
 
 
 class SegueSaver(BaseCheckpointSaver[int]):
-    """Keeps the checkpoints of LangGraph's graphs in a store of Segue; every thread is a session.
+    """Keeps the checkpoints of LangGraph graphs in a Segue store; every thread is a session.
 
     >>> saver = SegueSaver()                      # the store that SEGUE_STORE names, else the embedded one
     >>> saver = SegueSaver(Segue(home="data"))    # or any Segue that is open already
@@ -144,7 +144,7 @@ class SegueSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig | None, *, filter: dict[str, Any] | None = None,
         before: RunnableConfig | None = None, limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:  # fmt: skip
-        """The checkpoints that fit, the newest first: of a thread, of one of its namespaces, or of all."""
+        """The matching checkpoints, newest first: of a thread, one of its namespaces, or all threads."""
         at_once = _READ_AT_ONCE if limit is None or filter else max(1, min(limit, _READ_AT_ONCE))
         found = self._matching(config, filter or {}, before, at_once)
         return found if limit is None else islice(found, max(limit, 0))

@@ -44,7 +44,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 class SegueStore(BaseStore):
     """Keeps what LangGraph's graphs remember as memories of Segue.
 
-    A search by a query goes by words and by meaning. ``index`` may name the ``fields`` that it goes by;
+    A query searches by words and by meaning. ``index`` may name the ``fields`` to search;
     vectors are Segue's own. ``ttl`` sets times to live, in minutes.
     """
 
@@ -60,7 +60,7 @@ class SegueStore(BaseStore):
         self._items = KeptItems(self.segue.workspace, name)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do these one after the other; of several puts to one key the last one holds."""
+        """Run these operations in order; of several puts to one key, the last one wins."""
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -68,7 +68,7 @@ class SegueStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Forget items whose time is over, which are not given out anyway; how many."""
+        """Forget expired items, which are never returned anyway. Returns how many."""
         return self._items.remove_expired()
 
     def _done(self, op: Op) -> Result:
@@ -82,7 +82,7 @@ class SegueStore(BaseStore):
                 return self._search(op)
             case ListNamespacesOp():
                 return self._namespaces(op)
-        raise UsageError(f"an operation of another kind: {type(op).__name__}", hint="is LangGraph newer?")
+        raise UsageError(f"an unknown kind of operation: {type(op).__name__}", hint="is LangGraph newer?")
 
     def _get(self, op: GetOp) -> Item | None:
         found = self._items.get(op.namespace, op.key)

@@ -49,7 +49,7 @@ class SegueSession(SessionABC):
         return self._log.native
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The items, oldest first; with a limit, the latest so many. The limit of the settings holds if
+        """The items, oldest first; with a limit, only the latest. The limit of the settings applies if
         none is given."""
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most < 0:
@@ -88,7 +88,7 @@ class SegueSession(SessionABC):
         return with_brief
 
     def close(self) -> None:
-        """Let nothing be read or added any more. The Segue stays open until it is closed itself."""
+        """Close the session: nothing can be read or added. The Segue stays open until you close it."""
         self._is_closed = True
 
     def _open_log(self) -> ConversationLog:

@@ -40,7 +40,7 @@ def idempotency_key(context: RunContext[Any]) -> str:
     """A key for an outside effect of the tool call that is under way: the same when the call is made again
     after a kill, and no other call has it."""
     if context.conversation_id is None or context.tool_call_id is None:
-        raise ValueError("there is a key only inside of a tool, in a run with a conversation")
+        raise ValueError("a key exists only inside a tool, in a run with a conversation")
     return sha256(f"{context.conversation_id}\0{context.tool_call_id}".encode()).hexdigest()[:32]
 
 

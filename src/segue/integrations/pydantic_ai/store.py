@@ -76,7 +76,7 @@ class SegueConversations(ConversationStore):
         return loaded
 
     def is_cut_off(self, conversation: Conversation) -> bool:
-        """Whether the last run of a loaded conversation was cut off: run it without a prompt, and it goes on
+        """Whether the last run of a loaded conversation was cut off: run it without a prompt to continue
         where it was."""
         if not conversation.messages:
             return False

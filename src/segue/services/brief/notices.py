@@ -70,13 +70,13 @@ def _budget(workspace: Workspace, state: SessionState) -> str:
     budget = workspace.standing(state)
     if not (budget.limit or budget.tokens_limit):
         return ""
-    sparingly = "; go on sparingly" if budget.limited else ""
+    sparingly = "; continue sparingly" if budget.limited else ""
     if budget.share < NEARLY_SPENT and not sparingly:
         return ""
     if not budget.exceeded:
         share = f"{budget.share:.0%}".replace("%", " %")
         return f"{share} of the budget is spent: {_spent(budget)}{sparingly}"
-    more = sparingly or f"; `segue budget {state.id} --go-on` lets it go on sparingly"
+    more = sparingly or f"; `segue budget {state.id} --go-on` continues sparingly"
     return f"the budget is spent: {_spent(budget)}{more}"
 
 

@@ -207,7 +207,7 @@ def _offers(workspace: Workspace, session: str) -> list[str]:
         events = workspace.store.read(stream)
         offers = offers_of(session, [(ev.read_body(e), e.at, e.actor) for e in events], now=now())
         return [
-            f"offered to {offer.to}, and not taken yet: `segue handoff --list`"
+            f"offered to {offer.to}, not taken yet: `segue handoff --list`"
             for offer in offers
             if offer.status == "open"
         ]
@@ -222,16 +222,16 @@ def _without_session(found: Overview) -> list[Suggestion]:
     if found.run is not None:
         fits.append(Suggestion("segue brief", "where the last run stopped"))
         if found.run.ended not in LIVING:
-            fits.append(Suggestion("segue continue", "go on with it in an agent"))
+            fits.append(Suggestion("segue continue", "continue it in an agent"))
     if found.sessions:
-        fits.append(Suggestion(f"segue switch {found.sessions[0].id}", "take up the newest open session"))
+        fits.append(Suggestion(f"segue switch {found.sessions[0].id}", "switch to the newest open session"))
     if not found.is_set_up:
         fits.insert(
             min(len(fits), 2),
             Suggestion("segue init", "set up the agents on this machine to work with Segue"),
         )
-    fits.append(Suggestion('segue start "…"', "begin a session with a goal"))
-    return [*fits, Suggestion("segue --help", "all commands")]
+    fits.append(Suggestion('segue start "…"', "start a session with a goal"))
+    return [*fits, Suggestion("segue help --all", "all commands")]
 
 
 def _in_session(found: Overview, status: SessionStatus, state: SessionState) -> list[Suggestion]:
@@ -250,9 +250,9 @@ def _in_session(found: Overview, status: SessionStatus, state: SessionState) -> 
     if is_done and (status.done or status.features):
         fits.append(Suggestion("segue complete", "everything is done: end the session"))
     elif status.budget.exceeded and not status.budget.limited:
-        fits.append(Suggestion("segue budget", "ways to go on though the budget is spent"))
+        fits.append(Suggestion("segue budget", "what you can do when the budget is spent"))
     elif not is_at_work:
-        fits.append(Suggestion("segue continue", "go on with it in an agent"))
+        fits.append(Suggestion("segue continue", "continue it in an agent"))
     if found.run is not None:
         fits.append(Suggestion("segue brief", "where the last run stopped"))
     if not status.active and status.next:

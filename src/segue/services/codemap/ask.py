@@ -73,7 +73,7 @@ def ask(
     run of a session, or of this working tree. The others take the ``name`` of a symbol or a file;
     ``affected`` and ``tests`` without one are about what is changed and not committed."""
     if question not in QUESTIONS:
-        raise UsageError(f"the map cannot be asked for {question}", hint=f"it knows {', '.join(QUESTIONS)}")
+        raise UsageError(f"the map cannot answer {question}", hint=f"ask for one of {', '.join(QUESTIONS)}")
     code = code_map(workspace)
     update = code.update(seconds=seconds, progress=progress)
     graph = CodeGraph(code.files())
@@ -138,7 +138,7 @@ def _named(graph: CodeGraph, name: str) -> list[int]:
         return found
     last = name.rpartition(".")[2].rpartition(":")[2].lower()
     near = [known for known in graph.by_name if last and last in known.lower()][:NEAR_NAMES_MAX]
-    hint = f"near it: {', '.join(near)}" if near else "`segue map` names what matters here"
+    hint = f"similar names: {', '.join(near)}" if near else "`segue map` shows what matters here"
     raise UsageError(f"nothing here is called {name}", hint=hint)
 
 

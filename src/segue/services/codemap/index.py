@@ -212,7 +212,7 @@ def code_map(workspace: Workspace) -> CodeMap:
     """The map of a workspace's tree. Raises RefusedError on a server, which sees none."""
     if not workspace.sees_tree:
         raise RefusedError(
-            "a server sees no working tree", hint="use `segue map` on the machine with the code"
+            "a server has no working tree", hint="use `segue map` on the machine with the code"
         )
     root = workspace.working_tree.root
     if not workspace.pause_file.in_force():

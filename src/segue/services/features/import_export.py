@@ -49,7 +49,7 @@ class ImportedFeatures(Value):
             lines.append(f"{len(self.claimed)} passing according to the file: `segue verify` proves it")
         if self.reported:
             lines.append(
-                f"{len(self.reported)} mentioned in the report, which is no proof: `segue verify` is"
+                f"{len(self.reported)} mentioned in the report, which proves nothing: run `segue verify`"
             )
         return lines
 

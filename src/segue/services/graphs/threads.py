@@ -102,7 +102,7 @@ class GraphThread:
             body = read_body(event)
             if isinstance(body, GraphBegun):
                 if body.thread != self.thread:
-                    told = f"the thread {self.thread[:60]!r} has the name of another, {body.thread[:60]!r}"
+                    told = f"the thread {self.thread[:60]!r} clashes with another one, {body.thread[:60]!r}"
                     raise ConflictError(told, hint="give one of the two another id")
                 self.generation, self.namespaces = body.generation, list(body.namespaces)
             elif isinstance(body, NamespaceAdded):

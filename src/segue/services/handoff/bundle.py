@@ -104,7 +104,7 @@ def _no_secrets(workspace: Workspace, session: str) -> None:
         for _, kind in secrets_in(event.body.decode("utf-8", "replace")):
             raise RefusedError(
                 f"version {event.version} of {session} ({event.kind}) contains a likely secret: {kind}",
-                hint=f"look at it with `segue log {session}`; `segue scrub --help` says how a text is erased",
+                hint=f"look at it with `segue log {session}`; `segue scrub --help` shows how to erase it",
             )
 
 

@@ -96,7 +96,9 @@ def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes
         raise UsageError(f"unknown format: {format}", hint=f"one of {', '.join(EXPORT_FORMATS)}")
     events = workspace.store.read(stream_of(id))
     if not events:
-        raise UnknownSession(f"there is no session {id!r}", hint="`segue list --all` names those that exist")
+        raise UnknownSession(
+            f"there is no session {id!r}", hint="`segue list --all` shows the ones that exist"
+        )
     if format == "yaml":
         import yaml
 
@@ -115,7 +117,7 @@ def _not_here(id: str, lost: Sequence[str]) -> str:
     """A comment that says what a YAML export leaves out; empty if it leaves nothing out."""
     if not lost:
         return ""
-    rest = f"`segue export {id} --format json` leaves nothing out"
+    rest = f"`segue export {id} --format json` keeps everything"
     return f"# Not in this file: {', '.join(lost)}.\n# {rest}.\n"
 
 
@@ -191,7 +193,9 @@ def import_session(
     _check_texts(parcel)
     void: list[ev.Draft] = []
     if any(one.ran or one.attested for one in fold_all(parcel.events).features.values()):
-        void = [ev.draft(ev.EvidenceVoided("it came in a file"), at=now(), actor=workspace.repository.actor)]
+        void = [
+            ev.draft(ev.EvidenceVoided("it came from a file"), at=now(), actor=workspace.repository.actor)
+        ]
     return deliver(workspace, parcel, as_id, behind=void)
 
 

@@ -222,7 +222,7 @@ class Handoffs:
             who = f" by {current.taker}" if current.taker else ""
             raise HandoffSettled(
                 f"offer {offer.id} was {current.status}{who} at {current.settled[:16]}",
-                hint="`segue handoff --list` shows what became of every offer",
+                hint="`segue handoff --list` shows every offer and its outcome",
             )
 
     def _settled(self, offer: Offer) -> Offer:
@@ -312,7 +312,7 @@ class Handoffs:
             known = gather(self._workspace, state, runs, world=world_now(self._workspace, runs), memories=())
             return render_brief(known, runs, budget=RESTORATION_BYTES)
         except SegueError as fault:
-            return f"no brief could be made: {fault.message}"
+            return f"no brief could be written: {fault.message}"
 
 
 def _taking(by: str, note: str) -> str:

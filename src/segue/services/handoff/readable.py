@@ -233,7 +233,7 @@ def _brief(workspace: Workspace, session: str) -> list[Block]:
     try:
         text = brief_of_session(workspace, session)
     except SegueError as fault:
-        return [Heading(2, "Brief"), Paragraph(f"It could not be made: {fault.message}")]
+        return [Heading(2, "Brief"), Paragraph(f"It could not be written: {fault.message}")]
     return [Heading(2, "Brief"), Paragraph("What the next run would be told first."), Preformatted(text)]
 
 

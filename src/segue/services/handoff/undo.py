@@ -30,7 +30,7 @@ from ..sessions.repository import Saved, fold_all
 from ..workspace.session_handle import SessionHandle
 from .offers import Handoffs
 
-REASON = "taken back by an undo"
+REASON = "withdrawn by an undo"
 _SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckReported, ev.EvidenceVoided}
 _KINDS_SEEN = {body.KIND for body in _SEEN}
 _KINDS_LOADED = {ev.ContextNoted.KIND, ev.NotesLoaded.KIND}

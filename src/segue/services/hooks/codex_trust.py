@@ -26,7 +26,7 @@ from ..workspace.data_folder import DataFolder
 from .install import adopt, where_of
 
 ANSWER_SECONDS = 20.0
-_HINT = "look at the hooks with /hooks in codex"
+_HINT = "review the hooks with /hooks in codex"
 
 
 def trust_hooks(home: DataFolder, where: InstallTarget) -> int:

@@ -96,6 +96,11 @@ def found_agents(where: InstallTarget) -> list[Installer]:
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
+def known_agents() -> list[str]:
+    """The names of all agents that Segue can be installed in."""
+    return list(texts.installers())
+
+
 def chosen(names: Names, where: InstallTarget, *, without: Names = ()) -> list[Installer]:
     """The agents that were named, else all that are on this machine, without some. Raises UsageError."""
     names, without = [agent_name(name) for name in names], [agent_name(name) for name in without]
@@ -232,7 +237,7 @@ def _check_writable(path: Path) -> None:
     place = path if path.exists() else next(one for one in path.parents if one.exists())
     folder = path.parent if path.exists() else place
     if not os.access(place, os.W_OK) or not os.access(folder, os.W_OK):
-        raise _cannot(path, "it may not be written")
+        raise _cannot(path, "it cannot be written")
 
 
 def install(
@@ -427,7 +432,7 @@ def _lessened(
         if change.is_one:
             ours = _is_as_we_left_it(home, entry, change.before)
             after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
-            change = replace(change, about="without what is for this project")
+            change = replace(change, about="without the parts for this project")
             return change, replace(entry, after=after)
     return None, entry
 
@@ -440,17 +445,17 @@ def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> P
         now: bytes | None = read_bytes(path)
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:
-        return PlannedWrite(entry.path, entry.agent, "gone already", None, None)
+        return PlannedWrite(entry.path, entry.agent, "already gone", None, None)
     kept = _kept(home, entry)
     assert now is not None
     if hashlib.sha256(now).hexdigest() == entry.after and (kept is not None or not entry.before):
         return PlannedWrite(entry.path, entry.agent, "as it was before", now, kept, mode)
     bare = _bare(entry, where, now, kept or b"")
     if not entry.before and bare.strip() in (b"", b"{}"):
-        return PlannedWrite(entry.path, entry.agent, "it was made by init", now, None, mode)
+        return PlannedWrite(entry.path, entry.agent, "init created it", now, None, mode)
     if kept is not None and _same_json(bare, kept):
         bare = kept
-    return PlannedWrite(entry.path, entry.agent, "without what is ours", now, bare, mode)
+    return PlannedWrite(entry.path, entry.agent, "without Segue's parts", now, bare, mode)
 
 
 def _same_json(one: bytes, other: bytes) -> bool:
@@ -461,7 +466,7 @@ def _same_json(one: bytes, other: bytes) -> bool:
 
 
 def _bare(entry: InstalledFile, where: InstallTarget, now: bytes, kept: bytes) -> bytes:
-    """A file without what is ours, by the edits of every scope that could have written it."""
+    """A file without Segue's parts, by the edits of every scope that could have written it."""
     text, old = (body.decode("utf-8", "surrogateescape") for body in (now, kept))
     for edit in _all_edits(where, [entry.agent], [*entry.roots, str(where.root)]):
         if os.path.realpath(edit.path) == entry.path:

@@ -135,7 +135,7 @@ class MemoryService:
         """Go on by words alone, because the embedder is damaged."""
         from ...effects.vectors.embedder import TextOnly
 
-        self.damage = f"{fault}; what is asked for is found by its words alone until Segue is installed anew"
+        self.damage = f"{fault}; until Segue is reinstalled, memories are searched by words alone"
         self._made = TextOnly()
         return self._made
 
@@ -283,7 +283,7 @@ class MemoryService:
             if total + len(drafts) > mem.AUDIENCE_MEMORIES_MAX:
                 raise RefusedError(
                     f"there are {total:,} memories already, and the limit is {mem.AUDIENCE_MEMORIES_MAX:,}",
-                    hint="`segue memories audit` shows which ones could go",
+                    hint="`segue memories audit` shows which ones you could drop",
                 )
 
     def recall(

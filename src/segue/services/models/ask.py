@@ -106,7 +106,7 @@ def ask(
     over = 0
     for model in config.models:
         left = deadline - time.monotonic()
-        why = _no_key(workspace, model) if left > 0 else "the time is over"
+        why = _no_key(workspace, model) if left > 0 else "the time is up"
         if not why:
             if say is not None:
                 say(f"asking {model.name}")
@@ -120,7 +120,7 @@ def ask(
         attempts.append(Attempt(model.name, why))
     reasons = "; ".join(f"{attempt.model}: {attempt.why}" for attempt in attempts)
     kind = OverBudget if over and over == len(attempts) else ModelFailed
-    raise kind(reasons or "no model answered", hint="`segue model test` asks each model for a word")
+    raise kind(reasons or "no model answered", hint="`segue model test` tries each model")
 
 
 def _ask_model(

@@ -193,8 +193,8 @@ class _Inspection:
         )
         self.state = _state(self.workspace, session)
         if self.path is None and manifest is not None and self._is_of_others(manifest):
-            whose = f"{source} is about {manifest.session_metadata.project}, and was left alone"
-            self.found["instructions"] = (f"{whose}: `segue bootstrap {quote(str(source))}` tells it",)
+            whose = f"{source} is about {manifest.session_metadata.project}, so it was ignored"
+            self.found["instructions"] = (f"{whose}: `segue bootstrap {quote(str(source))}` uses it",)
             manifest = None
         if manifest is None or (self.path is None and self._is_outdated(source)):
             manifest, source = self._composed(), None
@@ -342,7 +342,7 @@ class _Inspection:
             return (False, said + (" …" if len(edited) > 4 else ""), "see what changed: `segue since`")
         if not delta.uncommitted:
             return (None, "there were no uncommitted changes")
-        return (True, f"{before}, as they were")
+        return (True, f"{before}, unchanged since")
 
     def _state_file(self) -> _Finding:
         then = self.manifest.memory_pointers.project_state_file
@@ -377,10 +377,10 @@ class _Inspection:
             return (False, f"{then} does not exist", "`python3 -m venv .venv`, then install")
         version = surroundings.asked_version(self.root, place, min(5.0, self.left))
         if not version:
-            return (False, f"{place} does not run", "make it again: `python3 -m venv .venv`")
+            return (False, f"{place} does not run", "recreate it: `python3 -m venv .venv`")
         was = then.rpartition(" ")[2]
         if was and was != "?" and was != version:
-            return (False, f"Python {version}, but it was {was}", "make the environment with that version")
+            return (False, f"Python {version}, but it was {was}", "create the environment with that version")
         return (True, f"Python {version} in {place}")
 
     def _dependencies(self) -> _Finding:
@@ -393,7 +393,7 @@ class _Inspection:
             says = "; ".join(f"{lock.lock}: {lock.detail}" for lock in wrong)
             return (False, says + after, f"`{wrong[0].install_command}`")
         if not found:
-            says = f"no lock file can be compared with what is installed{after}"
+            says = f"no lock file to compare with what is installed{after}"
             return (None, says) if now or moved else None
         return (True, f"{', '.join(lock.lock for lock in found)} in sync{after}")
 

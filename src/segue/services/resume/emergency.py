@@ -193,7 +193,7 @@ def notices(home: DataFolder, session: str) -> list[str]:
     for path in _of_session(waiting(home, session), session):
         found = read(path)
         if found is None:
-            said.append(f"an emergency file is damaged: {path}; `segue recover` puts it aside")
+            said.append(f"an emergency file is damaged: {path}; `segue recover` moves it aside")
             continue
         commands = _commands_in(found.unsaved)
         pauses = [one for one in commands if isinstance(one, do.Pause)]
@@ -203,7 +203,7 @@ def notices(home: DataFolder, session: str) -> list[str]:
             said.append(f"{' and '.join(what)} of {found.time} will be merged once the store can be written")
     aside = home.damaged.glob("*-emergency/*.json*") if home.damaged.is_dir() else ()
     return said + [
-        f"an emergency file could not be merged, and `segue recover` put it aside: {path}"
+        f"an emergency file could not be merged; `segue recover` moved it aside: {path}"
         for path in sorted(_of_session(aside, session))
     ]
 
@@ -271,7 +271,7 @@ class Guard:
         if fault is not None:
             self.save(f"{type(fault).__name__}: {fault}"[:500])
         elif self._unsaved:
-            self.save("commands that the store did not take")
+            self.save("commands that could not be stored")
         elif self._path is not None:
             self._path.unlink(missing_ok=True)
         self._stop()

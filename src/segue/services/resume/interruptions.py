@@ -180,9 +180,9 @@ def stop_agents(session: SessionHandle) -> dict[str, str]:
         if not agent.active or agent.pid <= 0:
             continue
         if not agent.pid_start or agent.host != identity.host_name():
-            outcomes[name] = "left alone: the process cannot be identified"
+            outcomes[name] = "left running: the process cannot be identified"
         elif agent.pid in own:
-            outcomes[name] = "left alone: it gave this command"
+            outcomes[name] = "left running: it ran this command"
         else:
             outcomes[name] = identity.stop(agent.pid, agent.pid_start, seconds=STOP_SECONDS)
             if outcomes[name] in ("stopped", "gone"):

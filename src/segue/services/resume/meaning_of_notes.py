@@ -28,7 +28,7 @@ NOTES_MAX, NEAREST_MAX, PASSAGES_MAX = 120, 16, 16
 PASSAGE_CHARS = 500
 PIECES_MIN, PIECES_MAX = 6, 64
 """A note of fewer pieces is short: it is read from its beginning. Of a long one so many are looked at."""
-FURTHER_DOWN = "(a part from further down, which is about this work; what stands before it follows)"
+FURTHER_DOWN = "(the part about this work comes first; what precedes it follows)"
 BEFORE = "(the beginning of the note)"
 
 

@@ -67,7 +67,7 @@ GIT_SECONDS = 0.5
 MAP_TOKENS, MAP_SECONDS, MAP_LINES_MAX = 1_000, 0.5, 120_000
 """How much of the map is restored, how long it may take to bring it up to date, and from how large a project
 on it takes too long to rank."""
-NO_TREE = "a server sees no working tree"
+NO_TREE = "a server has no working tree"
 
 
 class RestorationSources:
@@ -219,7 +219,7 @@ def _grown(known: BriefFacts, brief: str) -> Iterator[Candidate]:
         yield candidate("plan", "the list", "essential", title, "\n".join(rows), "agent")
     if any(rule not in shown for rule in known.rules):
         rows = [f"- {rule}" for rule in known.rules]
-        title = "rules and corrections that stand"
+        title = "rules and corrections that still apply"
         yield candidate("rules", "rules", "essential", title, "\n".join(rows), "yours")
 
 
@@ -430,7 +430,7 @@ def _code_map(workspace: Workspace, sources: RestorationSources) -> Iterator[Can
     session = sources.state.id if sources.state is not None else ""
     found = map_for_restoration(workspace, session, MAP_TOKENS, MAP_SECONDS, MAP_LINES_MAX)
     if found is None:
-        reason = "not up to date, and there was no time for it: `segue map` brings it up to date"
+        reason = "out of date, and there was no time to update it: run `segue map`"
         yield Candidate("map", "map of the code", "expanded", missing=reason)
     elif found.text:
         title = "the files that matter most for this work, with symbols and their lines"

@@ -181,7 +181,7 @@ def _scene_at(workspace: Workspace, state: SessionState | None, start: str) -> S
     with suppress(ValueError, OverflowError, OSError):
         moment = datetime.fromisoformat(start).timestamp()
         if moment > time.time():
-            raise UsageError(f"{start!r} is not over yet", hint="for example 2h, 3d, 2026-11-14 or HEAD~3")
+            raise UsageError(f"{start!r} is in the future", hint="for example 2h, 3d, 2026-11-14 or HEAD~3")
         return _derived_scene(workspace, state, moment, f"git's reflog at {start}", touched=touched)
     logged = output_of(
         workspace.working_tree.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0

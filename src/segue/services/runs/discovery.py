@@ -150,7 +150,7 @@ class RunFinder:
         except SegueError as fault:
             self.faults.append(fault)
         except Exception as fault:
-            self.faults.append(unreadable(Path(agent.name), f"looking for its transcripts failed: {fault}"))
+            self.faults.append(unreadable(Path(agent.name), f"searching for its transcripts failed: {fault}"))
         while ahead:
             yield heapq.heappop(ahead)[2]
 
@@ -346,7 +346,7 @@ class SentRunFinder(RunFinder):
         return reading
 
     def blocks(self, found: Found) -> Iterator[bytes]:
-        raise unreadable(Path(found.path), "transcripts stay on the machine of their agent")
+        raise unreadable(Path(found.path), "transcripts stay on the agent's machine")
 
 
 def found_of(row: RunRow) -> Found:

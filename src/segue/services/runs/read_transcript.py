@@ -69,7 +69,7 @@ def recognised(path: Path, name: str = "", *, own_formats: bool = False) -> Agen
         if agent is None and own_formats:
             agent = recognise_own_format(head, str(path))
     if agent is None:
-        raise unreadable(path, "no agent that Segue knows wrote it")
+        raise unreadable(path, "it was not written by an agent that Segue knows")
     return agent
 
 

@@ -106,8 +106,8 @@ def newest_other_run(finder: RunFinder, agent: str = "") -> Found:
     found = newest_run(finder, agent=agent, but=finder.is_caller)
     if found is None:
         raise UnknownRun(
-            "no agent has left a run in this project yet",
-            hint="`segue runs --all` looks in every project",
+            "no agent has worked in this project yet",
+            hint="`segue runs --all` lists the runs of every project",
             nothing_yet=True,
         )
     return found

@@ -230,7 +230,9 @@ def kinds_of(groups: Iterable[str]) -> tuple[Kind, ...]:
     """The kinds of texts that these names stand for. Raises UsageError."""
     unknown = [name for name in groups if name not in GROUPS]
     if unknown:
-        raise UsageError(f"there are no {unknown[0]}", hint=f"one of {', '.join(GROUPS)}")
+        raise UsageError(
+            f"there is nothing called {unknown[0]} to search in", hint=f"one of {', '.join(GROUPS)}"
+        )
     return tuple(dict.fromkeys(kind for name in groups for kind in GROUPS[name]))
 
 

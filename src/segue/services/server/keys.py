@@ -62,7 +62,7 @@ class Keys:
         """A key by its id, or by its token."""
         found = self.tables.key(core.id_in(id) if id.startswith(f"{core.PREFIX}_") else id)
         if found is None:
-            raise UnknownKey(f"there is no key {id[:12]!r}", hint="`segue key list` names them")
+            raise UnknownKey(f"there is no key {id[:12]!r}", hint="`segue key list` lists the keys")
         return found
 
     def revoke(self, id: str, *, by: str = LOCAL) -> KeyRecord:

@@ -85,12 +85,14 @@ def only_session(feature: str, sessions: Sequence[str]) -> str:
     """The one session that has a feature. UnknownFeature if none has, UsageError if several have: nobody may
     attest the feature of one session in the place of another."""
     if not sessions:
-        raise UnknownFeature(f"there is no feature {feature[:60]!r}", hint="list them, and see their ids")
+        raise UnknownFeature(
+            f"there is no feature {feature[:60]!r}", hint="list the features to see their ids"
+        )
     if len(sessions) > 1:
         names = ", ".join(sessions[:5]) + (" …" if len(sessions) > 5 else "")
         raise UsageError(
             f"{len(sessions)} sessions have a feature {feature[:60]!r}: {names}",
-            hint="say which one is meant with session_id",
+            hint="say which one with session_id",
         )
     return sessions[0]
 

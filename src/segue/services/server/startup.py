@@ -85,8 +85,8 @@ def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool
     known = Keys(projects.server_tables)
     if not place.loopback:
         if not any(key.state(now()) == "live" for key in known.list()):
-            hint = "make one first: segue key create --project '*' --role admin"
-            raise RefusedError(f"there is no key yet, and {place.host} can be reached by others", hint=hint)
+            hint = "create one first: segue key create --project '*' --role admin"
+            raise RefusedError(f"there is no key yet, and others can reach {place.host}", hint=hint)
         return ServerReady(projects)
     return _with_token(projects, known)
 

@@ -38,7 +38,7 @@ ATTEMPTS_MAX, ATTEMPT_SECONDS_MAX, ATTEMPT_BYTES_MAX = 4_096, 900.0, 64 << 20
 WAIT_SECONDS = 30.0
 OWN_STREAMS = ("session/", "tree/", "ledger/trust")
 """Where it counts who declared something; ledgers of holds, runs and hooks are written by Segue itself."""
-_HINT = "are client and server of the same version?"
+_HINT = "check that client and server have the same version"
 
 
 class Rule(Value):
@@ -124,7 +124,7 @@ class Attempts:
             if mine:
                 return self._do(name, found, work)
             if not found.over.wait(WAIT_SECONDS):
-                raise StoreBusy("the same write is under way", hint="try again")
+                raise StoreBusy("the same write is in progress", hint="try again")
             if found.answer is not None:
                 return found.answer
 
@@ -159,7 +159,7 @@ def _check_append(store: Store, asked: Any, access: Access) -> None:
     _check_drafts(asked.appends, access)
     pieces = asked.pieces or {}
     if any(address_of(body) != address for address, body in pieces.items()):
-        raise UsageError("a piece is not what its address says", hint=_HINT)
+        raise UsageError("a piece does not match its address", hint=_HINT)
     if asked.memories is not None:
         _check_change(store.memories, asked.memories, access)
 
@@ -175,7 +175,7 @@ def _check_drafts(appends: Sequence[Append], access: Access) -> None:
 
 
 def _not_as(access: Access, other: str) -> NotAllowed:
-    told = f"this key is bound to the agent {access.agent}, and this is by {other[:60]!r}"
+    told = f"this key is bound to the agent {access.agent}, but this is by {other[:60]!r}"
     return NotAllowed(told, hint=f"set SEGUE_ACTOR={access.agent}, or use another key")
 
 
@@ -267,7 +267,7 @@ def _visible(found: list[tuple[int, Memory]], _: Any, access: Access) -> list[tu
 def _check_unbound(_: Store, asked: Any, access: Access) -> None:
     """What tells of every memory, whoever it is for, is not for a key of one agent."""
     if access.agent:
-        told = f"this key is bound to the agent {access.agent}, and this is about the memories of all"
+        told = f"this key is bound to the agent {access.agent}, but this is about everyone's memories"
         raise NotAllowed(told, hint="use an admin's key that is bound to no agent")
 
 

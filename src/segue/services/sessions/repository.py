@@ -365,7 +365,7 @@ def _begun(session: str, state: SessionState) -> SessionState:
     """The state. Raises UnknownSession if it belongs to a session that was never begun."""
     if not state.version:
         raise UnknownSession(
-            f"there is no session {session!r}", hint="`segue list --all` names those that exist"
+            f"there is no session {session!r}", hint="`segue list --all` shows the ones that exist"
         )
     return state
 

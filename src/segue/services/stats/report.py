@@ -59,7 +59,7 @@ def _span(month: str, days: int) -> tuple[float, float]:
         first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
         raise UsageError(
-            f"{month[:40]!r} is no month", hint="for example: segue stats --month 2026-11"
+            f"{month[:40]!r} is not a month", hint="for example: segue stats --month 2026-11"
         ) from None
     year, number = first.year + first.month // 12, first.month % 12 + 1
     return first.timestamp(), first.replace(year=year, month=number).timestamp()

@@ -84,7 +84,7 @@ def _session_named(workspace: Workspace, id: str) -> SessionHandle:
         raise _is_elsewhere(run)
     if not found:
         raise UnknownSession(
-            f"nothing in the run {id} says what it was to do", hint='give a goal: segue run "…"'
+            f"nothing in the run {id} says what it should do", hint='give a goal: segue run "…"'
         )
     return find_session(workspace, found)
 
@@ -95,7 +95,7 @@ def _is_elsewhere(run: Found) -> UsageError:
     there = f"segue --folder {shlex.quote(run.cwd)} continue {run.native}"
     return UsageError(
         f"the run {run.native} worked in {run.cwd}" + (", which is gone" if is_gone else ""),
-        hint=f"`segue brief {run.native}` says what it did" if is_gone else f"there: {there}",
+        hint=f"`segue brief {run.native}` shows what it did" if is_gone else f"there: {there}",
     )
 
 
@@ -130,7 +130,7 @@ def take_over_plan(workspace: Workspace, session: SessionHandle) -> None:
         runs = summary_of_session(workspace, state)
         known = gather(workspace, None, runs, memories=(), covers=False, handover=False)
         if any(line.state != "blocked" for line in known.plan) and not known.plan_note:
-            source = f"the plan is the own list of {runs.agent} in run {runs.run}"
+            source = f"the plan is {runs.agent}'s own list in run {runs.run}"
             session.commit_trusted((*_plan_commands(known), do.Note(source)))
 
 

@@ -32,7 +32,7 @@ def check_access(names: Sequence[str], options: Options) -> None:
         launcher = launcher_of(name)
         if getattr(launcher, "needs_full_access", False) and not (options.full_access or options.screen):
             raise UsageError(
-                f"{launcher.command} asks before everything it does, and without a screen nobody answers",
+                f"{launcher.command} asks before every step, and without a screen nobody can answer",
                 hint="give --full-access, or let it use its own screen",
             )
 

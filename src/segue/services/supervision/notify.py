@@ -48,7 +48,8 @@ class DesktopNotice(Value):
     session: str
     folder: str
     agent: str = ""
-    run: int = 0
+    launch: int = 0
+    """The number of the launch; at the end, how many there were."""
     outcome: str = ""
     """Of work that ended: done, budget, auth, gave up or blocked."""
     share: float = 0.0
@@ -97,8 +98,8 @@ class Notifier:
         """Take in what the supervisor says, and tell the user what he must know."""
         if not self._is_on:
             return
-        if notice.share >= self._threshold and notice.run not in self._full:
-            self._full.add(notice.run)
+        if notice.share >= self._threshold and notice.launch not in self._full:
+            self._full.add(notice.launch)
             self._tell("window", f"{notice.agent}: its window is {100 * notice.share:.0f} % full", notice)
         if notice.kind == "asks":
             self._tell("question", f"{notice.agent} needs you: {notice.text}", notice)
@@ -112,7 +113,7 @@ class Notifier:
             needs = "needs you" if finished.outcome in _FOR_YOU else finished.outcome
             about = DesktopNotice(
                 "question" if finished.outcome in _FOR_YOU else "ended", f"{needs}: {finished.why}",
-                self._session.id, str(self._folder), run=finished.runs, outcome=finished.outcome,
+                self._session.id, str(self._folder), launch=finished.runs, outcome=finished.outcome,
                 seconds=finished.seconds, tokens=finished.tokens, cost=finished.cost,
             )  # fmt: skip
             self._send(about, at_work=False)
@@ -125,7 +126,7 @@ class Notifier:
 
     def _tell(self, kind: Kind, text: str, notice: Notice) -> None:
         about = DesktopNotice(
-            kind, text, self._session.id, str(self._folder), notice.agent, notice.run, share=notice.share,
+            kind, text, self._session.id, str(self._folder), notice.agent, notice.launch, share=notice.share,
             seconds=notice.seconds, tokens=notice.tokens, cost=notice.cost,
         )  # fmt: skip
         self._send(about, at_work=True)
@@ -171,7 +172,7 @@ def is_on(settings: Settings) -> bool:
     """Whether the user wants notices. Raises BadSettings for a way that does not exist."""
     how = settings.text("notify")
     if how not in HOW:
-        raise BadSettings(f"notify: {how!r} is not a way to be told", hint=f"one of {', '.join(HOW)}")
+        raise BadSettings(f"notify: {how!r} is not a way to notify you", hint=f"one of {', '.join(HOW)}")
     return how != "off"
 
 

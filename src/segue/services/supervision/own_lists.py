@@ -37,7 +37,7 @@ def mark_ticked(session: SessionHandle, ticked: Iterable[str], agent: str, run: 
 def open_items_refusal(plan: Sequence[str], own: Sequence[str], agent: str) -> str:
     """Why work is not done of which items are open, in the words in which the gate of the features says what
     is not proven: those of the plan or, if it is done, those of the agent's own list."""
-    items, whose = (plan, "the plan") if plan else (own, f"the own list of {agent}")
+    items, whose = (plan, "the plan") if plan else (own, f"{agent}'s own list")
     lines = [text[:TEXT_CHARS] for text in (" ".join(item.split()) for item in items)]
     return refusal(f"{count(len(items), 'item')} of {whose} not done", lines)
 

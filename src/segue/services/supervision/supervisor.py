@@ -67,14 +67,16 @@ class Notice(Value):
     kind: str
     """launched, working, step (something the agent did), ticked (an item it did), asks (it waits for the
     user), trouble (with its model), spent, ended, left behind, proving, waiting, stopped."""
-    run: int
+    launch: int
+    """The number of the launch, from 1."""
     agent: str
     text: str
     seconds: float = 0.0
     share: float = 0.0
     tokens: int = 0
     cost: float = 0.0
-    native: str = ""
+    run: str = ""
+    """The id of the run, once it is known."""
 
 
 class Progress(Value):
@@ -444,7 +446,7 @@ class Supervisor:
     def _asks(self, look: Look) -> str:
         """What the agent waits for the user with: a question or, on its own screen, the end of its turn."""
         is_over = self.kept.options.screen and look.ended and not look.in_call
-        return look.asks or (f"its turn is over: {look.last_said}" if is_over else "")
+        return look.asks or (f"its turn ended: {look.last_said}" if is_over else "")
 
     def _mark_ticked(self, launch: Launched, look: Look) -> None:
         """What the agent ticked off in its own list is done in the session, whatever becomes of the run."""

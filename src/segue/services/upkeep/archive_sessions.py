@@ -43,7 +43,7 @@ class Archived(Value):
     id: str
     goal: str
     path: Path
-    size: int
+    bytes: int
     events: int
     archived_at: str
     damage: str = ""
@@ -62,8 +62,8 @@ class Cleanup:
         back stays as long again."""
         age_days = self._workspace.settings.number("cleanup_days") if days is None else days
         if not age_days >= 0:  # not a number either
-            hint = "0 means all sessions that are over"
-            raise errors.UsageError(f"{age_days:g} days are no age", hint=hint)
+            hint = "0 means all sessions that have ended"
+            raise errors.UsageError(f"{age_days:g} days is not an age", hint=hint)
         before = moment(-86_400 * age_days)
         cards, over = self._workspace.repository.cards(), ("completed", "abandoned")
         old = [card for card in cards if card.status in over and "" < card.ended < before]
@@ -85,7 +85,7 @@ class Cleanup:
         what stands in the way of another is raised when all the rest is archived."""
         self._workspace.pause_file.check()
         if self._workspace.home.shared_store:
-            hint = "`segue export ID -o FILE` keeps a copy here; --list and --restore work as always"
+            hint = "`segue export ID -o FILE` keeps a copy here; --list and --restore still work"
             raise errors.RefusedError("sessions of a shared store are not archived on one machine", hint=hint)
         cards = self.candidates(days)
         archived: builtins.list[Archived] = []
@@ -112,7 +112,7 @@ class Cleanup:
         self._workspace.pause_file.check()
         path = self._workspace.home.archived(id)
         if not path.is_file():
-            hint = "`segue cleanup --list` names those that are"
+            hint = "`segue cleanup --list` shows those that are"
             raise errors.UnknownSession(f"no session {id!r} is archived", hint=hint)
         with self._held(id) as hold, _file_faults(path):
             session = deliver(self._workspace, _read(path))
@@ -142,7 +142,7 @@ class Cleanup:
             self._write(path, unpack(body), body)
             parcel = _read(path)
             if parcel.head != events[-1].hash:
-                raise errors.DamagedError("the archive", str(path), "it does not hold what was written")
+                raise errors.DamagedError("the archive", str(path), "it does not contain what was written")
             trip("cleanup.after_archive")
             workspace.backups.note_store(less_events=len(events))
             self._drop(parcel, ledger)
@@ -157,7 +157,7 @@ class Cleanup:
         if path.exists():
             old = _read(path)
             if not _continues(parcel, old):
-                told = f"{path} holds another session {old.session}: nothing was overwritten"
+                told = f"{path} contains another session {old.session}; nothing was overwritten"
                 hint = "move that file away, or restore it in another data folder"
                 raise errors.ConflictError(told, hint=hint)
             if gzip.decompress(read_bytes(path)) == body:
@@ -215,7 +215,7 @@ def _file_faults(path: Path) -> Iterator[None]:
     except OSError as fault:
         told = f"cannot write {path}: {fault.strerror}"
         if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
-            raise errors.AccessError(told, hint="mend the permissions of the data folder") from fault
+            raise errors.AccessError(told, hint="correct the permissions of the data folder") from fault
         if fault.errno in (errno.ENOSPC, errno.EDQUOT):
             hint = "free some space, then try again"
             raise errors.StoreFull(f"no space left for {path}", hint=hint) from fault

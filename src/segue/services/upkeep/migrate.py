@@ -81,8 +81,8 @@ def migrate(
     for where in (source, target):
         check_kind(where)
     if is_remote(target):
-        hint = "run `segue migrate` there, with --to the store that the server uses"
-        raise RefusedError("a Segue server takes a store in where it keeps its own", hint=hint)
+        hint = "run `segue migrate` there; --to names the store that the server uses"
+        raise RefusedError("a store is migrated on the machine of the Segue server", hint=hint)
     timeout_ms = int(settings.number("busy_timeout_ms"))
     places = [home.for_store(where) for where in (source, target)]
     names = [place.shared_store or str(place.database) for place in places]
@@ -247,7 +247,7 @@ class _Move:
             addresses = named_pieces(theirs)
             same = ours == theirs and made == snapshot_of(session, fold_all(theirs))
             if not same or self.source.pieces(addresses) != self.target.pieces(addresses):
-                raise DamagedError("the copy", stream, "a refold of it is not what the source gives")
+                raise DamagedError("the copy", stream, "rebuilt, it differs from the source")
             self.target.keep(made)
             verified += 1
         return verified, behind

@@ -52,5 +52,5 @@ def _store(settings: Settings) -> PostgresStore:
     where = settings.text("store")
     if not is_postgres(where):
         hint = "SEGUE_STORE=postgresql://owner@host/database segue schema"
-        raise UsageError(f"{shown(where) or 'the data folder'} is no Postgres store", hint=hint)
+        raise UsageError(f"{shown(where) or 'the data folder'} is not a Postgres store", hint=hint)
     return PostgresStore(where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))

@@ -72,7 +72,9 @@ def scrub(
 ) -> Scrubbed:
     """Erase a text wherever it is kept."""
     if len(text) < LENGTH_MIN:
-        raise UsageError(f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must go")
+        raise UsageError(
+            f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must be erased"
+        )
     if not dry_run:
         workspace.pause_file.check()
     events, pieces, sessions = scrub_journal(workspace.store, text, workspace.repository.actor, dry_run)

@@ -36,7 +36,7 @@ def usage_report(
     prices that were set are none."""
     way = next((one for one in WAYS if one == by), None)
     if way is None:
-        raise UsageError(f"usage by {by[:40]!r} is not known", hint=f"use one of {', '.join(WAYS)}")
+        raise UsageError(f"usage cannot be shown by {by[:40]!r}", hint=f"use one of {', '.join(WAYS)}")
     if agent:
         agent = agent_of(agent_name(agent)).name
     now = time.time()

@@ -33,7 +33,7 @@ class Backup(Value):
     path: Path
     at: str
     events: int
-    size: int
+    bytes: int
 
 
 class Backups:
@@ -136,7 +136,8 @@ class Backups:
             if _stamp(later_seconds) > newest and not target.exists():
                 return target
         raise StoreUnavailable(
-            f"{self._home.backups} has a backup of every second", hint="look whether the clock is right"
+            f"{self._home.backups} already has a backup for every second",
+            hint="check that the clock is right",
         )
 
     def note_store(self, *, less_events: int = 0) -> bool:

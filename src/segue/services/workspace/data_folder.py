@@ -119,9 +119,9 @@ class DataFolder:
         with suppress(OSError, ValueError):
             if read_text(self.swap_note, size=len(REPLACED)) == REPLACED:
                 return (
-                    "its file was replaced while a process had it open, and the log is that of the one before"
+                    "its file was replaced while a process had it open, and the log belongs to the old file"
                 )
-        return "a recovery was interrupted while it put the new store in place"
+        return "a recovery was interrupted while it was putting the new store in place"
 
     def _known_before(self, what: str) -> str:
         """Of a file without content: what says that it had one; empty if it is new."""
@@ -133,7 +133,7 @@ class DataFolder:
         if self.originals():
             return f"the file is {what}, but an original that a recovery kept is there"
         if self.store_note.exists():
-            return f"the file is {what}, but {self.store_note.name} says that a store was here"
+            return f"the file is {what}, but {self.store_note.name} says there was a store here"
         return ""
 
     def for_store(self, where: str) -> DataFolder:

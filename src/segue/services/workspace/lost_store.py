@@ -52,8 +52,8 @@ def check_damage(home: DataFolder) -> None:
         fault = damaged(home, damage)
         if not home.swap_note.exists():
             fault.hint = (
-                "`segue recover` brings back what can be found; if you want a new store instead, "
-                "`segue recover --new` puts all that is left of this one aside and begins one"
+                "`segue recover` restores what can be found; to start a new store instead, "
+                "`segue recover --new` keeps what is left of this one and starts one"
             )
         raise fault
 

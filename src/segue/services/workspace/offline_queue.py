@@ -238,7 +238,7 @@ class _PendingSender:
     def _begin(self, record: SpoolRecord, pending: PendingRecord, create: Command) -> None:
         assert isinstance(create, do.Create)
         if self._journal.head(stream_of(pending.session)).version:
-            raise errors.ConflictError(f"somebody else has begun session {pending.session} in the meantime")
+            raise errors.ConflictError(f"somebody else has started session {pending.session} in the meantime")
         working_tree, ledger_entry = self._workspace.working_tree, self._ledger_entry(record, pending)
 
         def guards() -> list[Append]:

@@ -72,7 +72,7 @@ def check_is_ours(workspace: Workspace, id: str, project: str = "") -> None:
     if workspace.sees_tree and state.project not in ours:
         raise ConflictError(
             f"session {id} belongs to another project: {state.project_name or state.project}",
-            hint=f"ids are valid in all projects: choose another one; `segue switch {id}` takes that one up",
+            hint=f"ids are shared by all projects: choose another; `segue switch {id}` continues that one",
         )
 
 
@@ -151,7 +151,7 @@ def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
     if not wanted:
         raise UnknownSession(
             "no session is current in this working tree",
-            hint='begin one with `segue start "…"`, or give an id from `segue list`',
+            hint='start one with `segue start "…"`, or give an id from `segue list`',
             nothing_yet=True,
         )
     try:

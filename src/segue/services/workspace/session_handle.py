@@ -58,7 +58,7 @@ class SessionHandle:
         for command in commands:
             if command.WITNESSED:
                 raise UsageError(
-                    "only Segue itself may record what it has observed", hint="see `verify` and `attest`"
+                    "only Segue itself can record what it observed", hint="see `verify` and `attest`"
                 )
         return self.commit_trusted(commands, pieces=pieces, since=since)
 

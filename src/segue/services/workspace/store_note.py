@@ -91,11 +91,11 @@ def lacking(home: DataFolder, note: StoreNote, rows: Rows) -> str:
         if found:
             return f"it has another version {head.version} of {id} than at {note.at[:16]}Z: another history"
         if not _is_archived(home, head.stream):
-            return f"{id} was at version {head.version} at {note.at[:16]}Z, and is not now: an older state"
+            return f"{id} was at version {head.version} at {note.at[:16]}Z, but is not now: an older state"
     made = rows("SELECT max(no) FROM memories", ())[0][0] if schema >= MEMORIES_SINCE else 0
     if (made or 0) < note.memories:
         held = count(note.memories, "memory", "memories")
-        return f"it held {held} at {note.at[:16]}Z, and holds fewer now: an older state"
+        return f"it held {held} at {note.at[:16]}Z, but holds fewer now: an older state"
     return ""
 
 
@@ -169,8 +169,8 @@ def missing_in(home: DataFolder, journal: SqliteStore, backup: Path) -> str:
             if _kept_as_other(home, journal, other, name, version):
                 continue
             if here:
-                return f"version {version} of {name} is another one in {backup.name}: another history"
-            return f"{name} is at version {journal.head(name).version}, and at {version} in {backup.name}"
+                return f"version {version} of {name} is different in {backup.name}: another history"
+            return f"{name} is at version {journal.head(name).version}, but at {version} in {backup.name}"
         lost = memory_ids(other.database) - memory_ids(journal.database) if there.memories_made else ()
     return f"{count(len(lost), 'memory', 'memories')} of {backup.name} are not in the store" if lost else ""
 
@@ -204,9 +204,9 @@ def behind(home: DataFolder, journal: SqliteStore, note: StoreNote) -> str:
     held = contents(journal.database)
     events = sum(held.sessions.values())
     if not note.heads and events < note.events:
-        return f"it holds {count(events, 'event')}, and held {note.told()} at {note.at[:16]}Z: an older state"
+        return f"it holds {count(events, 'event')}, but held {note.told()} at {note.at[:16]}Z: an older state"
     if note.store and held.store and note.store != held.store:
-        return f"another store stood here at {note.at[:16]}Z"
+        return f"there was another store here at {note.at[:16]}Z"
     return ""
 
 

@@ -90,7 +90,7 @@ def _heard(db: Any, gen: Any) -> Generator[Any, Any, Any]:
                 last = time.monotonic()
             elif time.monotonic() - last > db.silence_seconds_max:
                 db.close()
-                told = f"nothing was heard from the server for {db.silence_seconds_max:g} s"
+                told = f"no answer from the server for {db.silence_seconds_max:g} s"
                 raise driver().OperationalError(told)
             wanted = gen.send(ready)
     except StopIteration as end:
@@ -150,7 +150,7 @@ class Connector:
         if pid != own:
             db.is_pooled, db.prepare_threshold = True, None
             if commit == "off":
-                told = "behind a pooler synchronous_commit is off: a power cut would lose what was saved"
+                told = "synchronous_commit is off behind a pooler: a power cut would lose what was saved"
                 raise errors.StoreError(told, hint="ALTER ROLE … SET synchronous_commit = on, for this role")
         elif commit == "off":
             db.execute("SET synchronous_commit = on")
@@ -158,7 +158,7 @@ class Connector:
     def _refuse_older(self, timeline: str) -> None:
         """Each failover begins a timeline: a primary of an older one was away, and does not know it yet."""
         if timeline and timeline < self._timeline:
-            raise driver().OperationalError("a primary of before the last failover answered")
+            raise driver().OperationalError("a primary from before the last failover answered")
         self._timeline = timeline or self._timeline
 
     def begin(self, db: Any) -> None:

@@ -223,8 +223,10 @@ class Database:
         """Our error for one of the driver's; it never holds the password."""
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
         if doubt:
-            told = f"the connection to {where} was lost during a commit: what was written may be there or not"
-            hint = "look with `segue log` before you do it again"
+            told = (
+                f"the connection to {where} was lost during a commit: the write may or may not have happened"
+            )
+            hint = "check with `segue log` before you repeat it"
             error = errors.StoreUnavailable(f"{told} ({text})", hint=hint)
             error.doubt = True
             return error
@@ -233,16 +235,16 @@ class Database:
             return errors.StoreBusy(told, hint="try again")
         if state.startswith("53"):
             hint = "free some space there, then try again"
-            return errors.StoreFull(f"the server has no room: {text}", hint=hint)
+            return errors.StoreFull(f"the server is out of space: {text}", hint=hint)
         if state in ("XX001", "XX002"):
             return errors.DamagedError("the store", where, text)
         if state.startswith(_DENIED) or "authentication failed" in text or "no password supplied" in text:
-            hint = "check user, password (PGPASSWORD or ~/.pgpass) and what the role may do"
-            return errors.AccessError(f"{where} does not let us in: {text}", hint=hint)
+            hint = "check the user, the password (PGPASSWORD or ~/.pgpass) and the role's permissions"
+            return errors.AccessError(f"{where} refused the login: {text}", hint=hint)
         if state == "3D000" or ("database" in text and "does not exist" in text):
             return errors.StoreUnavailable(f"{where}: {text}", hint="create the database with `createdb`")
         if not state or state.startswith(_LOST) or state.startswith("58"):
-            hint = "is the server up? `segue doctor` looks"
+            hint = "is the server up? `segue doctor` checks"
             return errors.StoreUnavailable(f"cannot reach {where}: {text}", hint=hint)
         return errors.StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
 

@@ -20,8 +20,8 @@ def statements(database: str, *, owner: str = OWNER, writer: str = WRITER, reade
     """What a superuser runs once, in the database; each statement may be run again."""
     for name in (owner, writer, reader):
         if not _NAME.fullmatch(name):
-            hint = "small letters, digits and _, at most 63"
-            raise BadName(f"{name!r} is no plain name of a role", hint=hint)
+            hint = "use lower-case letters, digits and _, at most 63"
+            raise BadName(f"{name!r} cannot be used as a role name", hint=hint)
     quoted = '"' + database.replace('"', '""') + '"'
     both = f"{writer}, {reader}"
     own = f"ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA segue GRANT"

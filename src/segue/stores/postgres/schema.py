@@ -169,13 +169,13 @@ def prepare(db: Db, namespace: str) -> Ready:
     encoding, _, standby, there, vector, available, reads, owns, column = look
     if encoding != "UTF8":
         hint = "create one with `createdb -E UTF8`"
-        raise StoreUnavailable(f"the database is in {encoding}, and Segue needs UTF8", hint=hint)
+        raise StoreUnavailable(f"the database uses {encoding}, but Segue needs UTF8", hint=hint)
     found = _found(db) if there else Ready(True, 0)
     if not found.writable or standby or reads:
         return Ready(False, found.schema, vector if column else "")
     if found.schema < SCHEMA and not owns:
-        told = f"the tables are of schema {found.schema}, and this Segue needs {SCHEMA}"
-        hint = "let the role that owns them run `segue schema --upgrade`"
+        told = f"the tables have schema {found.schema}, but this Segue needs {SCHEMA}"
+        hint = "run `segue schema --upgrade` as the role that owns them"
         raise AccessError(f"{told}; this role may not change them", hint=hint)
     if owns and (found.schema < SCHEMA or (available and not column)):
         vector = _migrate(db)

@@ -39,12 +39,14 @@ class Address:
             parts = urlsplit(where)
             self.host, port = parts.hostname or "", parts.port
         except ValueError:
-            raise BadSettings("the address of the server cannot be read", hint=HINT) from None
+            raise BadSettings("the server's address is not valid", hint=HINT) from None
         if "@" in parts.netloc:
             hint = "give the key with SEGUE_API_KEY"
-            raise BadSettings("an address of a Segue server holds no name and no password", hint=hint)
+            raise BadSettings(
+                "the address of a Segue server must not contain a name or a password", hint=hint
+            )
         if not self.host or not _HOST.fullmatch(self.host) or parts.fragment:
-            raise BadSettings("the address of the server cannot be read", hint=HINT)
+            raise BadSettings("the server's address is not valid", hint=HINT)
         self.tls = parts.scheme == "https"
         self.port = port or _PORTS[parts.scheme]
         self.prefix = quote(parts.path.rstrip("/"), safe="/%")
@@ -52,8 +54,8 @@ class Address:
         self._read(parts.query)
         self.loopback = is_loopback(self.host)
         if not self.tls and not self.loopback and not self._insecure:
-            hint = "use https://, or ?insecure=1 if the network between is your own"
-            raise BadSettings(f"http://{self.host} would carry the key and all texts in the clear", hint=hint)
+            hint = "use https://, or ?insecure=1 on a network of your own"
+            raise BadSettings(f"http://{self.host} would send the key and all texts unencrypted", hint=hint)
         host = f"[{self.host}]" if ":" in self.host else self.host
         standard = self.port == _PORTS[parts.scheme]
         self.base = f"{parts.scheme}://{host}{'' if standard else f':{self.port}'}{self.prefix}"
@@ -68,10 +70,10 @@ class Address:
             elif name == "project":
                 self.project = value
             else:
-                told = "an address of a Segue server takes no other parameters than project and insecure"
+                told = "the address of a Segue server takes only the parameters project and insecure"
                 raise BadSettings(told, hint="give the key with SEGUE_API_KEY")
         if self.project and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", self.project):
-            raise BadSettings("a project's name is made of letters, digits, dots and dashes", hint=HINT)
+            raise BadSettings("a project's name may have letters, digits, dots and dashes", hint=HINT)
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"

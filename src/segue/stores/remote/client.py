@@ -51,8 +51,8 @@ _unreached: dict[str, tuple[float, str]] = {}
 """When a server last did not answer at all, and why, by its address."""
 
 
-_OVER = "the time for it is over"
-_NO_SEGUE = "what answers there is no Segue server"
+_OVER = "the time is up"
+_NO_SEGUE = "what answers there is not a Segue server"
 
 
 class Unsent(Exception):
@@ -78,7 +78,7 @@ class Client:
         self.busy_timeout_ms = busy_timeout_ms
         self._key = key.strip()
         if not (self._key.isascii() and self._key.isprintable()):
-            raise errors.BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
+            raise errors.BadSettings("the key for the server is not valid", hint=_KEY_HINT)
         self._pool: Pool[HTTPConnection] = Pool(
             CONNECTIONS_MAX, address.shown, idle_seconds_max=IDLE_SECONDS_MAX, alive=_is_open
         )
@@ -220,7 +220,7 @@ class Client:
                 raise Unsent("connection refused")
             opened.settimeout(max(0.001, deadline - time.monotonic()))
         except ssl.SSLCertVerificationError as fault:
-            hint = "check the address; an own authority is named by SSL_CERT_FILE"
+            hint = "check the address; for your own certificate authority, set SSL_CERT_FILE"
             raise self._hopeless(f"its certificate is not trusted: {fault.verify_message}", hint) from None
         except socket.gaierror as fault:
             if fault.errno == socket.EAI_AGAIN:
@@ -238,7 +238,7 @@ class Client:
             try:
                 content = gzip.decompress(content)
             except (OSError, EOFError, zlib.error):
-                raise Lost("the answer is not whole") from None
+                raise Lost("the answer is incomplete") from None
         return response, content
 
     def _exchange(
@@ -286,7 +286,9 @@ class Client:
         if 200 <= response.status < 300 and kind == MSGPACK:
             return content
         if 200 <= response.status < 300:
-            raise self._hopeless(_NO_SEGUE, "check the address; a portal of the network?", sent=True)
+            raise self._hopeless(
+                _NO_SEGUE, "check the address, and whether the network needs a login", sent=True
+            )
         problem = _problem(content) if kind.endswith("json") else {}
         raise self._error(response, problem)
 
@@ -309,8 +311,8 @@ class Client:
         if 400 <= status < 500 and status != 404 and problem.get("code"):
             return errors.UsageError(f"{where} refuses: {detail}", hint=str(problem.get("hint", "")))
         if 300 <= status < 400:
-            return self._hopeless("it answers from another address", "name that one in SEGUE_STORE")
-        hint = "is it a Segue server, and as new as this?"
+            return self._hopeless("it answers from another address", "use that address in SEGUE_STORE")
+        hint = "check that it is a Segue server of this version"
         return self._hopeless(f"it answers with status {status}", hint, sent=status != 404)
 
     def _hopeless(self, reason: str, hint: str, *, sent: bool = False) -> Hopeless:
@@ -322,11 +324,11 @@ class Client:
         if reason == _OVER:
             reason = _unreached.get(self.address.shown, (0.0, ""))[1] or reason
         told = f"cannot reach {self.address.shown}: {' '.join(reason.split())}"
-        return errors.StoreUnavailable(told, hint="is the server up? `segue doctor` looks")
+        return errors.StoreUnavailable(told, hint="is the server up? `segue doctor` checks")
 
     def _in_doubt(self) -> errors.StoreUnavailable:
-        told = f"{self.address.shown} did not answer a write: what was written may be there or not"
-        error = errors.StoreUnavailable(told, hint="look with `segue log` before you do it again")
+        told = f"{self.address.shown} did not answer a write: it may or may not have happened"
+        error = errors.StoreUnavailable(told, hint="check with `segue log` before you repeat it")
         error.doubt = True
         return error
 

@@ -195,4 +195,4 @@ class RemotePort:
         except msgspec.MsgspecError as fault:
             where = self.client.address.shown
             told = f"{where} answers in a way that this Segue does not understand: {fault}"
-            raise StoreUnavailable(told, hint="are both of the same version?") from None
+            raise StoreUnavailable(told, hint="check that both have the same version") from None

@@ -34,7 +34,7 @@ STORE_BYTES_MIN = 512
 SPACE_BYTES_MIN = 1 << 16
 """With less than this SQLite cannot open a database to write it."""
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
-_LOST = "the commit that this was part of could not be made"
+_LOST = "the commit that this was part of failed"
 _MAYBE_READABLE = (
     apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
 )  # fmt: skip
@@ -113,7 +113,7 @@ def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
     """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
     with _locked(str(path), alone=True, timeout_seconds=timeout_seconds):
         if _open_elsewhere(path):
-            hint = "end those that use Segue here, then try again"
+            hint = "close the programs that use Segue here, then try again"
             raise errors.StoreBusy(f"other processes have {path} open", hint=hint)
         _alone.add(str(path))
         try:
@@ -274,7 +274,7 @@ class Database:
         if self._place is not None:
             self._place.file_replaced()
             self._place.before_opening()
-        told = "the file was replaced under this process, and the log is that of the one before"
+        told = "the file was replaced while this process had it open, and the log belongs to the old file"
         raise errors.DamagedError("the store", self._name, told)
 
     def _forget(self) -> None:
@@ -319,14 +319,14 @@ class Database:
         except FileNotFoundError:
             empty = True
         if empty and self._was_open:
-            told = "the file is gone or empty, and was not when this process opened it"
+            told = "the file is gone or empty now, and was not when this process opened it"
             raise errors.DamagedError("the store", self._name, told)
         if empty and not self._read_only and not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
     def _no_folder(self, fault: OSError) -> NoReturn:
         if isinstance(fault, PermissionError) or fault.errno == 30:
-            hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
+            hint = "correct the folder's permissions, or choose another with SEGUE_HOME"
             told = f"cannot write in {self.path.parent}: {fault.strerror}"
             raise errors.AccessError(told, hint=hint) from fault
         if fault.errno == 28:
@@ -338,7 +338,7 @@ class Database:
         """A connection; one that only reads where the disk or the permissions allow no more."""
         self._local.unwritable = None
         if self._read_only:
-            return self._to_read(errors.AccessError(f"{self.path} was opened to be read only"), anew)
+            return self._to_read(errors.AccessError(f"{self.path} was opened read-only"), anew)
         try:
             return self._to_write(anew)
         except _MAYBE_READABLE as fault:
@@ -412,7 +412,7 @@ class Database:
         log = Path(f"{self._name}-wal")
         torn = os.stat(self._name).st_size % int(db.pragma("page_size"))
         if torn and not (log.exists() and log.stat().st_size):
-            raise errors.DamagedError("the store", self._name, "its end is cut off")
+            raise errors.DamagedError("the store", self._name, "its end is missing")
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
@@ -576,7 +576,7 @@ class Database:
         return errors.StoreBusy(f"the store was busy for {self.busy_timeout_ms / 1000:g} s", hint=hint)
 
     def _full(self) -> errors.StoreFull:
-        hint = "free some space, then try again; until then what is stored can be looked at"
+        hint = "free some space, then try again; until then you can still read what is stored"
         return errors.StoreFull(f"no space left for {self.path}", hint=hint)
 
     def _barred(self, fault: str) -> errors.SegueError:
@@ -587,8 +587,8 @@ class Database:
                 fault = "its disk is mounted read-only"
             elif disk.f_bavail * disk.f_frsize < SPACE_BYTES_MIN:
                 return self._full()
-        looked = "" if not self.path.is_file() else "; until then what is stored can be looked at"
-        hint = f"mend the permissions, or choose another folder with SEGUE_HOME{looked}"
+        looked = "" if not self.path.is_file() else "; until then you can still read what is stored"
+        hint = f"correct the permissions, or choose another folder with SEGUE_HOME{looked}"
         return errors.AccessError(f"cannot write {self.path}: {fault}", hint=hint)
 
     def translate(self, fault: apsw.Error) -> errors.SegueError:
@@ -607,6 +607,6 @@ class Database:
         if isinstance(fault, apsw.CantOpenError):
             return errors.StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
         if isinstance(fault, apsw.IOError):
-            hint = "check space and quotas with `df`, then try again; what is stored can be looked at"
-            return errors.StoreUnavailable(f"the disk did not take it: {fault}", hint=hint)
+            hint = "check space and quotas with `df`, then try again; you can still read what is stored"
+            return errors.StoreUnavailable(f"the disk refused the write: {fault}", hint=hint)
         return errors.StoreError(f"the store failed: {fault}", hint="see `segue doctor`")

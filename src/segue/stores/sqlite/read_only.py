@@ -22,7 +22,7 @@ _FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 def opened_to_read(path: Path) -> apsw.Connection:
     """A connection that can only read. Raises an apsw.Error if the file cannot be read either."""
     if path.exists() and not path.is_file():  # SQLite would wait for a pipe
-        raise apsw.CantOpenError(f"{path} is no file")
+        raise apsw.CantOpenError(f"{path} is not a file")
     first: apsw.Error | None = None
     for options in _ways(path):
         try:
@@ -31,7 +31,7 @@ def opened_to_read(path: Path) -> apsw.Connection:
             raise
         except apsw.Error as fault:
             first = first or fault
-    first = first or apsw.CantOpenError(f"the index of the log of {path} is no file")
+    first = first or apsw.CantOpenError(f"the index of the log of {path} is not a file")
     if not _has_log(path):
         raise first
     try:

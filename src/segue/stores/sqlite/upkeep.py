@@ -207,6 +207,8 @@ def compact(database: Database) -> None:
         if database.journal_mode == "wal":
             [(busy, _, _)] = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             if busy:
-                raise StoreBusy("others read the store: its log could not be emptied", hint="try again")
+                raise StoreBusy(
+                    "other programs are reading the store, so its log could not be emptied", hint="try again"
+                )
     except apsw.Error as fault:
         raise database.translate(fault) from fault

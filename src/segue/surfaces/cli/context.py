@@ -103,7 +103,7 @@ class CommandContext:
             from shlex import quote
 
             hint = f"{check}; or make the folder first: mkdir -p {quote(str(folder))}"
-            raise UsageError(f"there is no folder {folder} that a store could be in", hint=hint)
+            raise UsageError(f"there is no folder {folder} for a store", hint=hint)
         if self.args.store and self.command not in MAY_MAKE_A_STORE:
             hint = f"{check}; `segue start` and `segue import` make a store"
             raise UsageError(f"there is no store at {home.database}", hint=hint)

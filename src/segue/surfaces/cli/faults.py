@@ -51,10 +51,14 @@ def report(fault: BaseException, words: list[str]) -> int:
 
 def _looks(words: list[str]) -> bool:
     """Whether the command only looks."""
-    from .table import LOOKING, OTHER_NAMES, split
+    from .table import LOOKING, LOOKING_ALONE, OTHER_NAMES, split
 
-    command = split(words)[1]
-    return OTHER_NAMES.get(command, (command,))[0] in LOOKING
+    _, command, rest = split(words)
+    command = OTHER_NAMES.get(command, (command,))[0]
+    rest = [word for word in rest if word != "--json"]
+    return not LOOKING.isdisjoint((command, f"{command} {rest[0] if rest else ''}")) or (
+        command in LOOKING_ALONE and not rest
+    )
 
 
 def _nothing_yet(fault: SegueError, words: list[str]) -> int:

@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 def overview(*, every: bool = False) -> str:
     """What `segue --help` says: the commands of a day or, with ``every``, all of them."""
-    lines = ["segue: sessions that survive, for coding agents", "", "usage: segue COMMAND [options]"]
-    lines += ["", "`segue` alone says where the work here stands, and which commands fit next."]
-    for group, names in GROUPS.items() if every else (("the commands of a day", DAILY),):
+    lines = [
+        "segue: the next run of your coding agent knows where the last one stopped",
+        "",
+        "usage: segue COMMAND [options]",
+    ]
+    lines += ["", "`segue` alone shows where the work here stands and what to do next."]
+    for group, names in GROUPS.items() if every else (("everyday commands", DAILY),):
         lines += ["", f"{group}:"]
         lines += [f"  {name:12} {TABLE[name][1]}" for name in names]
     if not every:

@@ -156,10 +156,20 @@ def _readable(text: str) -> str:
     """The text, wrapped to the width of the terminal if it is shown on one."""
     if sys.stdout is None or not sys.stdout.isatty():
         return text
-    from ..render import fitted, style_for
+    import re
+
+    from ..render import fitted, packed, style_for
 
     style = style_for(sys.stdout, os.environ)
-    return "\n".join(part for line in text.split("\n") for part in fitted(line, style))
+    lines: list[str] = []
+    for line in text.split("\n"):
+        name = re.match(r" {2}\S.*? {2,}(?=\S)", line)  # what a name means stays in its column
+        if name and name.end() <= style.width / 2:
+            rest = " " * name.end()
+            lines += packed(line[name.end() :].split(" "), style, between=" ", first=name[0], rest=rest)
+        else:
+            lines += fitted(line, style)
+    return "\n".join(lines)
 
 
 def _unknown(word: str) -> Exception:
@@ -169,6 +179,7 @@ def _unknown(word: str) -> Exception:
         return UsageError(f"unknown option: {word}", hint="`segue --help` lists commands and options")
     from difflib import get_close_matches
 
-    near = [MEANT[word]] if word in MEANT else get_close_matches(word, TABLE, n=1)
+    near = [MEANT[word]] if word in MEANT else get_close_matches(word, TABLE)
+    near.sort(key=lambda name: sorted(name) != sorted(word))  # two letters swapped are the likeliest slip
     hint = f"did you mean `segue {near[0]}`?" if near else "`segue help --all` lists them all"
     return UsageError(f"unknown command: {word}", hint=hint)

@@ -33,6 +33,28 @@ def _whole(text: str) -> int:
 
 _whole.__name__ = "int"  # for the words of argparse's own errors
 
+_PLAIN: tuple[tuple[str, str], ...] = (
+    (r"argument (?:\S+/)?(\S+): invalid int value: (.*)", r"\1: \2 is not a whole number"),
+    (r"argument (?:\S+/)?(\S+): invalid float value: (.*)", r"\1: \2 is not a number"),
+    (r"argument (?:\S+/)?(\S+): expected (?:at least )?\w+ arguments?", r"\1 needs a value"),
+    (r"argument (?:\S+/)?(\S+): not allowed with argument (\S+)", r"\1 and \2 exclude each other"),
+    (r"argument (?:\S+/)?(\S+): (.*)", r"\1: \2"),
+    (r"unrecognized arguments: (.*)", r"unknown: \1"),
+)
+"""What argparse says, and how a person would."""
+_CHOICE = r"argument (?:\S+/)?(\S+): invalid choice: (.*) \(choose from (.*)\)"
+
+
+def _in_plain_words(message: str) -> str:
+    import re
+
+    if choice := re.fullmatch(_CHOICE, message, re.DOTALL):
+        return f"{choice[1]}: {choice[2]} is not one of {choice[3].replace(chr(39), '')}"
+    for pattern, words in _PLAIN:
+        if re.fullmatch(pattern, message, re.DOTALL):
+            return re.sub(pattern, words, message, count=1, flags=re.DOTALL)
+    return message
+
 
 class Parser(argparse.ArgumentParser):
     """The parser of one command; a bad command line is a UsageError."""
@@ -54,12 +76,12 @@ class Parser(argparse.ArgumentParser):
             self.add_argument(*(name for name in names if name not in taken), **settings)
 
     def error(self, message: str) -> NoReturn:
-        head, _, names = message.partition("are required: ")
-        if names and head.endswith("arguments "):
-            known = {one.metavar or one.dest: one.choices for one in self.positionals() if one.choices}
-            shown_names = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
-            message = f"{head}are required: {', '.join(shown_names)}"
-        raise UsageError(message, hint=f"see `{self.prog} --help`")
+        _, _, names = message.partition("arguments are required: ")
+        if names:
+            missing = [one for one in self.positionals() if (one.metavar or one.dest) in names.split(", ")]
+            wanted = [one for one in missing if one.nargs not in ("*", "?")]
+            message = f"missing: {' '.join('|'.join(one.choices or [shown(one)]) for one in wanted)}"
+        raise UsageError(_in_plain_words(message), hint=f"see `{self.prog} --help`")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The values of a command line; options and arguments may be in any order."""

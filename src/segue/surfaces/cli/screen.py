@@ -75,7 +75,7 @@ class Screen:
         with suppress(OSError, ValueError):
             rows = os.get_terminal_size(self._out.fileno()).lines
             if len(lines) > rows > 1:
-                more = f"{len(lines) - rows + 1} more lines in a higher window; `segue status` shows all"
+                more = f"{len(lines) - rows + 1} more lines in a taller window; `segue status` shows all"
                 lines = [*lines[: rows - 1], style.paint(more, "dim")]
         if list(lines) == self._drawn:
             return

@@ -78,7 +78,6 @@ class NoJson(Value):
 class StartedSession(Saved, kw_only=True):
     """A session that was begun, or that existed already."""
 
-    id: str
     status: str
     left_active: str
     """The session that was current before, if it stays active."""
@@ -117,7 +116,6 @@ class ShownDelta(Delta, kw_only=True):
 class ResumedSession(Saved, kw_only=True):
     """A session that was resumed, with what its next run needs to know."""
 
-    id: str
     status: str
     brief: str
     since: ShownDelta | None
@@ -129,7 +127,6 @@ class ResumedSession(Saved, kw_only=True):
 class SwitchedSession(Saved, kw_only=True):
     """A session that was switched to from another one."""
 
-    id: str
     status: str
     paused: str
     since: ShownDelta | None
@@ -159,7 +156,7 @@ class NamedCheckpoint(Value):
 class RestoredSession(Value):
     """A session that was brought back from the archive."""
 
-    id: str
+    session: str
     status: str
     version: int
 
@@ -370,6 +367,13 @@ class DecayedMemories(Value):
     dry_run: bool
 
 
+class ConsolidatedMemories(Value):
+    """Memories that say nearly the same: the newer one replaces the older."""
+
+    pairs: list[Pair]
+    dry_run: bool
+
+
 class EmbeddedMemories(Value):
     """How many vectors were computed, and with which model."""
 
@@ -415,7 +419,6 @@ class ExportedFile(WrittenFile, kw_only=True):
 class ImportedSession(Value):
     """A session that came from a file."""
 
-    id: str
     session: str
     version: int
     status: str

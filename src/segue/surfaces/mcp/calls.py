@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ACTOR = "agent"
 """The actor if it is not known which agent calls."""
-NOTHING_KNOWN = "Nothing is known of earlier work here."
+NOTHING_KNOWN = "Nothing is known about earlier work here."
 
 
 class ToolOutcome(Value):
@@ -77,7 +77,7 @@ class Calls:
             except UnknownSession:
                 if tool.name == "plan" and "goal" in given:
                     begun = begin(call)
-                    self._session = str(begun["id"])
+                    self._session = str(begun["session"])
                     return ToolOutcome(as_json(begun))
                 if tool.name != "resume":
                     raise

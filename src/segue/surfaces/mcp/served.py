@@ -27,7 +27,7 @@ NOWHERE = {
     "verify": "checks run on the machine with the code: use `segue verify` there",
     "since": "what changed in the project is known on the machine with the code: use `segue since` there",
     "map": "the code is on the machine where it is worked on: use `segue map` there",
-    "recovery": "manifest, window and handover are of the machine with the code: use `segue mcp` there",
+    "recovery": "manifest, window and handover belong to the machine with the code: use `segue mcp` there",
 }
 _REMEMBERED_MAX = 4_096
 _NAMED_MAX = 8
@@ -58,7 +58,7 @@ class ServedCalls:
         caller.access.demand("reader" if stores_nothing(tool, given) else "writer")
         hint = NOWHERE.get(tool.name) or NOWHERE.get(given.get("action", ""))
         if hint:
-            raise RefusedError("a server sees no working tree", hint=hint)
+            raise RefusedError("a server has no working tree", hint=hint)
         try:
             session = self._meant(caller) if tool.name not in ("recall", "search") else ""
         except UsageError as fault:  # there is none, or more than one
@@ -80,7 +80,7 @@ class ServedCalls:
 
     def _begun(self, caller: ServedCaller, given: Arguments) -> dict[str, Any]:
         begun: dict[str, Any] = begin(ToolCall(caller.segue, "", given), id=caller.session)
-        self._remember(caller, str(begun["id"]))
+        self._remember(caller, str(begun["session"]))
         return begun
 
     def _meant(self, caller: ServedCaller) -> str:

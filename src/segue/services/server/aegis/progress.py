@@ -148,7 +148,7 @@ def _items(name: str, items: Any) -> Items:
     listed = list(items)
     for item in listed:
         if not isinstance(item, str) or not item.strip():
-            raise UsageError(f"{name} has an item that is no text: {item!r}"[:200], hint="items are texts")
+            raise UsageError(f"{name} has an item that is not a text: {item!r}"[:200], hint="items are texts")
     return listed
 
 
@@ -212,10 +212,10 @@ def _checkpoint(state: SessionState, update: ProgressUpdate) -> Checkpoint:
     done, waiting = update.completed or (), update.next or ()
     blocked: list[Any] = list(update.blocked or ())
     if not all(isinstance(one, Mapping) and one.get("item") for one in blocked):
-        raise BadValue("something is blocked, and nothing says what", hint='{"item": "…", "reason": "…"}')
+        raise BadValue("a blocked item has no name", hint='{"item": "…", "reason": "…"}')
     stuck = {str(one["item"]): str(one.get("reason") or "") for one in blocked}
     if len(done) + len(waiting) + len(stuck) > ITEMS_MAX:
-        raise UsageError(f"more than {ITEMS_MAX:,} items at once", hint="say only what is new")
+        raise UsageError(f"more than {ITEMS_MAX:,} items at once", hint="send only what is new")
     named = {*done, *stuck, *([update.in_progress] if update.in_progress else ())}
     gone: list[str] = []
     if update.blocked is not None:

@@ -89,16 +89,14 @@ def _embedding(settings: Settings) -> Iterator[Diagnosis]:
         shipped().check()
         choose(settings.text("embedder"), url=settings.text("embedder_url"))
     except DamagedError as fault:
-        yield Diagnosis(
-            "embedding", "bad", str(fault), "install Segue anew; until then words alone are searched"
-        )
+        yield Diagnosis("embedding", "bad", str(fault), "reinstall Segue; until then only words are searched")
     except BadSettings as fault:
         yield Diagnosis("embedding", "bad", str(fault), fault.hint)
 
 
 def _git() -> Iterator[Diagnosis]:
     if shutil.which("git") is None:
-        hint = "install git; without it nobody can tell what changed in a repository"
+        hint = "install git; without it Segue cannot tell what changed in a repository"
         yield Diagnosis("git", "warn", "it is not on PATH", hint)
 
 
@@ -120,7 +118,7 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
         return
     trouble = archive.unreadable()
     if trouble:
-        hint = "move the file away; `segue sync` makes a new one of the transcripts that are still there"
+        hint = "move the file away; `segue sync` makes a new one from the transcripts that still exist"
         yield Diagnosis("archive", "bad", trouble, hint)
         return
     copies = archive.copies()
@@ -131,13 +129,13 @@ def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     keys = {copy.about.key for copy in copies}
     gone = [row for row in _runs(home) if row.key not in keys and not Path(row.path).exists()]
     if broken:
-        hint = "`segue sync` makes copies anew while the transcripts are there"
+        hint = "`segue sync` makes new copies while the transcripts exist"
         yield Diagnosis(
-            "runs", "bad", f"the copy of {broken[0]} is not whole{embedded.more(len(broken) - 1)}", hint
+            "runs", "bad", f"the copy of {broken[0]} is incomplete{embedded.more(len(broken) - 1)}", hint
         )
     elif gone:
-        told = f"of {count(len(gone), 'run')} only the digest is left"
-        yield Diagnosis("runs", "ok", f"{told}: neither transcript nor copy can be read")
+        told = f"only the digest is left of {count(len(gone), 'run')}"
+        yield Diagnosis("runs", "ok", f"{told}: neither transcript nor copy is readable")
 
 
 def _runs(home: DataFolder) -> Sequence[RunRow]:
@@ -156,7 +154,7 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
         with suppress(SegueError):
             days = agent_of(name).retention(where)
             if days is not None:
-                hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
+                hint = "" if kept else "`archive_bytes_max` sets how much is kept"
                 told = retention_notice(name, days, kept=kept)
                 yield Diagnosis("transcripts", "ok" if kept else "warn", told, hint)
 
@@ -168,7 +166,11 @@ def _spool(home: DataFolder) -> _Found:
     if not size:
         return ("ok", "empty")
     if size >= SPOOL_BYTES_MAX:
-        return ("bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it")
+        return (
+            "bad",
+            f"it is full: {size:,} bytes, and takes no more",
+            "`segue status` empties it",
+        )
     waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
     if is_open_to_others(spool.folder):
         return ("bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
@@ -185,25 +187,23 @@ def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
     file, paths = hook_file.file_of(home), home.path / "hook" / "paths"
     needed = any(entry.scope != "shared" and entry.agent != "agents-md" for entry in entries)
     if needed and not file.is_file():
-        return ("bad", f"{file} is gone: {agents} are told nothing", again)
+        return ("bad", f"{file} is gone, so {agents} are told nothing", again)
     if needed and (not paths.is_file() or read_bytes(paths) != hook_file.paths()):
-        return ("warn", "hooks load Segue from another place than this command", again)
+        return ("warn", "hooks load Segue from a different place than this command", again)
     if needed and read_bytes(file) != hook_file.built():
-        return ("warn", "the installed hook is of another version", again)
+        return ("warn", "the installed hook is from another version", again)
     gone = [entry.path for entry in entries if not Path(entry.path).exists()]
     if gone:
         return ("warn", f"{gone[0]} is gone{embedded.more(len(gone) - 1)}", again)
     if not can_serve() and has_server(entries):
-        told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
+        told = f"in {agents}; their MCP server cannot run: the MCP SDK is not installed"
         return ("warn", told, extra("mcp"))
     if any(entry.agent == "codex" and entry.scope != "shared" for entry in entries):
         trusted, written = trusted_hooks(home, environment)
         if trusted < written:
             few = f"only {trusted} of {count(written, 'hook')}" if trusted else "none of the hooks"
-            hint = (
-                "`/hooks` in Codex shows them; `segue init --agent codex --trust-hooks` has Codex trust them"
-            )
-            return ("warn", f"in {agents}; Codex trusts {few}, and runs no others", hint)
+            hint = "`/hooks` in Codex shows them; `segue init --agent codex --trust-hooks` trusts them"
+            return ("warn", f"in {agents}; Codex trusts {few} and runs no others", hint)
     return ("ok", f"in {agents}{', with a status line' if has_status_line(entries) else ''}")
 
 
@@ -214,9 +214,9 @@ def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> _F
     there = " and ".join(str(path) for path in paths if os.path.lexists(path))
     if there:
         what = "exist" if " and " in there else "exists"
-        return ("warn", f"{there} {what}: nothing is written", "ask whoever put it there")
-    where = "the data folder" if folder is None else "the data folder or for this project"
-    return ("ok", f"not in force for {where}")
+        return ("warn", f"{there} {what}: nothing is written", "ask whoever created it")
+    where = "the data folder" if folder is None else "the data folder or in this project"
+    return ("ok", f"no such file in {where}")
 
 
 def _space(home: DataFolder) -> _Found:
@@ -264,8 +264,8 @@ def prove(
     """Break copies of the store, recover them, and say what came back."""
     home = home.for_store(settings.text("store")) if settings else home
     if home.shared_store:
-        hint = "`segue doctor` without --prove looks whether it is whole"
-        raise RefusedError(f"{home.shared_store} is no file that could be copied and broken", hint=hint)
+        hint = "`segue doctor` without --prove checks that it is intact"
+        raise RefusedError(f"{home.shared_store} is not a file that could be copied and damaged", hint=hint)
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
         return [_prove_one(home, Path(folder) / name, name) for name in counted(_DAMAGES, progress)]
 

@@ -32,18 +32,18 @@ def folder(home: DataFolder) -> Iterator[Diagnosis]:
     """The data folder: is everything of the right kind there, may it be read and written, and by whom."""
     if home.path.exists() and not home.path.is_dir():
         hint = "choose a folder with SEGUE_HOME"
-        yield Diagnosis("data folder", "bad", f"{home.path} is a file, and no folder", hint)
+        yield Diagnosis("data folder", "bad", f"{home.path} is a file, not a folder", hint)
         return
     if not home.path.is_dir():
         yield Diagnosis("data folder", "ok", f"{home.path} does not exist yet")
         return
     wrong = list(_wrong_kinds(home))
     if wrong:
-        hint = "`segue recover` puts what stands in the way of the store aside; move the rest away yourself"
+        hint = "`segue recover` moves what blocks the store aside; move the rest away yourself"
         yield Diagnosis("data folder", "bad", wrong[0] + more(len(wrong) - 1), hint)
     barred = [path for path in _own(home) if not _accessible(path)]
     if barred:
-        hint = "give yourself the right to read and write there, or set SEGUE_HOME to another folder"
+        hint = "give yourself read and write permission there, or set SEGUE_HOME to another folder"
         yield Diagnosis("permissions", "bad", f"{barred[0]} cannot be written" + more(len(barred) - 1), hint)
         return
     files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*"), home.transcripts]
@@ -91,7 +91,7 @@ def _kind(path: Path) -> str:
     try:
         mode = os.stat(path).st_mode
     except OSError:
-        return "a link that leads nowhere"
+        return "a broken link"
     kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
     return next(
         (name for asked, name in kinds if asked(mode)), "a file" if stat.S_ISREG(mode) else "a device"
@@ -148,7 +148,7 @@ def backups(home: DataFolder) -> Iterator[Diagnosis]:
     files = backup_files(home)
     if broken := unreadable_backups(home):
         told = f"{broken[0].name} cannot be read{more(len(broken) - 1)}"
-        yield Diagnosis("backups", "warn", told, "`segue recover` puts it aside; then `segue backup`")
+        yield Diagnosis("backups", "warn", told, "`segue recover` moves it aside; then run `segue backup`")
         return
     if not files:
         if home.database.exists():
@@ -157,8 +157,8 @@ def backups(home: DataFolder) -> Iterator[Diagnosis]:
     ahead = sum(map(dated_in_future, files))
     told = f"; {ahead} dated in the future, from when the clock was ahead" if ahead else ""
     if ahead == len(files):
-        hint = "look whether the clock is right now, then `segue backup`"
-        yield Diagnosis("backups", "warn", f"{len(files)}, and of none it is known how old it is{told}", hint)
+        hint = "check that the clock is right now, then run `segue backup`"
+        yield Diagnosis("backups", "warn", f"{len(files)}, all of unknown age{told}", hint)
         return
     age_days = max(0.0, time.time() - files[0].stat().st_mtime) / 86400
     status = "warn" if age_days > BACKUP_AGE_DAYS_MAX else "ok"
@@ -173,8 +173,8 @@ def emergency_files(home: DataFolder) -> Diagnosis:
     if damaged:
         told = f"{count(len(damaged), 'file')} of {len(waiting)} cannot be read"
         return Diagnosis(
-            "emergency files", "bad", told, "`segue recover` puts them aside, and merges the rest"
+            "emergency files", "bad", told, "`segue recover` moves them aside and merges the rest"
         )
     if waiting:
-        return Diagnosis("emergency files", "warn", f"{len(waiting)} wait to be merged", "`segue recover`")
+        return Diagnosis("emergency files", "warn", f"{len(waiting)} waiting to be merged", "`segue recover`")
     return Diagnosis("emergency files", "ok", "none")

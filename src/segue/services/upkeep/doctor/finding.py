@@ -28,7 +28,7 @@ def further(hint: str) -> str:
     """The hint of an error, for one who asked the doctor already."""
     if "`segue doctor`" not in hint:
         return hint
-    return "is the server up? check the address, the network, and whether it runs there"
+    return "check that the server is running, the address and the network"
 
 
 _Store = TypeVar("_Store", bound=Journal)
@@ -49,12 +49,12 @@ def behind_copies(home: DataFolder, journal: Journal) -> Diagnosis:
     """Whether a shared store has all that it acknowledged to this machine lately."""
     lost = LocalCopies(home.copies).lost(journal)
     if not lost:
-        return Diagnosis("history", "ok", "the store has all that this machine wrote lately")
+        return Diagnosis("history", "ok", "the store has everything this machine wrote recently")
     first = lost[0]
     name, seen = first.stream.removeprefix("session/"), first.events[-1].version
-    told = f"the store went back: {name} is at {first.at}, and version {seen} was saved"
+    told = f"the store went back: {name} is at {first.at}, but version {seen} had been saved"
     told += f"; {count(len(lost), 'session')} in all" if len(lost) > 1 else ""
-    return Diagnosis("history", "bad", told, "`segue recover` brings back what this machine has kept")
+    return Diagnosis("history", "bad", told, "`segue recover` restores it from this machine's copies")
 
 
 def every_event_read(journal: Journal, more: str, hint: str) -> Diagnosis:
@@ -71,7 +71,7 @@ def proven(journal: Journal, more: str) -> Diagnosis:
     """Every event of a store read and proven, and every snapshot held against a refold."""
     sessions, events = tally(journal)
     if stale := stale_snapshots(journal):
-        told = f"not as a refold gives it: {count(len(stale), 'snapshot')}"
+        told = f"different from a rebuild: {count(len(stale), 'snapshot')}"
         return Diagnosis("store", "warn", told, "`segue rebuild`")
-    told = f"{count(sessions, 'session')}, {count(events, 'event')}, every chain proven; {more}"
+    told = f"{count(sessions, 'session')}, {count(events, 'event')}, every chain verified; {more}"
     return Diagnosis("store", "ok", told)

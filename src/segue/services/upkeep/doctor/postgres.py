@@ -28,21 +28,21 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
     found = facts(journal.database)
     detail = f"{home.shared_store}: Postgres {found.version}, {found.driver}, schema {found.schema}"
     if found.standby:
-        detail += "; a standby: it can only be read"
-        yield Diagnosis("server", "warn", detail, "name the primary, too")
+        detail += "; a standby, which is read-only"
+        yield Diagnosis("server", "warn", detail, "name the primary as well")
     else:
         yield Diagnosis("server", "ok", f"{detail}, namespace {journal.namespace}")
     if found.durable:
-        hint = "set it on again: a power cut there can lose what was acknowledged"
+        hint = "switch it on again: a power cut there can lose acknowledged writes"
         yield Diagnosis("durability", "bad", found.durable, hint)
     else:
-        yield Diagnosis("durability", "ok", "a commit that is acknowledged is on the server's disk")
+        yield Diagnosis("durability", "ok", "an acknowledged commit is on the server's disk")
     if found.owns:
-        detail = f"{found.role} owns the tables, and may change or drop them"
-        hint = "fine for one person; servers should write as another: `segue schema --roles DATABASE`"
+        detail = f"{found.role} owns the tables and may change or drop them"
+        hint = "fine for one person; servers should use another role: `segue schema --roles DATABASE`"
         yield Diagnosis("role", "ok", detail, hint)
     else:
-        yield Diagnosis("role", "ok", f"{found.role} writes, and cannot change tables")
+        yield Diagnosis("role", "ok", f"{found.role} can write, but not change tables")
     if journal.database.vector:
         yield Diagnosis("vectors", "ok", f"pgvector {found.pgvector} finds the nearest")
     elif found.pgvector_available:
@@ -53,10 +53,10 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
         yield Diagnosis("vectors", "ok", "without pgvector: search is exact, in this process")
     if found.connections > CONNECTIONS_SHARE_MAX * found.connections_max:
         detail = f"{found.connections} of {found.connections_max} are in use"
-        yield Diagnosis("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
+        yield Diagnosis("connections", "warn", detail, "allow more there, or fewer per process with ?pool=N")
     yield _vacuum(tables(journal.database))
     yield behind_copies(home, journal)
-    detail = "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
+    detail = "are made on the server (pg_basebackup or pg_dump); `segue migrate` makes a copy"
     yield Diagnosis("backups", "ok", detail)
     more = f"{found.size_bytes / 1e6:.1f} MB with all namespaces"
     yield every_event_read(journal, more, "restore the database from its backup")
@@ -67,10 +67,12 @@ def _vacuum(found: list[TableState]) -> Diagnosis:
     for table in found:
         if table.transactions > TRANSACTIONS_MAX:
             detail = f"{table.name} has not been frozen for {table.transactions:,} transactions"
-            return Diagnosis("vacuum", "bad", detail, "let a superuser look why autovacuum does not come by")
+            return Diagnosis(
+                "vacuum", "bad", detail, "ask a superuser to find out why autovacuum does not run"
+            )
         if table.dead > max(DEAD_ROWS_MIN, DEAD_SHARE_MAX * table.live):
-            detail = f"{table.name} has {table.dead:,} dead rows beside {table.live:,}"
-            hint = "is autovacuum on, and does a transaction stay open? see pg_stat_activity"
+            detail = f"{table.name} has {table.dead:,} dead rows for {table.live:,} live ones"
+            hint = "check that autovacuum is on and no transaction stays open: pg_stat_activity"
             return Diagnosis("vacuum", "warn", detail, hint)
     if not found:
         return Diagnosis("vacuum", "ok", "no statistics yet")

@@ -14,9 +14,9 @@ from ...workspace.open_store import open_store
 from .finding import Diagnosis, behind_copies, every_event_read, of_server
 
 _MAY = {
-    "reader": "may only read: nothing of this machine is stored there",
-    "writer": "may read and write; scrub and the moving of a store need an admin",
-    "admin": "may do everything in this project",
+    "reader": "read only: nothing from this machine is stored there",
+    "writer": "read and write; scrubbing and migrating need an admin",
+    "admin": "everything in this project",
 }
 
 
@@ -34,9 +34,9 @@ def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
 def _pending(home: DataFolder) -> Diagnosis:
     records, size = Spool(home.pending, "commands").count()
     if not records:
-        return Diagnosis("pending", "ok", "nothing waits for the server")
+        return Diagnosis("pending", "ok", "nothing is pending")
     waiting = f"{count(records, 'command')}, {size:,} bytes"
-    return Diagnosis("pending", "warn", f"{waiting} wait for the server", "`segue status` brings them there")
+    return Diagnosis("pending", "warn", f"{waiting} waiting for the server", "`segue status` sends them")
 
 
 def _server(home: DataFolder, journal: Store) -> Iterator[Diagnosis]:
@@ -45,13 +45,15 @@ def _server(home: DataFolder, journal: Store) -> Iterator[Diagnosis]:
     detail = f"{home.shared_store}: Segue {found.segue}, project {found.project}"
     own = own_version()
     if found.segue.split(".")[:2] != own.split(".")[:2]:
-        hint = "bring both to the same version; until then each reads what it knows"
+        hint = "install the same version on both; until then each reads what it knows"
         yield Diagnosis("server", "warn", f"{detail}; this one is {own}", hint)
     else:
         yield Diagnosis("server", "ok", detail)
     bound = f", as the agent {found.agent} only" if found.agent else ""
     yield Diagnosis("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
     yield behind_copies(home, journal)
-    yield Diagnosis("backups", "ok", "are the server's; `segue migrate --to sqlite:///copy.db` makes a copy")
-    hint = "the server's store is mended there, from its backup"
+    yield Diagnosis(
+        "backups", "ok", "are made on the server; `segue migrate --to sqlite:///copy.db` makes a copy"
+    )
+    hint = "repair the server's store on the server, from its backup"
     yield every_event_read(journal, "as this key sees it", hint)

@@ -51,7 +51,7 @@ def begin_anew(home: DataFolder) -> Path:
     with alone(home.database):
         if not home.damage() and not in_the_way(home) and not _is_emptied(home):
             hint = "for another store choose another folder with SEGUE_HOME, or name a file with --store"
-            raise RefusedError(f"there is a store in {home.database}", hint=hint)
+            raise RefusedError(f"there is already a store in {home.database}", hint=hint)
         left = [home.database.with_name(home.database.name + suffix) for suffix in ("", *SIDE_FILES)]
         left += [home.swap_note, home.store_note, home.backups, home.emergency]
         folder = put_aside(home, [path for path in left if os.path.lexists(path)], "left")

@@ -20,18 +20,18 @@ def bring_back_copies(copies: LocalCopies, journal: Journal, *, dry_run: bool) -
     """Append what is missing; the copies of a session go when all of it is there again."""
     lost = copies.lost(journal)
     if not lost:
-        return Rung("copies", "none", "the store has all that this machine wrote lately")
+        return Rung("copies", "none", "the store has everything this machine wrote recently")
     told = ", ".join(
-        f"{one.stream.removeprefix('session/')} ({count(len(one.events), 'event')} behind {one.at})"
+        f"{one.stream.removeprefix('session/')} ({count(len(one.events), 'event')} after version {one.at})"
         for one in lost
     )
     if dry_run:
-        return Rung("copies", "ok", f"the store went back; could bring back: {told}")
+        return Rung("copies", "ok", f"the store went back; can be restored: {told}")
     for tail in lost:
         for commit in commits_of(tail.events):
             _append_last(journal, tail.stream, drafts_of(commit))
         copies.forget([tail.stream])
-    return Rung("copies", "used", f"the store had gone back; brought back: {told}")
+    return Rung("copies", "used", f"the store had gone back; restored: {told}")
 
 
 def _append_last(journal: Journal, stream: str, drafts: Sequence[Draft]) -> None:

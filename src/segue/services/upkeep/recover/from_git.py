@@ -31,7 +31,7 @@ FILE_BYTES_MAX = 2_000_000
 _SECONDS = 20.0
 WORDS = SourceWords(
     "git", Rung("git", "none", "no session is known from a handover's state alone"),
-    "what stands there is no session:", "recovered from git",
+    "what is there is not a session:", "recovered from git",
 )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def lost_sessions(
     return [
         LostSession(
             told.session, _commands(told, where),
-            f"what was declared after version {told.version}, and features; {where} told the rest", where,
+            f"what was declared after version {told.version}, and features; the rest is from {where}", where,
         )
         for told, where in found.values()
     ]  # fmt: skip
@@ -61,8 +61,8 @@ def lost_sessions(
 def strangers(lost: Sequence[LostSession]) -> Rung:
     """What is said of sessions that a repository tells of and that were never known here."""
     names = ", ".join(one.name for one in lost)
-    how = "if you trust this repository, `segue recover --from-git` takes it in"
-    return Rung("git", "none", f"not taken in, since nothing here knows it: {names}; {how}")
+    how = "if you trust this repository, `segue recover --from-git` imports it"
+    return Rung("git", "none", f"not imported, because nothing else here knows it: {names}; {how}")
 
 
 def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[FrontMatter, str]]:

@@ -37,7 +37,7 @@ from .result import Rung
 
 WORDS = SourceWords(
     "memories", Rung("memories", "none", "no session is known from memories alone"),
-    "the memories say nothing of", "reconstructed from memories",
+    "the memories say nothing about", "reconstructed from memories",
 )  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def scrubbed(kept: Iterable[StoredMemory], clean: Callable[[Any], Any]) -> list[
         if memory.live:
             other = saying.setdefault((audience_of(memory), hash_of(memory)), memory.id)
             if other != memory.id:
-                reason = "says what another one says, since a text was erased"
+                reason = "says the same as another one, since a text was erased"
                 memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
         found.append(_with_words(memory))
     return found
@@ -141,7 +141,7 @@ def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[
             telling = any(type_of(memory.type, memory.metadata) in SESSION_TYPES for memory in memories)
             if telling and not home.archived(session).is_file():
                 ordered = sorted(memories, key=lambda m: (m.created, m.id))
-                reason = "what was declared is lost; memories told the rest"
+                reason = "what was declared is lost; the rest comes from memories"
                 found.append(LostSession(session, _commands(session, ordered), reason))
     return found
 

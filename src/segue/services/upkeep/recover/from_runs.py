@@ -32,7 +32,7 @@ from .result import Rung
 DECISIONS_MAX = 12
 WORDS = SourceWords(
     "transcript", Rung("transcript", "ok", "no session is known from transcripts alone"),
-    "the transcripts say nothing of", "recovered from a transcript",
+    "the transcripts say nothing about", "recovered from a transcript",
 )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def lost_sessions(
             found.setdefault(copy.session, []).append(copy)
     shelf = SharedCopies(journal) if journal is not None else None
     finder = RunFinder(home.path, {}, archive=archive, copies=shelf)
-    lost = "what was declared is lost; a transcript told the rest"
+    lost = "what was declared is lost; the rest comes from a transcript"
     return [
         LostSession(session, _commands(session, copies, _digests(copies, finder)), lost)
         for session, copies in found.items()

@@ -90,7 +90,7 @@ def _climb(
         _remove_leftovers(path)
         if blocked:
             put_aside(home, blocked, "in-the-way")
-    trouble = [f"{one} is no file" for one in blocked] or ([remains] if remains else [])
+    trouble = [f"{one} is not a file" for one in blocked] or ([remains] if remains else [])
     if not trouble and path.exists():
         trouble = inspect(path, read_only=dry_run) or older_state(home)
     rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble))]
@@ -157,7 +157,7 @@ def _settle(home: DataFolder) -> list[Rung]:
     if not broken:
         return []
     folder = put_aside(home, broken, "backups")
-    return [Rung("backup", "damaged", f"{count(len(broken), 'file')} put aside in {folder}")]
+    return [Rung("backup", "damaged", f"{count(len(broken), 'file')} moved aside to {folder}")]
 
 
 def unreadable_backups(home: DataFolder) -> list[Path]:
@@ -205,7 +205,7 @@ def inspect(path: Path, *, read_only: bool = False) -> list[str]:
     except AccessError:
         if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
             raise
-        found = ["SQLite takes the file for one that cannot be written"]
+        found = ["SQLite considers the file read-only"]
     except SegueError as fault:
         found = [fault.message]
     finally:

@@ -64,7 +64,7 @@ def bring_back(
         return words.nothing, []
     names = ", ".join(one.name for one in lost)
     if dry_run:
-        return Rung(words.rung, "ok", f"could bring back: {names}"), []
+        return Rung(words.rung, "ok", f"can be restored: {names}"), []
     with store as journal:
         back = [one for one in lost if _made_anew(journal, one)]
     if not back:
@@ -95,7 +95,7 @@ def shortened(text: str) -> str:
 def refold(journal: Journal, *, mend: bool) -> Rung:
     """The rung of snapshots: those that are not what a refold gives are made anew if asked."""
     stale = len(stale_snapshots(journal, mend=mend))
-    detail = f"{stale} snapshots made anew" if stale else "every snapshot equals a refold"
+    detail = f"{stale} snapshots rebuilt" if stale else "every snapshot is right"
     return Rung("refold", "used" if stale else "ok", detail)
 
 
@@ -123,7 +123,7 @@ def merge_emergencies(
         return Rung("emergency", "none", "no emergency files"), False
     whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
     damaged = [file for file in files if file not in {one for one, _ in whole}]
-    detail = f"{len(whole)} of {len(files)} files are whole"
+    detail = f"{len(whole)} of {len(files)} files are intact"
     if dry_run:
         return Rung("emergency", "ok" if whole else "damaged", detail), False
     did: list[str] = []
@@ -135,11 +135,11 @@ def merge_emergencies(
                     did += emergency.merge(workspace, file)
                 except (UsageError, ConflictError, RefusedError):
                     damaged += file.parent.glob(f"{file.name.partition('.json')[0]}.json*")
-        detail += f"; brought back: {', '.join(did) or 'nothing new'}"
+        detail += f"; restored: {', '.join(did) or 'nothing new'}"
     damaged = [file for file in dict.fromkeys(damaged) if os.path.lexists(file)]
     if damaged:
         folder = put_aside(home, damaged, "emergency")
-        detail += f"; {count(len(damaged), 'file')} that cannot be merged put aside in {folder}"
+        detail += f"; {count(len(damaged), 'file')} that cannot be merged moved aside to {folder}"
     return Rung("emergency", "used" if whole else "damaged", detail), bool(did)
 
 

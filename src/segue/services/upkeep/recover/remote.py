@@ -34,7 +34,7 @@ def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Re
         trouble = _inspect(journal)
         detail = "; ".join(trouble[:3])
         if trouble:
-            detail += "; restore the database from its backup: its files are the server's"
+            detail += "; restore the database from its backup, on the server"
         rungs = [Rung("store", "damaged" if trouble else "ok", detail)]
         if not trouble:
             rungs.append(refold(journal, mend=not dry_run))

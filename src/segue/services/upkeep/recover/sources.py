@@ -152,12 +152,12 @@ def doubt(home: DataFolder, sources: Sequence[Source], memories: Iterable[Memory
     later += [at for one in memories if _stamp(at := max(one.created, one.updated)) > made]
     if later:
         when = max(later)[:19].replace("T", " ")
-        return f"the newest that came back is of {when} UTC: what was written later, if anything was, is lost"
+        return f"the newest recovered event is from {when} UTC: anything written later is lost"
     if not made:
         return "nothing was found"
     day, clock = f"{made[:4]}-{made[4:6]}-{made[6:8]}", f"{made[8:10]}:{made[10:12]}:{made[12:14]}"
     told = f"nothing after the backup of {day} {clock} UTC was found"
-    return f"{told}: what was written later, if anything was, is lost, memories too"
+    return f"{told}: anything written later is lost, memories too"
 
 
 def read_wreck(place: SourceFile) -> Source:
@@ -275,7 +275,7 @@ def _missing_end(stream: str, sources: list[Source]) -> list[Missing]:
     """Versions behind the last readable one that the stream is known to have had."""
     known = max((source.heads.get(stream, 0) for source in sources), default=0)
     last = max((event.version for s in sources for event in s.streams.get(stream, ())), default=0)
-    return [Missing(stream, last + 1, known, "no source had them")] if known > last else []
+    return [Missing(stream, last + 1, known, "not found anywhere")] if known > last else []
 
 
 def _missing_pieces(stream: str, events: list[Event], pieces: dict[str, bytes]) -> list[Missing]:

@@ -10,7 +10,7 @@ from ..context import CommandContext
 @command(
     "backup",
     optional("action", None, "by default now", choices=("now", "list"), default="now"),
-    json="a Backup `{path, at, events, size}`; list: an array",
+    json="a Backup `{path, at, events, bytes}`; list: an array",
     shape={"now": "Backup", "list": "list[Backup]"},
     examples=("segue backup", "segue backup list"),
 )  # fmt: skip
@@ -19,12 +19,12 @@ def backup(context: CommandContext) -> int:
     backups = context.segue.workspace.backups
     if context.args.action == "list":
         found = backups.list()
-        rows = ((str(b.path), b.at, f"{b.events:,}", bytes_words(b.size)) for b in found)
+        rows = ((str(b.path), b.at, f"{b.events:,}", bytes_words(b.bytes)) for b in found)
         empty = "no backups yet; `segue backup` makes one"
         return context.listed(found, ("file", "made", "events", "size"), rows, empty, stretch=0)
     context.segue.workspace.pause_file.check()
     made = backups.make()
     return context.report(
         made,
-        f"backed up {count(made.events, 'event')} to {one_line(str(made.path))} ({bytes_words(made.size)})",
+        f"backed up {count(made.events, 'event')} to {one_line(str(made.path))} ({bytes_words(made.bytes)})",
     )

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
         "what", "FILE|RUN",
         "a transcript, `-` for standard input, or the id of a run; by default the newest run here",
     ),
-    argument("--max-bytes", "N", "how long it may be in bytes; at least 256", type=int, default=2_048),
+    argument("--max-bytes", "N", "its maximum size in bytes; at least 256", type=int, default=2_048),
     argument("--format", None, "by default text", choices=("text", "json", "markdown"), default="text"),
-    argument("--agent", "NAME", "the agent that wrote the file; by default it is recognised"),
-    flag("--explain", "with the records of the transcript that each line rests on"),
+    argument("--agent", "NAME", "the agent that wrote the file; by default Segue recognises it"),
+    flag("--explain", "show which transcript records each line comes from"),
     json="the recovery manifest (docs/reference/manifest.md)",
     shape={"": "Manifest", "--explain": "ExplainedBrief"},
     examples=(

@@ -46,7 +46,7 @@ _OPENERS = {"why": "--decide", "reason": "--block or --drop"}
 
 
 _ITEM = "its text, or its number as in `#3`"
-NEW = "take a name that is near to a planned one as a new item"
+NEW = "add a new item even if a planned one has a similar name"
 
 
 @command(
@@ -65,14 +65,14 @@ NEW = "take a name that is near to a planned one as a new item"
     argument("--why", "TEXT", "the reason, after --decide", action=_Adds),
     many("--ask", "TEXT", "an open question"),
     many("--answer", ("QUESTION", "ANSWER"), "a question and its answer"),
-    many("--thread", "TOPIC[=STATUS]", "a line of thought and how far it is"),
-    argument("--focus", "FILE[:POS]", "the place that you are working on"),
+    many("--thread", "TOPIC[=STATUS]", "a line of thought and its status"),
+    argument("--focus", "FILE[:POS]", "the place in the code you are working on"),
     many("--learn", "TEXT", "something you found out"),
     many("--error", "TEXT", "an error that occurred"),
     many("--solved", ("ERROR", "SOLUTION"), "an error and how it was solved"),
     argument("--summary", "TEXT", "where the work stands, in your own words"),
     argument("--goal", "TEXT", "a new goal"),
-    argument("--name", "NAME", "name this state, so that you can rewind to it"),
+    argument("--name", "NAME", "name this state so that you can go back to it"),
     session="flag", json="Saved",
     shape="Saved",
     examples=(

@@ -19,7 +19,7 @@ from ..progress import ProgressBar
     ),
     flag("--list", "list what is archived"),
     argument("--restore", "ID", "bring back an archived session"),
-    json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{id, status, version}`",
+    json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{session, status, version}`",
     shape={
         "": "list[Archived]", "--list": "list[Archived]", "--dry-run": "list[Card]",
         "--restore": "RestoredSession",
@@ -32,7 +32,7 @@ def cleanup(context: CommandContext) -> int:
     if args.restore:
         session = service.restore(args.restore)
         return context.report(
-            {"id": session.id, "status": session.state.status, "version": session.state.version},
+            {"session": session.id, "status": session.state.status, "version": session.state.version},
             f"restored: {session.id}",
         )
     if args.list:
@@ -48,7 +48,7 @@ def cleanup(context: CommandContext) -> int:
 
 def _archived(context: CommandContext, found: list[Any], empty: str) -> int:
     rows = (
-        (a.id, f"{a.events:,}", bytes_words(a.size), ago(a.archived_at), a.damage or a.goal) for a in found
+        (a.id, f"{a.events:,}", bytes_words(a.bytes), ago(a.archived_at), a.damage or a.goal) for a in found
     )
     context.listed(found, ("archived", "events", "size", "when", "goal"), rows, empty)
     context.say(*(["", "`segue cleanup --restore ID` brings one back"] if found else []))

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[1] / "completions"
     "completion",
     optional("shell", None, "your shell", choices=SHELLS),
     argument(
-        "--words", None, "list these words of the current session; the scripts ask for them",
+        "--words", None, "list these words of the current session (used by the scripts)",
         choices=("items", "features", "checkpoints"),
     ),
     flag("--install", "write the script to where your shell looks for it"),

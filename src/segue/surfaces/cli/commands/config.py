@@ -35,13 +35,14 @@ def _change(context: CommandContext, words: list[str]) -> int:
     verb, name, value = words[0], " ".join(words[1:2]), " ".join(words[2:])
     if not name or (verb == "set") != bool(value):
         raise UsageError(
-            f"what is to be {verb}?", hint="`segue config set NAME VALUE`, or `segue config unset NAME`"
+            f"which setting should be {verb}?",
+            hint="`segue config set NAME VALUE`, or `segue config unset NAME`",
         )
     path = set_setting(context.environment, context.folder, name, value if verb == "set" else None)
     context.say(f"{verb}: {name} in {one_line(str(path))}")
     found = next(o for o in shown_settings(_origins(context)) if o.name == name)
     if verb == "set" and found.origin != str(path):
-        context.warn(f"{name} is also set by {one_line(found.origin)}, which counts more")
+        context.warn(f"{name} is also set by {one_line(found.origin)}, which takes precedence")
     context.emit(found)
     return 0
 

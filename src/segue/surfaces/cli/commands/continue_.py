@@ -13,7 +13,7 @@ from .run import JSON, LIMITS, SHAPE, policy_of, supervise
 @command(
     "continue",
     argument("--in", "NAME", "the agent; by default the one that worked last", dest="in_agent"),
-    flag("--headless", "without the agent's own screen, even on a terminal"),
+    flag("--headless", "do not show the agent's own screen, even on a terminal"),
     *LIMITS,
     session="id", json=JSON, more="[-- WORDS...]",
     shape=SHAPE,
@@ -39,7 +39,7 @@ def continue_(context: CommandContext) -> int:
     at_work = begin.run_at_work(workspace, session)
     if at_work is not None:
         who = f"{at_work.agent} (pid {at_work.pid})"
-        context.warn(f"{who} is still at work on it, and two may disturb each other")
+        context.warn(f"{who} is still at work on it; two agents may get in each other's way")
     begin.resume_if_paused(session)
     begin.take_over_plan(workspace, session)
     return supervise(context, session, policy, options)

@@ -25,10 +25,10 @@ _ENDINGS = {
 @command(
     "export",
     argument(
-        "--format", None, "by default as the file's name says, else json, of a run markdown",
+        "--format", None, "by default from the file's name, otherwise json (markdown for a run)",
         choices=EXPORT_FORMATS,
     ),
-    argument("-o --output", "FILE", "the file to write; by default stdout; of a notebook the folder"),
+    argument("-o --output", "FILE", "the file to write, or for a notebook the folder; by default stdout"),
     session="id",
     json="with `-o`: `{session, run, file, format, bytes, left_out}`; without it the export "
     "itself; of a notebook `{folder, files, written, removed}`",
@@ -60,7 +60,7 @@ def export(context: CommandContext) -> int:
 
         body = written(session_document(session), format)
     if lost:
-        context.warn(f"YAML has no place for {', '.join(lost)}; `--format json` leaves nothing out")
+        context.warn(f"YAML cannot hold {', '.join(lost)}; `--format json` keeps everything")
     if name == "-":
         write_bytes(context.out, body)
         return 0
@@ -78,7 +78,7 @@ def _notebook(context: CommandContext, name: str) -> int:
 
     if name == "-" or context.session_id():
         raise UsageError(
-            "a notebook is about the whole project, in a folder",
+            "a notebook covers the whole project and needs a folder",
             hint="for example: segue export --format notebook -o sources",
         )
     with ProgressBar(context) as progress:
@@ -91,7 +91,7 @@ def _export_run(context: CommandContext, run: Run, format: str, name: str) -> in
     if format in FORMATS:
         raise UsageError(
             f"a run cannot be exported as {format}",
-            hint="`--format markdown` and `html` are; `segue show RUN --timeline --json` has its steps",
+            hint="use `--format markdown` or `html`; `segue show RUN --timeline --json` prints its steps",
         )
     from ....services.handoff.readable import run_document, written
 

@@ -55,7 +55,7 @@ def _ask(step: str) -> str:
     if not can_ask():
         return ""
     print(
-        f"It is not known whether step {one_line(step)} was carried out. Check, then choose: ",
+        f"It is not known whether step {one_line(step)} was done. Check, then choose: ",
         file=sys.stderr,
         end="",
     )
@@ -182,12 +182,12 @@ def _score(context: CommandContext) -> int:
 command(
     "handover",
     argument("--note", "TEXT", "run: what happened; `-` reads it from stdin"),
-    argument("--state", "TEXT", "run: where things stand, beyond what Segue knows itself"),
-    flag("--anew", "run: start over, and leave an interrupted handover as it is"),
-    many("--done", "STEP", "run: this uncertain or failed step was carried out, or is not wanted"),
-    many("--again", "STEP", "run: this uncertain step was not carried out; do it again"),
-    flag("--again-all", "score: score again what has been scored already"),
-    argument("--checkpoint", "FILE", "check, status: a checkpoint file; one of agent-handover works, too"),
+    argument("--state", "TEXT", "run: where things stand, in addition to what Segue knows"),
+    flag("--anew", "run: start over and leave an interrupted handover as it is"),
+    many("--done", "STEP", "run: this uncertain or failed step is done, or not wanted"),
+    many("--again", "STEP", "run: this uncertain step was not done; do it again"),
+    flag("--again-all", "score: also score again what already has a score"),
+    argument("--checkpoint", "FILE", "check, status: a checkpoint file, also one from agent-handover"),
     argument(
         "--months", "N", "compact: keep the newest N months as they are; by default 1", type=int, default=1,
     ),

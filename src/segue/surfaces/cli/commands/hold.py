@@ -49,7 +49,8 @@ def _show(context: CommandContext) -> int:
 def _words(holder: Holder) -> str:
     where = f"{one_line(holder.run)}, pid {holder.pid} on {one_line(holder.host)}"
     shared = ", shared" if holder.share else ""
-    return f"{one_line(holder.holder)} ({where}) since {ago(holder.since)}{shared}, fence {holder.fence}"
+    fence = f"fencing number {holder.fence}"
+    return f"{one_line(holder.holder)} ({where}) since {ago(holder.since)}{shared}, {fence}"
 
 
 def _run(context: CommandContext) -> int:

@@ -13,7 +13,7 @@ from ..context import CommandContext, read_file
     argument("file", "FILE", "a file that `segue export` or `handoff --to-file` wrote; `-` reads stdin"),
     argument("--format", None, "by default recognised from the content", choices=("json", "yaml")),
     argument("--as", "ID", "import it under this id", dest="as_id"),
-    json="`{id, session, version, status, changed, offer, sha256, memories}`, the last three of a bundle",
+    json="`{session, version, status, changed, offer, sha256, memories}`, the last three of a bundle",
     shape="ImportedSession",
     examples=(
         "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
@@ -30,7 +30,7 @@ def import_(context: CommandContext) -> int:
     word = "imported" if found.changed else "nothing changed, it is already here"
     first = f"{word}: {id} ({status}, {count(found.version, 'event')})"
     fields = {
-        "id": id, "session": id, "version": found.version, "status": status, "changed": found.changed,
+        "session": id, "version": found.version, "status": status, "changed": found.changed,
         "offer": found.offer, "sha256": found.sha256, "memories": found.memories,
     }  # fmt: skip
     if found.offer:

@@ -62,8 +62,8 @@ def init(context: CommandContext) -> int:
     if not agents:
         return context.report(
             _object(installing.InstallReport([], where.scope, [], [])),
-            "found no agent that Segue knows; name one with --agent, or write a block for any agent into "
-            "AGENTS.md with --agent agents-md",
+            f"found no agent that Segue knows; name one with --agent: {', '.join(installing.known_agents())} "
+            "(agents-md writes a block for any agent into AGENTS.md)",
         )
     _check_pause(context)
     agents, changes, refused = installing.planned_for_each(agents, where)

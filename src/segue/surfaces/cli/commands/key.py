@@ -106,5 +106,5 @@ _DOES = {"create": _create, "list": _list, "rotate": _rotate, "revoke": _revoke,
 
 def _id(args: Any) -> str:
     if not args.key:
-        raise UsageError(f"which key? `segue key {args.action} ID`", hint="`segue key list` names them")
+        raise UsageError(f"which key? `segue key {args.action} ID`", hint="`segue key list` lists the keys")
     return str(args.key)

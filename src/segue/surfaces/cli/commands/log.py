@@ -21,11 +21,11 @@ FOLLOWED_AT_FIRST = 10
 @command(
     "log",
     argument(
-        "--limit", "N", "only the newest N events; by default all, with --follow 10 and what comes",
+        "--limit", "N", "only the newest N events; by default all, with --follow the newest 10",
         type=int,
     ),
     argument("--after", "VERSION", "only events after this version", type=int),
-    flag("-f --follow", "go on with events as they come, in whatever process, until Ctrl-C"),
+    flag("-f --follow", "keep showing new events, from any process, until Ctrl-C"),
     session="id", json="an array of Events; with `--follow` an Event on each line",
     shape={"": "list[ShownEvent]", "--follow": "ShownEvent"},
     examples=(

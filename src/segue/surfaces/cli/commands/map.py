@@ -17,10 +17,10 @@ from ..views.map import map_lines
         "question", "QUESTION", f"{', '.join(QUESTIONS)}; by default central: what matters most for the work",
         default="central", choices=QUESTIONS,
     ),
-    optional("name", "NAME", "a symbol or a file; of affected and tests by default what is not committed"),
-    argument("--task", "TEXT", "of central: a task in words, instead of the newest run"),
+    optional("name", "NAME", "a symbol or a file; for affected and tests, by default what is not committed"),
+    argument("--task", "TEXT", "for central: a task in words, instead of the newest run"),
     argument(
-        "--tokens", "N", f"of central: at most so many tokens; by default {TOKENS:,}", type=int,
+        "--tokens", "N", f"for central: at most this many tokens; by default {TOKENS:,}", type=int,
         default=TOKENS,
     ),
     flag("--dot", "print the picture for Graphviz"),

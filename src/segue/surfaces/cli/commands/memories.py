@@ -136,9 +136,12 @@ def _decay(context: CommandContext) -> int:
 
 
 def _consolidate(context: CommandContext) -> int:
-    pairs = consolidate(context.segue.memories, dry_run=context.args.dry_run)
-    lines = pair_lines("nearly the same" if context.args.dry_run else "replaced the older one", pairs)
-    return context.report(pairs, *(lines or ["no two memories say nearly the same thing"]))
+    dry_run = context.args.dry_run
+    pairs = consolidate(context.segue.memories, dry_run=dry_run)
+    lines = pair_lines("nearly the same" if dry_run else "replaced the older one", pairs)
+    return context.report(
+        {"pairs": pairs, "dry_run": dry_run}, *(lines or ["no two memories say nearly the same thing"])
+    )
 
 
 def _reembed(context: CommandContext) -> int:
@@ -190,7 +193,7 @@ command(
     shape={
         "list": "list[FoundMemory]", "list --deprecated": "list[Memory]", "show": "ShownMemory",
         "audit": "Junk", "prune": "PrunedMemories", "decay": "DecayedMemories",
-        "consolidate": "list[Pair]", "reembed": "EmbeddedMemories", "export": "Any",
+        "consolidate": "ConsolidatedMemories", "reembed": "EmbeddedMemories", "export": "Any",
         "export FILE": "ExportedMemories", "import": "ImportedMemories",
     },
     examples=(

@@ -7,7 +7,7 @@ from ...render import Style, ago, count, one_line, pad, plain, shown
 from ..context import CommandContext
 from ..views.session import View, feature_rows, header, numbered, plan_rows
 
-ABOUT = "Segue: sessions that survive, for coding agents"
+ABOUT = "Segue: the next run of your coding agent knows where the last one stopped"
 
 
 def overview(context: CommandContext) -> int:
@@ -25,7 +25,7 @@ def overview_lines(found: LocatedWork, style: Style) -> list[str]:
     known = found.overview
     where = f"{style.paint(one_line(known.project), 'bold')}  {style.paint(one_line(known.folder), 'dim')}"
     if known.is_empty:
-        nothing = f"nothing is known of {one_line(known.folder)} yet"
+        nothing = f"nothing is known about {one_line(known.folder)} yet"
         return [ABOUT, nothing, *_elsewhere(known), "", *_suggested(known, style)]
     view = View(style)
     if known.session is not None:
@@ -54,7 +54,7 @@ def _elsewhere(known: Overview) -> list[str]:
 
 def run_words(run: LastRun) -> str:
     """An agent's run in a line: which, when, and how it ended."""
-    ended = {"waiting": "waits for you", "alive": "at work", "recent": ""}.get(run.ended, run.ended)
+    ended = {"waiting": "waiting for you", "alive": "at work", "recent": ""}.get(run.ended, run.ended)
     facts = [f"{run.agent} {one_line(run.id)[:8]}", ago(run.last), ended]
     goal = f": {shown(run.goal)}" if run.goal else ""
     return ", ".join(filter(None, facts)) + goal

@@ -22,8 +22,8 @@ from ..views.models import dollars, show_sent
 
 @command(
     "plan",
-    optional("task", "TASK", "what is to be done; `-` reads it from stdin"),
-    flag("--with-model", "let the configured model propose it, which may cost money"),
+    optional("task", "TASK", "the task; `-` reads it from stdin"),
+    flag("--with-model", "let the configured model propose the plan; this may cost money"),
     flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
     argument("--out", "FILE", "write the proposal to this file, so that you can edit it"),
     argument("--accept", "FILE", "declare the plan in this file; `-` reads stdin"),

@@ -22,17 +22,17 @@ SETTLE_SECONDS = 2.0
 
 @command(
     "prepare",
-    flag("--with-model", "let the configured model refine it, which may cost money"),
+    flag("--with-model", "let the configured model refine it; this may cost money"),
     flag("--dry-run", "show exactly what would be sent to the model, and send nothing"),
-    argument("--reason", "TEXT", "the reason, which is noted in the manifest", default="user request"),
-    flag("--here", "write session_recovery_latest.json to the project, not to the data folder"),
-    argument("--transcript", "FILE", "the conversation that it is about, of an agent or another program"),
+    argument("--reason", "TEXT", "the reason, recorded in the manifest", default="user request"),
+    flag("--here", "write session_recovery_latest.json into the project instead of the data folder"),
+    argument("--transcript", "FILE", "the conversation to use, from an agent or another program"),
     argument(
         "--agent", "NAME",
         "who wrote it: an agent, messages (a JSON list) or log; without FILE: whose newest run",
     ),
     argument("--run", "RUN", "its id, where several conversations share a file"),
-    argument("--within", "SECONDS", "with a model: end after so long, whatever is under way", type=float),
+    argument("--within", "SECONDS", "with a model: stop after this long, finished or not", type=float),
     session="id",
     json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
     shape={

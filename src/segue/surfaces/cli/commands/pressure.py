@@ -47,7 +47,7 @@ def _percent(found: Pressure) -> float:
 
 def _lines(found: Pressure, context: CommandContext) -> list[str]:
     if not found.run and found.source == "default" and not found.tokens_used:
-        return ["no agent has left a run here; `segue runs --all` lists those of every project"]
+        return ["no runs here; `segue runs --all` lists those of every project"]
     level = context.style.paint(found.pressure_level, _COLOURS[found.pressure_level])
     lines = [
         f"{level}: {found.tokens_used:,} of {found.window:,} tokens ({_percent(found):g} %),"

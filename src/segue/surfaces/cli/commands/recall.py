@@ -26,7 +26,7 @@ _LIMIT = argument("--limit", "N", "the best N; by default 10, at most 1,000", ty
         choices=SCOPES,
     ),
     many("--agent", "NAME", "only memories of this agent"),
-    many("--meta", "KEY=VALUE", "only memories with this fact"),
+    many("--meta", "KEY=VALUE", "only memories with this metadata"),
     argument("--since", "TIME", "only memories from this time on, as in 2026-11-01"),
     argument("--until", "TIME", "only memories up to this time"),
     session="flag", json="an array of Memories with `score` and `quoted`",
@@ -57,7 +57,7 @@ def recall(context: CommandContext) -> int:
 
 @command(
     "playbook",
-    argument("task", "TASK", "what is to be done"),
+    argument("task", "TASK", "the task"),
     _LIMIT,
     json="an array of Memories with `score` and `effectiveness`",
     shape="list[FoundMemory]",

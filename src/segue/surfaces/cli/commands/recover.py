@@ -17,11 +17,11 @@ from ..progress import ProgressBar
 @command(
     "recover",
     flag("--dry-run", "show what would be recovered, and change nothing"),
-    flag("--new", "begin a new store where one was lost; all that is left of it is kept aside"),
+    flag("--new", "start a new store in place of a lost one; what is left of the old one is kept"),
     argument(
         "--memory-dir", "DIR", "where handovers write their notes; by default `memory`", default="memory",
     ),
-    flag("--from-git", "take in what only a handover's state in this repository tells of"),
+    flag("--from-git", "also take sessions that only a handover's state in this repository knows"),
     json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup, histories}`",
     shape="Recovery",
     examples=("segue recover --dry-run", "segue recover"),
@@ -56,11 +56,11 @@ def _begin_anew(context: CommandContext) -> int:
     home = context.data_folder().for_store(context.own_settings().text("store"))
     if context.args.dry_run or home.shared_store:
         raise UsageError(
-            "--new begins a store in a file, and has no dry run", hint="`segue recover --dry-run`"
+            "--new starts a store in a file and has no dry run", hint="`segue recover --dry-run`"
         )
     kept = str(begin_anew(home))
     nothing = Recovery([], 0, 0, [], kept, True)
-    return context.report(nothing, "began a new store", f"what was left was kept: {one_line(kept)}")
+    return context.report(nothing, "started a new store", f"what was left was kept: {one_line(kept)}")
 
 
 def _other(kept: KeptHistory) -> str:

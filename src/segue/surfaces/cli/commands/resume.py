@@ -26,7 +26,7 @@ def budget_arguments(default: str) -> tuple[Argument, ...]:
     "resume",
     *budget_arguments("without it, only the brief and the changes"),
     session="id",
-    json="Saved with `id`, `status`, `brief`, `since`, `working`, `timeout`, with --budget `restoration`",
+    json="Saved with `status`, `brief`, `since`, `working`, `timeout`, with --budget `restoration`",
     shape="ResumedSession",
     examples=(
         "segue resume",

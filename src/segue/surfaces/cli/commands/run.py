@@ -48,7 +48,7 @@ LIMITS = (
 
 @command(
     "run",
-    optional("goal", "GOAL", "what is wanted; by default the current session is continued"),
+    optional("goal", "GOAL", "what you want to achieve; by default the current session is continued"),
     argument("--agent", "NAME", "claude, codex, opencode, gemini or cline"),
     argument("--agents", "A,B", "the first one works; the next takes over when it cannot continue"),
     many("--item", "TEXT", "an item of the plan"),
@@ -131,7 +131,7 @@ def supervise(context: CommandContext, session: SessionHandle, policy: Policy, o
     notifier.finish(finished)
     learn_from_runs(context.segue.workspace)
     if notifier.fault:
-        context.warn(f"a notice could not be given: {notifier.fault}; see `segue config`")
+        context.warn(f"a notice could not be sent: {notifier.fault}; see `segue config`")
     return EXITS[finished.outcome]
 
 

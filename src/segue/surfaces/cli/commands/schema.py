@@ -12,11 +12,11 @@ BEHIND = 1
 
 @command(
     "schema",
-    flag("--upgrade", "make the tables, or bring them up to date, as the role of the store's address"),
-    argument("--roles", "DATABASE", "print the SQL that makes the roles for a database; a superuser runs it"),
-    argument("--owner", "NAME", "with --roles: who changes tables; by default segue_owner"),
-    argument("--writer", "NAME", "with --roles: as whom servers run; by default segue_writer"),
-    argument("--reader", "NAME", "with --roles: who only looks; by default segue_reader"),
+    flag("--upgrade", "create or upgrade the tables, with the role named in the store's address"),
+    argument("--roles", "DATABASE", "print the SQL that creates the roles for a database, for a superuser"),
+    argument("--owner", "NAME", "with --roles: the role that owns the tables; by default segue_owner"),
+    argument("--writer", "NAME", "with --roles: the role that servers use; by default segue_writer"),
+    argument("--reader", "NAME", "with --roles: the role that only reads; by default segue_reader"),
     json="`{store, database, schema, newest, role, may_change}`; with --roles `{sql}`",
     shape={"": "SchemaState", "--roles": "RolesSql"},
     examples=(
@@ -38,11 +38,11 @@ def schema(context: CommandContext) -> int:
 
 
 def _lines(found: SchemaState) -> list[str]:
-    lines = [f"{one_line(found.store)}: schema {found.schema}; this Segue has {found.newest}"]
-    may = "may change the tables" if found.may_change else "may not change the tables, as it should be"
+    lines = [f"{one_line(found.store)}: schema {found.schema}; this Segue expects {found.newest}"]
+    may = "may change the tables" if found.may_change else "may not change the tables, which is right"
     lines.append(f"the role {one_line(found.role)} {may}")
     if found.may_change and found.schema == found.newest:
-        lines.append("servers should run as another role: `segue schema --roles DATABASE` makes one")
+        lines.append("servers should use another role: `segue schema --roles DATABASE` creates one")
     if found.schema < found.newest:
-        lines.append("the role that owns them brings them up to date: `segue schema --upgrade`")
+        lines.append("to upgrade them, run `segue schema --upgrade` as the role that owns them")
     return lines

@@ -26,13 +26,13 @@ FIRST_PATIENCE_SECONDS, FIRST_CATCH_UP_SECONDS = 60.0, 10.0
     ),
     argument("--agent", "NAME", "only runs of this agent"),
     argument("--project", "NAME", "only this project, by its name or its key; `.` for the one here"),
-    argument("--since", "TIME", "only from this time on, as in 2026-11-01, 12h or 7d"),
+    argument("--since", "TIME", "only since this time, as in 2026-11-01, 12h or 7d"),
     argument(
         "--in", None, f"only {', '.join(GROUPS)}; repeatable", action="append", default=[], dest="within",
         choices=tuple(GROUPS),
     ),
     flag("--failed", "only commands that failed, and what they printed"),
-    flag("--semantic", "also what says it in other words"),
+    flag("--semantic", "also find the same thing in other words"),
     argument("--limit", "N", "the best N; by default 10, at most 200", type=int, default=10),
     json="`{hits, not_indexed}`: an array of SearchHits and how many runs are not indexed yet",
     shape="SearchResult",
@@ -62,10 +62,10 @@ def search(context: CommandContext) -> int:
     ] or ["nothing was found"]
     if found.hits:
         around = " -C 3" if found.hits[0].run else ""
-        more = f"more of it: segue show {_handle(found.hits[0])}{around}"
+        more = f"for more: segue show {_handle(found.hits[0])}{around}"
         lines += ["", context.style.paint(more, "dim")]
     if found.not_indexed:
-        lines += ["", context.style.paint(f"this may not be all; {rest}", "yellow")]
+        lines += ["", context.style.paint(f"there may be more; {rest}", "yellow")]
     return context.report(plain(found), *lines)
 
 

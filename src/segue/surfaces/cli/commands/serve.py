@@ -25,16 +25,16 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
     argument("--max-body", "MB", "the largest request, in MB; by default 16", type=int, default=16),
     argument(
         "--max-connections", "N",
-        "connections in all; by default 2,000, at most half of the files that the process may open",
+        "connections in total; by default 2,000, at most half the files the process may open",
         type=int, default=2_000,
     ),
     argument(
-        "--max-per-address", "N", "connections of one address; by default 500", type=int, default=500,
+        "--max-per-address", "N", "connections from one address; by default 500", type=int, default=500,
     ),
-    many("--proxy", "ADDRESS", "a trusted proxy, as 10.0.0.5 or 10.0.0.0/8: its connections are not counted"),
+    many("--proxy", "ADDRESS", "a trusted proxy, as in 10.0.0.0/8: its connections are not counted"),
     many(
         "--allow-host", "NAME",
-        "a host name that it answers to; by default any, or on loopback those of this machine",
+        "a host name to answer to; by default any, on loopback only those of this machine",
     ),
     argument(
         "--log", None, "log each request on stderr; by default as json", choices=("json", "none"),
@@ -44,8 +44,8 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
         "--audit-days", "N", "how long the audit log is kept, in days; 0: forever", type=float, default=400.0,
     ),
     argument(
-        "--drain", "SECONDS", "serve on for so long after SIGTERM, as not ready; by default 0", type=float,
-        default=0.0,
+        "--drain", "SECONDS", "after SIGTERM, keep serving this long but report not ready; by default 0",
+        type=float, default=0.0,
     ),
     argument("--tls-cert", "FILE", "a certificate, to serve https"),
     argument("--tls-key", "FILE", "the key of the certificate"),
@@ -119,8 +119,8 @@ def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddres
         context.say(f"  export SEGUE_STORE={url}")
     if owner := ready.as_owner:
         context.warn(
-            f"{owner} owns the tables: let the server run as a role that only writes"
-            " (`segue schema --roles DATABASE` makes one)"
+            f"{owner} owns the tables: start the server as a role that only writes"
+            " (`segue schema --roles DATABASE` creates one)"
         )
     if not place.loopback and not place.tls:
         context.warn(

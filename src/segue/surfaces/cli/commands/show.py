@@ -20,10 +20,10 @@ from .log import show_events
     "show",
     flag("--timeline", "what happened, in order: a run's steps, a session's events"),
     argument(
-        "--limit", "N", "of the timeline of a run, the newest N steps; by default all", type=int, default=0,
+        "--limit", "N", "with --timeline of a run: the newest N steps; by default all", type=int, default=0,
     ),
-    argument("-C --context", "N", "of RUN#STEP, so many steps before and after it", type=int, default=0),
-    flag("--full", "of RUN#STEP, every line of long texts"),
+    argument("-C --context", "N", "with RUN#STEP: also N steps before and after it", type=int, default=0),
+    flag("--full", "with RUN#STEP: show long texts in full"),
     session="id",
     json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
     "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps with "
@@ -77,7 +77,7 @@ def _show_step(context: CommandContext, handle: str) -> int:
     return context.report(
         steps_object(found.steps),
         *lines,
-        context.style.paint(f"onward: {', '.join(map(one_line, onward))}", "dim"),
+        context.style.paint(f"next: {', '.join(map(one_line, onward))}", "dim"),
     )
 
 

@@ -12,13 +12,13 @@ from ..context import CommandContext, text_or_stdin
 
 @command(
     "start",
-    optional("goal", "GOAL", "what is wanted; `-` reads it from stdin"),
+    optional("goal", "GOAL", "what you want to achieve; `-` reads it from stdin"),
     many("--item", "TEXT", "an item of the plan"),
-    argument("--id", "ID", "its id; if there is a session with this id, it is continued"),
+    argument("--id", "ID", "its id; an existing session with this id is continued"),
     argument("--type", "TYPE", "one of " + ", ".join(TYPES), choices=TYPES),
     argument("--project", "NAME", "its project; by default found from git, or the path"),
     argument("--org", "NAME", "its organization"),
-    json="Saved with `id`, `status` and `left_active`: the session before, if it stays active",
+    json="Saved with `status` and `left_active`: the session before, if it stays active",
     shape="StartedSession",
     examples=(
         'segue start "Refactor authentication to JWT" --item "user model" --item "auth middleware"',
@@ -35,9 +35,7 @@ def start(context: CommandContext) -> int:
     )  # fmt: skip
     id = done.saved.session
     if done.is_pending:
-        return context.pending(
-            done.saved, f"started {id}", id=id, status=done.status, left_active=done.left_active
-        )
+        return context.pending(done.saved, f"started {id}", status=done.status, left_active=done.left_active)
     if done.kept_goal:
         context.warn(f"{id} already exists and keeps its goal: {one_line(done.kept_goal)}")
     word = f"continued, {done.status}" if done.existed else "started"

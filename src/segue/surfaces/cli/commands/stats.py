@@ -9,10 +9,10 @@ from ..views.stats import month_report, stats_lines
 
 @command(
     "stats",
-    argument("--month", "MONTH", "the figures of a month (UTC), as in 2026-11"),
-    argument("--days", "N", "of the last so many days; 0: of all; by default 90", type=int, default=90),
-    flag("--all", "of all projects"),
-    flag("--report", "a report in Markdown, to keep or to send"),
+    argument("--month", "MONTH", "for this month (UTC), as in 2026-11"),
+    argument("--days", "N", "for the last N days; 0: all; by default 90", type=int, default=90),
+    flag("--all", "for all projects"),
+    flag("--report", "print a report in Markdown, to keep or send"),
     json="`{since, until, total, months}`; a row is `{name, restarts, survived, brief_score, …}`",
     shape="StatsReport",
     examples=("segue stats", "segue stats --month 2026-11 --report", "segue stats --days 0 --json"),

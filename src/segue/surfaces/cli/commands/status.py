@@ -21,7 +21,7 @@ EVERY_SECONDS_MAX = 86_400.0
 
 @command(
     "status",
-    flag("--watch", "show it again whenever something has changed, until Ctrl-C or `q`"),
+    flag("--watch", "show it again whenever something changes, until Ctrl-C or `q`"),
     argument(
         "--every", "SECONDS", "how often --watch looks for changes; by default every 2 seconds", type=float,
     ),
@@ -117,7 +117,7 @@ def _block(now: Any, style: Style) -> list[str]:
 def _watched_lines(now: Any, style: Style) -> list[str]:
     lines = _lines(now.known, now.notices, style)
     faults = [_last_seen(now.known)] if now.known.as_of else []
-    faults += [f"as of the last look that succeeded: {one_line(now.fault)}"] if now.fault else []
+    faults += [f"as it was when it could last be read: {one_line(now.fault)}"] if now.fault else []
     return [*lines, *([""] if faults else []), *(style.paint(text, "yellow") for text in faults)]
 
 

@@ -19,7 +19,7 @@ BUDGET = "balanced"
     "switch",
     argument("id", "ID", "the session to switch to"),
     *budget_arguments(f"by default {BUDGET}"),
-    json="Saved with `id`, `status`, `paused`, `from`, `to`, `since`, `restoration` and `working`",
+    json="Saved with `status`, `paused`, `from`, `to`, `since`, `restoration` and `working`",
     shape="SwitchedSession",
     examples=("segue switch 2026-11-15-coding-shop-001", "segue switch leak-hunt --json"),
 )  # fmt: skip
@@ -41,7 +41,7 @@ def _object(done: Switched) -> dict[str, Any]:
     since = delta_object(done.since) if done.since is not None else None
     ends = {"from": done.before, "to": "" if done.is_over else done.saved.session}
     return saved_object(
-        done.saved, id=done.saved.session, status=done.status, paused=done.paused, since=since,
+        done.saved, status=done.status, paused=done.paused, since=since,
         restoration=done.restoration, working=done.working, **ends,
     )  # fmt: skip
 

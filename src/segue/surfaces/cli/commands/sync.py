@@ -38,7 +38,7 @@ def sync(context: CommandContext) -> int:
                 workers=min(PROCESSES_MAX, os.cpu_count() or 1), everywhere=args.all,
             )  # fmt: skip
     except KeyboardInterrupt:
-        context.warn("what was read until now is kept; `segue sync` reads the rest")
+        context.warn("what was read so far is kept; `segue sync` reads the rest")
         raise
     context.emit(done)
     context.say(*_summary(done))

@@ -12,7 +12,7 @@ from ..views.usage import usage_lines
 
 @command(
     "usage",
-    argument("--by", None, "what a row is about; by default a day", choices=WAYS, default="day"),
+    argument("--by", None, "what each row is about; by default a day", choices=WAYS, default="day"),
     argument(
         "--since", "DAY", "from this day on (UTC): 2026-11-01, 7d or all; by default 30d",
         default=SINCE_DEFAULT,

@@ -16,12 +16,12 @@ from ..views.features import verdict_lines
 @command(
     "verify",
     many("--feature", "NAME", "only this feature"),
-    flag("--all", "also features that are proven"),
+    flag("--all", "also check features that are proven"),
     argument(
         "--jobs", "N", "how many checks at once; by default the setting check_jobs", type=int, default=0,
     ),
     flag("--trust", "accept checks that came from a file or an agent"),
-    flag("--audit", "run nothing; verify the chain of events and the outputs that were kept"),
+    flag("--audit", "run nothing; verify the chain of events and the outputs kept"),
     argument("--head", "HASH", "with --audit: a hash that you noted earlier and that must be in the chain"),
     session="flag", json="a Verified with `ok`; with `--audit` an Audit with `ok`",
     shape={"": "VerifiedFeatures", "--audit": "AuditedSession"},

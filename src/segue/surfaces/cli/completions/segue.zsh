@@ -18,77 +18,77 @@ _shtab_segue_commands() {
     backup:'back up the store now, or list the backups'
     begin:'mark items as under way'
     block:'mark an item as blocked'
-    bootstrap:'start from the manifest: where the work stands, and whether everything is still in place'
+    bootstrap:'start from the manifest: where the work stands and whether everything is still in place'
     brief:'show where the last run stopped and what the next one must know, in 2 KB'
     budget:'show what a session has spent, and set its limits'
-    checkpoint:'record any mix of changes in one commit; with --name, a state to return to'
+    checkpoint:'record several changes at once; with --name, a state you can go back to'
     checkpoints:'list the named checkpoints of a session'
     cleanup:'archive sessions that ended long ago, or bring one back'
     complete:'complete the session: its goal is reached'
-    completion:'print a script that completes commands in your shell'
+    completion:'print or install tab completion for your shell'
     config:'show every setting, its value and where it comes from'
-    continue:'continue the same work in this or another agent'
+    continue:'continue the work in the same agent or another one'
     decide:'record a decision, and the reason for it'
     doctor:'check that everything is in order, and say what to do if it is not'
     done:'mark items as done'
     drop:'drop an item from the plan: it will not be done'
-    export:'write a session to a file, or a session or a run as a page to read'
-    feature:'declare and inspect criteria of success; attest what no check can prove'
-    forget:'erase what a memory says'
-    habits:'show what runs and commits here do again and again; correct it, or switch it off'
+    export:'write a session to a file, or a session or run as a readable page'
+    feature:'define what must work and how it is checked; confirm by hand what no check can prove'
+    forget:'erase the text of a memory'
+    habits:'show habits seen in the runs and commits here; correct them or switch them off'
     handoff:'offer a session to another agent, accept one, or pack one for another machine'
     handover:'hand over at the end of a session: notes, state, commit; resumes after a crash'
     help:'explain a command, with examples'
     hold:'show who holds a session, or hold it while a command runs'
-    hook:'what agents call: record an event and answer it'
+    hook:'called by agents'"'"' hooks: records an event and answers it'
     import:'read a session from a file'
     init:'set up the agents on this machine to work with Segue'
     key:'create, list, rotate and revoke the keys of a server; show what was done with them'
     learn:'record something you found out'
     list:'list the sessions of this project, or of all projects'
-    log:'show the journal as a timeline'
+    log:'show everything recorded in a session, as a timeline'
     map:'show what matters in the code, who uses what, and what a change affects'
-    mcp:'serve the work of a session to an agent'"'"'s model as eleven tools, over MCP'
+    mcp:'give an agent'"'"'s model eleven tools for a session, over MCP'
     memories:'list, show, audit, prune, export and import memories'
-    migrate:'copy everything in one store to another, and verify it; resumes where it stopped'
-    model:'choose which models may be asked, with their prices and caps; none by default'
+    migrate:'copy a store to another one and verify the copy; if interrupted, run it again'
+    model:'choose the models that Segue may ask, and set spending caps; none by default'
     note:'note what you have just done'
-    off:'stop capturing and injecting here, or for a session'
-    on:'capture and inject again'
+    off:'switch Segue off here or for a session: nothing is recorded, agents are told nothing'
+    on:'switch Segue on again'
     pause:'pause the session'
     plan:'propose items and features for a task; nothing is declared until you accept it'
-    playbook:'find strategies that worked, for a task'
-    prepare:'write the manifest of where the work stands, for whoever continues it'
+    playbook:'find strategies that worked for a similar task'
+    prepare:'write down where the work stands (the manifest), for whoever continues it'
     pressure:'show how full the context window of a run is, and whether to prepare'
-    rebuild:'rebuild snapshots from the journal, or check that they are right'
-    recall:'search what was learnt'
-    recover:'recover what can be read of a damaged store'
+    rebuild:'rebuild snapshots from the journal, or check them'
+    recall:'search the lessons that were remembered'
+    recover:'recover what is still readable in a damaged store'
     remember:'remember a lesson; --from-run takes lessons from a run'
-    resumable:'list sessions that were paused or left in the middle'
+    resumable:'list sessions that were paused or left unfinished'
     resume:'pick up a session: the brief and what has changed since; with --budget, its context'
     rewind:'go back to a named checkpoint'
-    run:'let agents work until the checks prove it, through crashes, limits and full windows'
-    runs:'list the runs that agents left in this project, or in all projects'
+    run:'let agents work until the checks pass, through crashes, limits and full windows'
+    runs:'list the runs of agents in this project, or in all projects'
     schema:'show, make or upgrade the tables of a Postgres store, and the roles for it'
     scrub:'erase a text from the journal, archives and backups'
     search:'find what was said, done or decided, in any run of any agent'
     serve:'run a server for a team: REST, the Aegis API and MCP over HTTP, with keys'
     show:'show everything that is known about a session or a run'
     since:'show what has changed since you left: commits, files, features, other runs'
-    spend:'show what models cost, by day, session and purpose, and what is left'
+    spend:'show what asking models cost, by day, session and purpose, and how much is left'
     start:'start a session and make it the current one here'
-    stats:'show how well it does: restarts survived, how useful briefs, handovers, memories and habits were'
+    stats:'show how well Segue works: restarts survived, and how useful briefs, memories and habits were'
     status:'show what is done, under way, next and blocked'
     statusline:'print a line for the status line of Claude Code, from its JSON on stdin'
     switch:'pause the current session and switch to another'
-    sync:'read what is new in agents'"'"' transcripts, and keep copies'
+    sync:'read what is new in agents'"'"' transcripts and keep copies'
     trust:'accept this project'"'"'s segue.toml as it is now'
-    ui:'look at everything in a browser: what runs, sessions, search, memory, figures'
+    ui:'see everything in a browser: agents at work, sessions, search, memory, figures'
     unblock:'mark items as no longer blocked'
     undo:'undo the last command'
     uninit:'remove everything that init wrote'
-    usage:'show what agents used: tokens, cost and how full windows were, by day, run, model or project'
-    verify:'run the checks of unproven and stale features; exit 1 until everything is proven'
+    usage:'show the tokens and money agents used and how full their windows got, by day, run, model or project'
+    verify:'run the checks of features that are not proven now; exit 1 until everything is proven'
     vote:'say whether a memory was helpful'
   )
   _describe 'segue commands' _commands
@@ -211,7 +211,7 @@ _shtab_segue_backup_options=(
 _shtab_segue_backup_defaults_added=0
 
 _shtab_segue_begin_options=(
-  "--new[take a name that is near to a planned one as a new item]"
+  "--new[add a new item even if a planned one has a similar name]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -229,7 +229,7 @@ _shtab_segue_begin_defaults_added=0
 _shtab_segue_block_options=(
   "--reason[why]:TEXT:"
   "--stay[do not begin the next item]"
-  "--new[take a name that is near to a planned one as a new item]"
+  "--new[add a new item even if a planned one has a similar name]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -261,10 +261,10 @@ _shtab_segue_bootstrap_options=(
 _shtab_segue_bootstrap_defaults_added=0
 
 _shtab_segue_brief_options=(
-  "--max-bytes[how long it may be in bytes\; at least 256]:N:"
+  "--max-bytes[its maximum size in bytes\; at least 256]:N:"
   "--format[by default text]:format:(text json markdown)"
-  "--agent[the agent that wrote the file\; by default it is recognised]:NAME:"
-  "--explain[with the records of the transcript that each line rests on]"
+  "--agent[the agent that wrote the file\; by default Segue recognises it]:NAME:"
+  "--explain[show which transcript records each line comes from]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -307,20 +307,20 @@ _shtab_segue_checkpoint_options=(
   "--drop[an item that will not be done\; repeatable]:ITEM:_segue_items"
   "--reason[the reason, after --block or --drop]:TEXT:"
   "--stay[do not begin the next item when one is blocked]"
-  "--new[take a name that is near to a planned one as a new item]"
+  "--new[add a new item even if a planned one has a similar name]"
   "--note[what you have just done\; \`-\` reads it from stdin]:TEXT:"
   "--decide[a decision\; repeatable]:TEXT:"
   "--why[the reason, after --decide]:TEXT:"
   "*--ask[an open question\; repeatable]:TEXT:"
   "*--answer[a question and its answer\; repeatable]:('QUESTION', 'ANSWER'):"
-  "*--thread[a line of thought and how far it is\; repeatable]:TOPIC[=STATUS]:"
-  "--focus[the place that you are working on]:FILE[:POS]:_files"
+  "*--thread[a line of thought and its status\; repeatable]:TOPIC[=STATUS]:"
+  "--focus[the place in the code you are working on]:FILE[:POS]:_files"
   "*--learn[something you found out\; repeatable]:TEXT:"
   "*--error[an error that occurred\; repeatable]:TEXT:"
   "*--solved[an error and how it was solved\; repeatable]:('ERROR', 'SOLUTION'):"
   "--summary[where the work stands, in your own words]:TEXT:"
   "--goal[a new goal]:TEXT:"
-  "--name[name this state, so that you can rewind to it]:NAME:"
+  "--name[name this state so that you can go back to it]:NAME:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -385,7 +385,7 @@ _shtab_segue_complete_options=(
 _shtab_segue_complete_defaults_added=0
 
 _shtab_segue_completion_options=(
-  "--words[list these words of the current session\; the scripts ask for them]:words:(items features checkpoints)"
+  "--words[list these words of the current session (used by the scripts)]:words:(items features checkpoints)"
   "--install[write the script to where your shell looks for it]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -416,7 +416,7 @@ _shtab_segue_config_defaults_added=0
 
 _shtab_segue_continue_options=(
   "--in[the agent\; by default the one that worked last]:NAME:"
-  "--headless[without the agent\'s own screen, even on a terminal]"
+  "--headless[do not show the agent\'s own screen, even on a terminal]"
   "--max-runs[at most this many launches\; 0\: no limit]:N:"
   "--max-time[stop after this time, as in 90, 30m or 2h]:TIME:"
   "--max-tokens[stop after this many tokens of input and output]:N:"
@@ -471,7 +471,7 @@ _shtab_segue_doctor_options=(
 _shtab_segue_doctor_defaults_added=0
 
 _shtab_segue_done_options=(
-  "--new[take a name that is near to a planned one as a new item]"
+  "--new[add a new item even if a planned one has a similar name]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -488,7 +488,7 @@ _shtab_segue_done_defaults_added=0
 
 _shtab_segue_drop_options=(
   "--reason[why]:TEXT:"
-  "--new[take a name that is near to a planned one as a new item]"
+  "--new[add a new item even if a planned one has a similar name]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -504,8 +504,8 @@ _shtab_segue_drop_options=(
 _shtab_segue_drop_defaults_added=0
 
 _shtab_segue_export_options=(
-  "--format[by default as the file\'s name says, else json, of a run markdown]:format:(json yaml markdown html notebook)"
-  {-o,--output}"[the file to write\; by default stdout\; of a notebook the folder]:FILE:_files"
+  "--format[by default from the file\'s name, otherwise json (markdown for a run)]:format:(json yaml markdown html notebook)"
+  {-o,--output}"[the file to write, or for a notebook the folder\; by default stdout]:FILE:_files"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -521,7 +521,7 @@ _shtab_segue_export_options=(
 _shtab_segue_export_defaults_added=0
 
 _shtab_segue_feature_options=(
-  "*--step[a test step\; with attest, the step that was looked at\; repeatable]:TEXT:"
+  "*--step[a test step\; with attest, the step you looked at\; repeatable]:TEXT:"
   "*--check[a command that proves steps\; repeatable]:COMMAND:"
   "*--covers[files that it covers\; by default the whole tree\; repeatable]:GLOB:"
   "--category[with add, change\: a category]:TEXT:"
@@ -530,16 +530,16 @@ _shtab_segue_feature_options=(
   "--in[with --check\: where to run it, relative to the top of the tree]:DIR:_files -/"
   "*--env[with --check\: a variable of its environment\; repeatable]:NAME=VALUE:"
   "--limit[with --check\: its time limit]:SECONDS:"
-  "--exit[with --check\: the exit code that means that it passed]:N:"
-  "--pattern[with --check\: a pattern that its output must contain, too]:RE:"
+  "--exit[with --check\: the exit code that counts as passed]:N:"
+  "--pattern[with --check\: a pattern that its output must also match]:RE:"
   "*--drop-step[with change\: its text, or \`\#2\`\; repeatable]:STEP:"
   "*--drop-check[with change\: its text, or \`\#1\`\; repeatable]:CHECK:"
   "*--drop-covers[with change\: a pattern of covered files\; repeatable]:GLOB:"
-  "--reason[with change, remove, block, fail\: why]:TEXT:"
+  "--reason[with change, remove, block, fail\: the reason]:TEXT:"
   "--note[with attest\: what you looked at]:TEXT:"
   "--by[with attest\: who looked at it\; with begin\: who implements it]:NAME:"
   "--status[with list\: only features with this status]:status:(not_started in_progress testing passing failing blocked stale)"
-  "--output[with show\: the whole output of the last check that ran]"
+  "--output[with show\: the full output of the last check that ran]"
   "--format[with import, export\: the kind of file]:format:(feature_list progress pytest junit)"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
@@ -551,7 +551,7 @@ _shtab_segue_feature_options=(
   "(- : *)"{-h,--help}"[show this help]"
   ":what to do:(add change remove show list attest begin block fail import export)"
   ":the id of the feature\; with import and export, a file:_segue_features"
-  ":with add, change\: what must work\; with block, fail\: why:"
+  ":with add, change\: what must work\; with block, fail\: the reason:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -592,14 +592,14 @@ _shtab_segue_habits_defaults_added=0
 _shtab_segue_handoff_options=(
   "--to[offer it to this agent, or with \`anyone\` to whoever takes it first]:NAME:"
   "--note[what the agent should know\; \`-\` reads it from stdin]:TEXT:"
-  "--hours[how long the offer stands\; by default 72 hours]:N:"
+  "--hours[how long the offer is open\; by default 72 hours]:N:"
   "--rules[also mention it in the file that the agent reads by itself]"
   "--to-file[write a bundle for another machine, where \`segue import\` reads it]:FILE:_files"
   "--accept[accept an offer, by its id or its session\; by default the newest one here]"
   "--decline[decline an offer]"
   "--withdraw[withdraw an offer]"
   "--reason[with --decline and --withdraw\: why]:TEXT:"
-  "--list[list the offers of this project and what became of them]"
+  "--list[list the offers of this project and who took them]"
   "--all[with --list\: the offers of all projects]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
@@ -617,12 +617,12 @@ _shtab_segue_handoff_defaults_added=0
 
 _shtab_segue_handover_options=(
   "--note[run\: what happened\; \`-\` reads it from stdin]:TEXT:"
-  "--state[run\: where things stand, beyond what Segue knows itself]:TEXT:"
-  "--anew[run\: start over, and leave an interrupted handover as it is]"
-  "*--done[run\: this uncertain or failed step was carried out, or is not wanted\; repeatable]:STEP:"
-  "*--again[run\: this uncertain step was not carried out\; do it again\; repeatable]:STEP:"
-  "--again-all[score\: score again what has been scored already]"
-  "--checkpoint[check, status\: a checkpoint file\; one of agent-handover works, too]:FILE:_files"
+  "--state[run\: where things stand, in addition to what Segue knows]:TEXT:"
+  "--anew[run\: start over and leave an interrupted handover as it is]"
+  "*--done[run\: this uncertain or failed step is done, or not wanted\; repeatable]:STEP:"
+  "*--again[run\: this uncertain step was not done\; do it again\; repeatable]:STEP:"
+  "--again-all[score\: also score again what already has a score]"
+  "--checkpoint[check, status\: a checkpoint file, also one from agent-handover]:FILE:_files"
   "--months[compact\: keep the newest N months as they are\; by default 1]:N:"
   "--with-model[compact\: let the configured model add what matters]"
   "--keep[compact\: keep the notes as well, so that nothing is lost]"
@@ -779,9 +779,9 @@ _shtab_segue_list_options=(
 _shtab_segue_list_defaults_added=0
 
 _shtab_segue_log_options=(
-  "--limit[only the newest N events\; by default all, with --follow 10 and what comes]:N:"
+  "--limit[only the newest N events\; by default all, with --follow the newest 10]:N:"
   "--after[only events after this version]:VERSION:"
-  {-f,--follow}"[go on with events as they come, in whatever process, until Ctrl-C]"
+  {-f,--follow}"[keep showing new events, from any process, until Ctrl-C]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -797,8 +797,8 @@ _shtab_segue_log_options=(
 _shtab_segue_log_defaults_added=0
 
 _shtab_segue_map_options=(
-  "--task[of central\: a task in words, instead of the newest run]:TEXT:"
-  "--tokens[of central\: at most so many tokens\; by default 1,000]:N:"
+  "--task[for central\: a task in words, instead of the newest run]:TEXT:"
+  "--tokens[for central\: at most this many tokens\; by default 1,000]:N:"
   "--dot[print the picture for Graphviz]"
   "--svg[print the picture as SVG]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
@@ -810,7 +810,7 @@ _shtab_segue_map_options=(
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
   ":central, users, uses, affected, tests\; by default central\: what matters most for the work:(central users uses affected tests)"
-  ":a symbol or a file\; of affected and tests by default what is not committed:"
+  ":a symbol or a file\; for affected and tests, by default what is not committed:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -956,7 +956,7 @@ _shtab_segue_pause_options=(
 _shtab_segue_pause_defaults_added=0
 
 _shtab_segue_plan_options=(
-  "--with-model[let the configured model propose it, which may cost money]"
+  "--with-model[let the configured model propose the plan\; this may cost money]"
   "--dry-run[show exactly what would be sent to the model, and send nothing]"
   "--out[write the proposal to this file, so that you can edit it]:FILE:_files"
   "--accept[declare the plan in this file\; \`-\` reads stdin]:FILE:_files"
@@ -968,7 +968,7 @@ _shtab_segue_plan_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what is to be done\; \`-\` reads it from stdin:"
+  ":the task\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -983,21 +983,21 @@ _shtab_segue_playbook_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what is to be done:"
+  ":the task:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_playbook_defaults_added=0
 
 _shtab_segue_prepare_options=(
-  "--with-model[let the configured model refine it, which may cost money]"
+  "--with-model[let the configured model refine it\; this may cost money]"
   "--dry-run[show exactly what would be sent to the model, and send nothing]"
-  "--reason[the reason, which is noted in the manifest]:TEXT:"
-  "--here[write session_recovery_latest.json to the project, not to the data folder]"
-  "--transcript[the conversation that it is about, of an agent or another program]:FILE:_files"
+  "--reason[the reason, recorded in the manifest]:TEXT:"
+  "--here[write session_recovery_latest.json into the project instead of the data folder]"
+  "--transcript[the conversation to use, from an agent or another program]:FILE:_files"
   "--agent[who wrote it\: an agent, messages (a JSON list) or log\; without FILE\: whose newest run]:NAME:"
   "--run[its id, where several conversations share a file]:RUN:"
-  "--within[with a model\: end after so long, whatever is under way]:SECONDS:"
+  "--within[with a model\: stop after this long, finished or not]:SECONDS:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -1048,7 +1048,7 @@ _shtab_segue_recall_options=(
   "*--type[only memories of this type\; repeatable]:TYPE:"
   "*--scope[only memories of this scope\; repeatable]:scope:(agent-private agent-shared session project organization global)"
   "*--agent[only memories of this agent\; repeatable]:NAME:"
-  "*--meta[only memories with this fact\; repeatable]:KEY=VALUE:"
+  "*--meta[only memories with this metadata\; repeatable]:KEY=VALUE:"
   "--since[only memories from this time on, as in 2026-11-01]:TIME:"
   "--until[only memories up to this time]:TIME:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
@@ -1067,9 +1067,9 @@ _shtab_segue_recall_defaults_added=0
 
 _shtab_segue_recover_options=(
   "--dry-run[show what would be recovered, and change nothing]"
-  "--new[begin a new store where one was lost\; all that is left of it is kept aside]"
+  "--new[start a new store in place of a lost one\; what is left of the old one is kept]"
   "--memory-dir[where handovers write their notes\; by default \`memory\`]:DIR:_files -/"
-  "--from-git[take in what only a handover\'s state in this repository tells of]"
+  "--from-git[also take sessions that only a handover\'s state in this repository knows]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -1087,13 +1087,13 @@ _shtab_segue_remember_options=(
   "--scope[who may read it\; by default the project]:scope:(agent-private agent-shared session project organization global)"
   "--with-model[with --from-run\: let the configured model find lessons, too]"
   "*--share[an agent that may read it\; repeatable]:AGENT:"
-  "*--meta[a fact to filter by\; repeatable]:KEY=VALUE:"
+  "*--meta[metadata to filter by later\; repeatable]:KEY=VALUE:"
   "--ttl[how long it is valid]:SECONDS:"
   "--error[the error that it is about]:TEXT:"
   "--approach[what to do about the error]:TEXT:"
   "--file[the file that it comes from]:PATH:_files"
   "--commit[the commit that it comes from]:HASH:"
-  "--from-run[what a run learnt from the failures that it solved\; by default the newest run]:RUN:"
+  "--from-run[take lessons from failures that a run solved\; by default the newest run]:RUN:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -1181,7 +1181,7 @@ _shtab_segue_run_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what is wanted\; by default the current session is continued:"
+  ":what you want to achieve\; by default the current session is continued:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1204,11 +1204,11 @@ _shtab_segue_runs_options=(
 _shtab_segue_runs_defaults_added=0
 
 _shtab_segue_schema_options=(
-  "--upgrade[make the tables, or bring them up to date, as the role of the store\'s address]"
-  "--roles[print the SQL that makes the roles for a database\; a superuser runs it]:DATABASE:"
-  "--owner[with --roles\: who changes tables\; by default segue_owner]:NAME:"
-  "--writer[with --roles\: as whom servers run\; by default segue_writer]:NAME:"
-  "--reader[with --roles\: who only looks\; by default segue_reader]:NAME:"
+  "--upgrade[create or upgrade the tables, with the role named in the store\'s address]"
+  "--roles[print the SQL that creates the roles for a database, for a superuser]:DATABASE:"
+  "--owner[with --roles\: the role that owns the tables\; by default segue_owner]:NAME:"
+  "--writer[with --roles\: the role that servers use\; by default segue_writer]:NAME:"
+  "--reader[with --roles\: the role that only reads\; by default segue_reader]:NAME:"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -1240,10 +1240,10 @@ _shtab_segue_scrub_defaults_added=0
 _shtab_segue_search_options=(
   "--agent[only runs of this agent]:NAME:"
   "--project[only this project, by its name or its key\; \`.\` for the one here]:NAME:"
-  "--since[only from this time on, as in 2026-11-01, 12h or 7d]:TIME:"
+  "--since[only since this time, as in 2026-11-01, 12h or 7d]:TIME:"
   "*--in[only prompts, answers, commands, output, files, notes\; repeatable]:within:(prompts answers commands output files notes)"
   "--failed[only commands that failed, and what they printed]"
-  "--semantic[also what says it in other words]"
+  "--semantic[also find the same thing in other words]"
   "--limit[the best N\; by default 10, at most 200]:N:"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
@@ -1264,13 +1264,13 @@ _shtab_segue_serve_options=(
   "--no-auth[require no key\; on this machine only]"
   "--rate[requests per second for each key\; 0\: no limit]:N:"
   "--max-body[the largest request, in MB\; by default 16]:MB:"
-  "--max-connections[connections in all\; by default 2,000, at most half of the files that the process may open]:N:"
-  "--max-per-address[connections of one address\; by default 500]:N:"
-  "*--proxy[a trusted proxy, as 10.0.0.5 or 10.0.0.0\/8\: its connections are not counted\; repeatable]:ADDRESS:"
-  "*--allow-host[a host name that it answers to\; by default any, or on loopback those of this machine\; repeatable]:NAME:"
+  "--max-connections[connections in total\; by default 2,000, at most half the files the process may open]:N:"
+  "--max-per-address[connections from one address\; by default 500]:N:"
+  "*--proxy[a trusted proxy, as in 10.0.0.0\/8\: its connections are not counted\; repeatable]:ADDRESS:"
+  "*--allow-host[a host name to answer to\; by default any, on loopback only those of this machine\; repeatable]:NAME:"
   "--log[log each request on stderr\; by default as json]:log:(json none)"
   "--audit-days[how long the audit log is kept, in days\; 0\: forever]:N:"
-  "--drain[serve on for so long after SIGTERM, as not ready\; by default 0]:SECONDS:"
+  "--drain[after SIGTERM, keep serving this long but report not ready\; by default 0]:SECONDS:"
   "--tls-cert[a certificate, to serve https]:FILE:_files"
   "--tls-key[the key of the certificate]:FILE:_files"
   "--json[print JSON instead of text]"
@@ -1287,9 +1287,9 @@ _shtab_segue_serve_defaults_added=0
 
 _shtab_segue_show_options=(
   "--timeline[what happened, in order\: a run\'s steps, a session\'s events]"
-  "--limit[of the timeline of a run, the newest N steps\; by default all]:N:"
-  {-C,--context}"[of RUN\#STEP, so many steps before and after it]:N:"
-  "--full[of RUN\#STEP, every line of long texts]"
+  "--limit[with --timeline of a run\: the newest N steps\; by default all]:N:"
+  {-C,--context}"[with RUN\#STEP\: also N steps before and after it]:N:"
+  "--full[with RUN\#STEP\: show long texts in full]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   "--folder[run as if started in this folder]:DIR:_files -/"
@@ -1337,7 +1337,7 @@ _shtab_segue_spend_defaults_added=0
 
 _shtab_segue_start_options=(
   "*--item[an item of the plan\; repeatable]:TEXT:"
-  "--id[its id\; if there is a session with this id, it is continued]:ID:_segue_sessions"
+  "--id[its id\; an existing session with this id is continued]:ID:_segue_sessions"
   "--type[one of coding, focus, strategic, research, meeting-prep, review]:TYPE:(coding focus strategic research meeting-prep review)"
   "--project[its project\; by default found from git, or the path]:NAME:"
   "--org[its organization]:NAME:"
@@ -1348,17 +1348,17 @@ _shtab_segue_start_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what is wanted\; \`-\` reads it from stdin:"
+  ":what you want to achieve\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_start_defaults_added=0
 
 _shtab_segue_stats_options=(
-  "--month[the figures of a month (UTC), as in 2026-11]:MONTH:"
-  "--days[of the last so many days\; 0\: of all\; by default 90]:N:"
-  "--all[of all projects]"
-  "--report[a report in Markdown, to keep or to send]"
+  "--month[for this month (UTC), as in 2026-11]:MONTH:"
+  "--days[for the last N days\; 0\: all\; by default 90]:N:"
+  "--all[for all projects]"
+  "--report[print a report in Markdown, to keep or send]"
   "--json[print JSON instead of text]"
   {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
   "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
@@ -1372,7 +1372,7 @@ _shtab_segue_stats_options=(
 _shtab_segue_stats_defaults_added=0
 
 _shtab_segue_status_options=(
-  "--watch[show it again whenever something has changed, until Ctrl-C or \`q\`]"
+  "--watch[show it again whenever something changes, until Ctrl-C or \`q\`]"
   "--every[how often --watch looks for changes\; by default every 2 seconds]:SECONDS:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
@@ -1514,7 +1514,7 @@ _shtab_segue_uninit_options=(
 _shtab_segue_uninit_defaults_added=0
 
 _shtab_segue_usage_options=(
-  "--by[what a row is about\; by default a day]:by:(day run model project agent session)"
+  "--by[what each row is about\; by default a day]:by:(day run model project agent session)"
   "--since[from this day on (UTC)\: 2026-11-01, 7d or all\; by default 30d]:DAY:"
   "--until[up to this day]:DAY:"
   "--agent[only runs of this agent]:NAME:"
@@ -1533,10 +1533,10 @@ _shtab_segue_usage_defaults_added=0
 
 _shtab_segue_verify_options=(
   "*--feature[only this feature\; repeatable]:NAME:_segue_features"
-  "--all[also features that are proven]"
+  "--all[also check features that are proven]"
   "--jobs[how many checks at once\; by default the setting check_jobs]:N:"
   "--trust[accept checks that came from a file or an agent]"
-  "--audit[run nothing\; verify the chain of events and the outputs that were kept]"
+  "--audit[run nothing\; verify the chain of events and the outputs kept]"
   "--head[with --audit\: a hash that you noted earlier and that must be in the chain]:HASH:"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"

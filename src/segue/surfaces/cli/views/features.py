@@ -89,7 +89,7 @@ def _evidence(rows: Sequence[tuple[ev.Event, ev.Body]], style: Style) -> list[st
 def _evidence_words(event: ev.Event, body: ev.Body) -> str:
     """A piece of evidence in a line: what was run, attested or reported, and on whose word."""
     if isinstance(body, ev.StepAttested):
-        through = f", told by {one_line(event.actor)}" if event.actor not in (PERSON, body.who) else ""
+        through = f", reported by {one_line(event.actor)}" if event.actor not in (PERSON, body.who) else ""
         return f"{one_line(body.step)}: {one_line(body.note)}, by {one_line(body.who)}{through}"
     if isinstance(body, ev.CheckReported):
         return (

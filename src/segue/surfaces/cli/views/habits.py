@@ -22,9 +22,9 @@ LISTED_MAX = 12
 def habit_lines(report: HabitsReport, style: Style) -> list[str]:
     """The habits of a project, by kind, with their counts."""
     learnt = f"learnt from {count(report.runs, 'run')} and {count(report.commits, 'commit')}"
-    lines = [learnt if report.on else f"{learnt}; switched off: briefs tell nothing of it"]
+    lines = [learnt if report.on else f"{learnt}; switched off: briefs do not mention them"]
     if not report.habits:
-        return [*lines, "no habits yet: one is told once it was seen three times"]
+        return [*lines, "no habits yet: one is shown once it was seen three times"]
     if report.checks:
         lines.append(f"the usual way: {' → '.join(map(one_line, report.checks))}")
     likely = [*(f"`{one_line(form)}`" for form in report.next_commands), *map(one_line, report.next_files)]

@@ -15,7 +15,7 @@ SHOWN_MAX, LINES_MAX = 40, 5
 def map_lines(answer: MapAnswer, style: Style) -> list[str]:
     """An answer in lines."""
     if answer.question == "central":
-        lines = [_file_line(file, style) for file in answer.files] or ["there is no code here that is known"]
+        lines = [_file_line(file, style) for file in answer.files] or ["no code here that Segue can map"]
         if answer.left_out:
             more = f"{answer.tokens:,} tokens; {count(answer.left_out, 'more file')}"
             lines += ["", style.paint(more, "dim")]
@@ -32,12 +32,12 @@ def map_lines(answer: MapAnswer, style: Style) -> list[str]:
 
 def _nothing(answer: MapAnswer) -> str:
     if answer.question in ("affected", "tests") and not answer.about:
-        return "nothing that is known here is changed and not committed"
+        return "no mapped file has uncommitted changes"
     return {
-        "users": "nothing here uses it, as far as syntax tells",
+        "users": "nothing here uses it, as far as the syntax shows",
         "uses": "it uses nothing of this project",
-        "affected": "nothing else here uses it, as far as syntax tells",
-        "tests": "no test reaches it, as far as syntax tells",
+        "affected": "nothing else here uses it, as far as the syntax shows",
+        "tests": "no test reaches it, as far as the syntax shows",
     }[answer.question]
 
 

@@ -58,7 +58,7 @@ class NoticePrinter:
         colour = _COLOURS.get(notice.kind, "")
         text = one_line(notice.text)
         dot = self._style.mark("dot")
-        head = f"run {notice.run} {dot} {notice.agent} {dot} "
+        head = f"run {notice.launch} {dot} {notice.agent} {dot} "
         text = f"asks: {text}" if notice.kind == "asks" else text
         write(sys.stdout, head + (self._style.paint(text, colour) if colour else text))
         sys.stdout.flush()
@@ -69,7 +69,7 @@ class NoticePrinter:
         self._drawn = True
         dot = self._style.mark("dot")
         spent = self._spending(notice.share)
-        line = f"run {notice.run} {dot} {notice.agent} {dot} {notice.seconds:.0f} s {dot} {spent}  "
+        line = f"run {notice.launch} {dot} {notice.agent} {dot} {notice.seconds:.0f} s {dot} {spent}  "
         room = max(20, (self._style.width or 80) - 2)
         print(f"\r\x1b[2K{cut(line + one_line(notice.text), room, self._style)}", end="", flush=True)
 
@@ -85,7 +85,7 @@ class NoticePrinter:
         words = {"done": "done", "paused": "paused; `segue run` continues", "budget": "stopped"}
         runs = count(finished.runs, "run")
         unproven = finished.outcome == "done" and not finished.proven
-        proven = "; no check was declared that proves it" if unproven else ""
+        proven = "; no check proves it" if unproven else ""
         head = words.get(finished.outcome, finished.outcome)
         self._context.say(f"{head}: {one_line(finished.why)} ({runs}, {finished.seconds:.0f} s{proven})")
 

@@ -16,7 +16,7 @@ def stats_lines(report: StatsReport, style: Style) -> list[str]:
     told = stats_words(report.total)
     lines = [style.paint(head, "bold"), *(f"  {name:<34}{value}" for name, value in told)]
     if not any(value != NOTHING for _, value in told):
-        return [lines[0], "nothing was measured yet: figures come with runs that took up others' work"]
+        return [lines[0], "nothing to measure yet: figures appear once a run has continued another's work"]
     if len(report.months) > 1:
         rows = [[one.name, *(value for _, value in stats_words(one))] for one in report.months]
         wanted = (0, 1, 2, 3, 6, 9, 12)
@@ -30,7 +30,7 @@ def stats_lines(report: StatsReport, style: Style) -> list[str]:
 
 def month_report(report: StatsReport) -> list[str]:
     """A report in Markdown."""
-    lines = [f"# How well it did, {report.since or 'from the beginning'} to {report.until}", ""]
+    lines = [f"# How well Segue worked, {report.since or 'from the beginning'} to {report.until}", ""]
     lines += ["| figure | value |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in stats_words(report.total)]
     if len(report.months) > 1:
@@ -45,5 +45,5 @@ MEANINGS = (
     "A restart is a run that was given a brief about another run's work; it survived a crash if that run had",
     "crashed. Times and calls are medians, sizes and scores are means. A score of 100 means that everything",
     "in a brief was used and nothing had to be found again. By habit: how often the next command was among",
-    "the first three guesses, beside what the run alone tells.",
+    "the first three guesses, compared with guesses from the run alone.",
 )

@@ -85,7 +85,7 @@ def _notes(found: UsageReport, style: Style) -> list[str]:
         them = "it" if len(found.unpriced) == 1 else "them"
         notes.append(f"?: no price is known for {models_words(found.unpriced)}; the cost leaves {them} out")
     if found.not_read:
-        notes.append(f"{count(found.not_read, 'run')} could not be read and count nowhere")
+        notes.append(f"{count(found.not_read, 'run')} could not be read and are not counted")
     return [style.paint(note, "dim") for note in notes]
 
 

@@ -105,7 +105,7 @@ def update_feature(
     pass. If several sessions have a feature of this id, ``session_id`` says which."""
     status = _our_status(body.status)
     if (body.passes is True and status == "failing") or (body.passes is False and status == "passing"):
-        raise UsageError("it cannot both pass and fail", hint="give one of status and passes")
+        raise UsageError("it cannot both pass and fail", hint="give either status or passes")
     session = _session_with(caller, id, namespace, session_id)
     features, named = session.features, (body.verified_by or "").strip()
     caller.access.act_as(named)
@@ -173,7 +173,7 @@ def _feature(session: Session, id: str) -> FeatureOut:
     state = session.state
     verdict = next((one for one in session.features.verdicts(state) if one.id == id), None)
     if verdict is None:
-        raise UnknownFeature(f"there is no feature {id[:60]!r}", hint="list them, and see their ids")
+        raise UnknownFeature(f"there is no feature {id[:60]!r}", hint="list the features to see their ids")
     return _shown(state, verdict)
 
 

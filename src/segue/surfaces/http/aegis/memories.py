@@ -210,7 +210,7 @@ def reader_of(caller: Caller, id: str) -> dict[str, str]:
     else."""
     audience = caller.segue.memories.store.meant([id]).get(id)
     if audience is None:
-        raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="query for it")
+        raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="search for it with a query")
     reader = {"namespace": audience.namespace, "user": audience.user, "agent": caller.access.agent}
     if audience.scope.startswith("agent-") and not caller.access.agent:
         reader["agent"] = audience.names[0]

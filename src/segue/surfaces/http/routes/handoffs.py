@@ -65,7 +65,7 @@ def _offer(caller: Caller, id: str) -> Offer:
     handoffs = caller.segue.handoffs
     found = next((one for one in handoffs.listing(everywhere=True) if one.id == id), None)
     if found is None:
-        raise UnknownHandoff(f"nothing is offered as {id[:60]!r}", hint="GET /v1/handoffs lists all offers")
+        raise UnknownHandoff(f"there is no offer {id[:60]!r}", hint="GET /v1/handoffs lists all offers")
     return found
 
 

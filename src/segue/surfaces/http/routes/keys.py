@@ -66,8 +66,8 @@ def _demand_key(caller: Caller) -> None:
     """Refuse a caller without a key, where none is asked for: a key would stay when the server asks again."""
     if caller.access.key == NO_KEY:
         raise NotAllowed(
-            "keys are not made, replaced or revoked without one",
-            hint="`segue key create` makes one on the server's machine; send that",
+            "you need a key to create, rotate or revoke keys",
+            hint="create one on the server's machine with `segue key create`, and send it",
         )
 
 
@@ -75,7 +75,7 @@ def _manageable(caller: Caller, id: str) -> KeyRecord:
     """A key that the caller may manage. Raises UnknownKey for any other."""
     record, reach = caller.server.keys.get(id), reach_of(caller)
     if caller.access.agent not in ("", record.agent) or reach not in (ALL_PROJECTS, record.project):
-        raise UnknownKey(f"there is no key {id[:12]!r}", hint="`segue key list` names them")
+        raise UnknownKey(f"there is no key {id[:12]!r}", hint="`segue key list` lists the keys")
     return record
 
 
@@ -90,7 +90,9 @@ def create_key(caller: Caller, body: KeyRequest) -> NewKey:
     reach = reach_of(caller)
     project = body.project or caller.access.project
     if reach not in (ALL_PROJECTS, project):
-        raise NotAllowed("an admin of a project makes keys of that project", hint=f"project {reach}")
+        raise NotAllowed(
+            "an admin of one project can only create keys for that project", hint=f"project {reach}"
+        )
     agent = caller.access.act_as(body.agent)
     return caller.server.keys.create(
         project=project, role=body.role, agent=agent, name=body.name, expires=body.expires,

@@ -39,7 +39,7 @@ class McpEndpoint:
             "GET",
             "HEAD",
         ):  # nothing is ever sent without a request, and a stream would outlive its key
-            found = problems.problem(405, "this server sends nothing without a request: use POST")
+            found = problems.problem(405, "this server only answers requests: use POST")
             await problems.response(found, {"allow": "POST"})(scope, receive, send)
             return
         if self._manager is None:

@@ -19,7 +19,7 @@ from ..server.route import Caller, route
 Question = Annotated[str, Meta(min_length=1, max_length=1_000, description="Words, names or a question.")]
 Group = Literal[("", *GROUPS)]  # type: ignore[valid-type]
 Most = Annotated[int, Meta(ge=1, le=LIMIT_MAX, description="The most hits to return.")]
-Since = Annotated[str, Meta(max_length=64, description="Only from this time on, as in 2026-11-01 or 7d.")]
+Since = Annotated[str, Meta(max_length=64, description="Only since this time, as in 2026-11-01 or 7d.")]
 HIT = {
     "handle": "2026-11-15-coding-shop-001", "kind": "decision", "agent": "", "run": "",
     "session": "2026-11-15-coding-shop-001", "project": "github.com/ana/shop", "project_name": "shop",
@@ -41,5 +41,5 @@ def search(
         )  # fmt: skip
     except NotInstalled as fault:
         raise UsageError(
-            "this server searches by words, not by their meaning", hint="ask without semantic"
+            "this server searches by words, not by their meaning", hint="leave out `semantic`"
         ) from fault

@@ -45,7 +45,6 @@ class NewSession(RequestBody):
 class StartedSession(Saved, kw_only=True):
     """A session that was begun, or that existed already."""
 
-    id: str
     status: str
 
 
@@ -123,7 +122,7 @@ def list_sessions(
 @route(
     "POST", "/v1/sessions", role="writer", status=201, errors=(),
     body={"goal": "Refactor authentication to JWT", "items": ["user model", "auth middleware"]},
-    response={**SAVED, "events": 4, "version": 4, "id": ID, "status": "active"},
+    response={**SAVED, "events": 4, "version": 4, "status": "active"},
 )  # fmt: skip
 def create_session(caller: Caller, body: NewSession) -> StartedSession:
     """Begin a session. If the ``id`` exists, nothing is changed and ``events`` is 0: creating the same
@@ -139,7 +138,7 @@ def create_session(caller: Caller, body: NewSession) -> StartedSession:
         session, exists = segue.attach(left[0][0].removeprefix("session/")), True
     state = session.state
     saved = segue.workspace.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
-    return with_more(StartedSession, saved, id=session.id, status=state.status)
+    return with_more(StartedSession, saved, status=state.status)
 
 
 @route("GET", "/v1/sessions/{id}", role="reader")
@@ -174,7 +173,7 @@ def get_log(caller: Caller, id: str, after: Version = 0, limit: Limit = 100) -> 
 Form = Annotated[
     Literal["json", "yaml", "markdown", "html"],
     Meta(
-        description="`json` loses nothing, `yaml` holds what the session YAML can; `markdown` and `html` are "
+        description="`json` keeps everything, `yaml` what session YAML can hold; `markdown` and `html` are "
         "for people to read."
     ),
 ]
@@ -200,7 +199,7 @@ def export_session(caller: Caller, id: str, format: Form = "json") -> dict[str, 
 
 @route(
     "POST", "/v1/sessions/import", role="writer", status=201, errors=(),
-    body={"content": "{\"segue\":1, …}"}, response={**SAVED, "events": 0, "id": ID, "status": "paused"},
+    body={"content": "{\"segue\":1, …}"}, response={**SAVED, "events": 0, "status": "paused"},
 )  # fmt: skip
 def import_session(caller: Caller, body: ImportedFile) -> StartedSession:
     """Import a session. It is verified first; what exists already is not added again, another history under
@@ -209,4 +208,4 @@ def import_session(caller: Caller, body: ImportedFile) -> StartedSession:
     session = segue.import_(body.content.encode(), format=body.format or None, as_id=body.as_id)
     state = session.state
     saved = Saved(session.id, state.version, 0)
-    return with_more(StartedSession, saved, id=session.id, status=state.status)
+    return with_more(StartedSession, saved, status=state.status)

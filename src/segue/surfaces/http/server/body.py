@@ -18,7 +18,7 @@ class TooLarge(UsageError):
     http_status = 413
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, hint="send less at once; `segue serve --max-body` takes more")
+        super().__init__(message, hint="send less at once, or raise `segue serve --max-body`")
 
 
 def limited(receive: Receive, bytes_max: int) -> Receive:
@@ -66,5 +66,5 @@ def unpacked(body: bytes, bytes_max: int) -> bytes:
     if not unpacker.eof:
         raise UsageError("the gzip data is incomplete", hint=_GZIP_HINT)
     if unpacker.unused_data:
-        raise UsageError("something follows the gzip data", hint=_GZIP_HINT)
+        raise UsageError("there is extra data after the gzip data", hint=_GZIP_HINT)
     return found

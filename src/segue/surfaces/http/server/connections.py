@@ -164,7 +164,7 @@ def networks(names: Sequence[str]) -> tuple[Network, ...]:
         return tuple(ip_network(name, strict=False) for name in names)
     except ValueError as fault:
         raise UsageError(
-            f"no address of a proxy: {fault}", hint="give an address or a network, as 10.0.0.0/8"
+            f"not the address of a proxy: {fault}", hint="give an address or a network, as in 10.0.0.0/8"
         ) from fault
 
 

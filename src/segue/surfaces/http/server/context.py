@@ -78,7 +78,7 @@ class ServerContext:
             for store in self.projects.opened() if self.embedded else ():
                 store.head("ledger/ready")
         except SegueError as fault:
-            told = "the store of a project does not answer: `segue doctor` with its data folder says why"
+            told = "a project's store does not answer: `segue doctor` with its data folder shows why"
             raise StoreUnavailable(told, hint=fault.hint) from None
 
     def authenticate(self, token: str, project: str) -> Access:
@@ -111,7 +111,7 @@ class ServerContext:
             self.metrics.count("requests_limited")
             raise RateLimited(
                 f"more than {self.options.rate:g} requests per second with this key",
-                hint="try again when Retry-After says", retry_after_seconds=wait,
+                hint="try again after the seconds in Retry-After", retry_after_seconds=wait,
             )  # fmt: skip
 
     def audit(self, access: Access, act: str, status: int) -> None:

@@ -22,7 +22,7 @@ from .route import JSON, Operation
 from .schemas import Schema, SchemaCollection, sample
 
 _NAME = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
-_ABOUT = """Sessions that survive: the operations of the library, over HTTP.
+_ABOUT = """Segue over HTTP: the operations of the library.
 
 Every request except `/`, `/health`, `/ready` and this description needs a key (`Authorization: Bearer …`).
 A key belongs to one project or to all; in that case `Segue-Project` says which one is meant. It has a role:

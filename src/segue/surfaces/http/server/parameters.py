@@ -61,9 +61,11 @@ def keys_in(cursor: str, *kinds: type) -> tuple[Any, ...]:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         keys: tuple[Any, ...] = msgspec.json.decode(raw, type=tuple[kinds])  # type: ignore[valid-type]
     except (binascii.Error, ValueError, msgspec.MsgspecError, UnicodeDecodeError):
-        raise UsageError("this is no cursor of this list", hint="give `next` of the page before") from None
+        raise UsageError(
+            "this cursor does not belong to this list", hint="use `next` from the previous page"
+        ) from None
     if any(isinstance(key, int) and not 0 <= key <= INTEGER_MAX for key in keys):
-        raise UsageError("this is no cursor of this list", hint="give `next` of the page before")
+        raise UsageError("this cursor does not belong to this list", hint="use `next` from the previous page")
     return keys
 
 

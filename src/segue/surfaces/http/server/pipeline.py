@@ -166,17 +166,19 @@ class _Exchange:
         names = [name for name, _ in self._scope["headers"]]
         for header in ONCE:
             if names.count(header.encode()) > 1:
-                raise UsageError(f"there is more than one header {header.title()}", hint="send one")
+                raise UsageError(f"the header {header.title()} was sent more than once", hint="send it once")
         host = self._headers.get("host", "")
         if "host" not in self._headers and self._scope["http_version"] != "1.0":
             raise UsageError("the header Host is missing", hint="send it")
         parts = _HOST.fullmatch(host)
         if host and not parts:
-            raise UsageError("the header Host is no host name", hint="send a name or an address, and a port")
+            raise UsageError(
+                "the header Host is not a host name", hint="send a host name or address, and a port"
+            )
         bare, hosts = (parts[1] if parts else "").strip("[]").lower(), self._server.options.hosts
         if hosts and bare not in hosts:
-            hint = f"use the host name {hosts[0]}, or start it with `segue serve --allow-host NAME`"
-            raise Misdirected(f"this server is not {bare[:100]!r}", hint=hint)
+            hint = f"use the host name {hosts[0]}, or start the server with `segue serve --allow-host NAME`"
+            raise Misdirected(f"this server does not answer to {bare[:100]!r}", hint=hint)
 
     def _check_origin(self) -> None:
         """Refuse web pages on a server without keys: a browser would send their requests without asking
@@ -186,8 +188,8 @@ class _Exchange:
             return
         if page.partition("://")[2].lower() != self._headers.get("host", "").lower():
             raise NotAllowed(
-                "a server without keys does not answer web pages",
-                hint="serve with keys, and give the page one",
+                "a server without keys does not answer requests from web pages",
+                hint="start it with keys, and give one to the page",
             )
 
     async def _authenticate(self) -> Access:
@@ -233,9 +235,7 @@ class _Exchange:
 
     async def _serve_once(self, key: str) -> None:
         if not 0 < len(key) <= _KEY_CHARS_MAX or not key.isprintable():
-            raise UsageError(
-                "an idempotency key has 1 to 255 printable characters", hint="a random one is best"
-            )
+            raise UsageError("an idempotency key has 1 to 255 printable characters", hint="use a random one")
         body = await Request(self._scope, self._receive).body()
         self._receive = replayed(body, self._receive)
         id, request = self._fingerprints(key, body)

@@ -47,7 +47,7 @@ def _without_usual_port(url: bytes, host: bytes) -> bytes:
 class LimitedProtocol(HttpToolsProtocol):
     """One connection."""
 
-    _refusal: tuple[int, str] = (400, "this is no valid HTTP request")
+    _refusal: tuple[int, str] = (400, "this is not a valid HTTP request")
     _head_bytes = 0
     """Bytes of the head that is being received."""
     _body_bytes = 0
@@ -171,7 +171,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Refuse a body in a transfer coding that nobody here decodes."""
         codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
         if codings not in ([], [b"chunked"]):
-            self._refusal = 501, "the only transfer coding that is understood is chunked"
+            self._refusal = 501, "the only supported transfer coding is chunked"
             raise _OverLimit
 
     def _check_target(self) -> None:
@@ -181,7 +181,7 @@ class LimitedProtocol(HttpToolsProtocol):
         named = _authority(self.url)
         hosts = [value.strip().lower() for name, value in self.headers if name == b"host"]
         if named and hosts and any(_without_usual_port(self.url, host) != named for host in hosts):
-            self._refusal = 421, "the URL names another host than the header Host"
+            self._refusal = 421, "the URL and the header Host name different hosts"
             raise _OverLimit
 
     def on_chunk_header(self) -> None:
@@ -215,7 +215,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _head_is_late(self) -> None:
         if self._head_bytes and self._is_in_head:
-            self._refuse(408, f"the headers did not come within {self._limits.head_seconds:g} seconds")
+            self._refuse(408, f"the headers did not arrive within {self._limits.head_seconds:g} seconds")
         else:
             self._close()
 

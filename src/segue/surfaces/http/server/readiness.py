@@ -29,7 +29,7 @@ class Readiness:
     async def check(self) -> None:
         """Raise a SegueError if no request should come here."""
         if self.draining:
-            raise StoreUnavailable("this server is about to end", hint="use another one")
+            raise StoreUnavailable("this server is shutting down", hint="use another one")
         if self._answer is None or self._answer.done():
             self._answer = self._asking.submit(self._look)
         answer = self._answer

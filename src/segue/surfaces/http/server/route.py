@@ -137,7 +137,7 @@ class Arguments:
         try:
             return self._decoder.decode(body or b"{}")
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
-            raise UsageError(f"the body does not fit: {str(fault)[:500]}", hint=_SEE_DESCRIPTION) from None
+            raise UsageError(f"the body is not valid: {str(fault)[:500]}", hint=_SEE_DESCRIPTION) from None
 
 
 def _converted(name: str, value: str, hint: Any) -> Any:

@@ -52,7 +52,7 @@ def _on_session(visitor: Visitor, id: str, act: Callable[[Session], object], sai
 def _needed(fields: Fields, name: str) -> str:
     text = fields.get(name, "").strip()
     if not text:
-        raise UsageError(f"there is nothing in {name!r}", hint="write it, and send the form again")
+        raise UsageError(f"nothing was entered in {name!r}", hint="fill it in and send the form again")
     return text
 
 
@@ -94,7 +94,9 @@ def answer(visitor: Visitor, fields: Fields, id: str) -> GoTo:
 def verify(visitor: Visitor, fields: Fields, id: str) -> GoTo:
     """Run the checks of a session in its working tree; the page shows them as they end."""
     if not visitor.is_local:
-        raise UsageError("checks run where the working tree is", hint=f"there: segue verify --session {id}")
+        raise UsageError(
+            "checks run where the working tree is", hint=f"run there: segue verify --session {id}"
+        )
     folder = _folder_of(visitor, id)
     if id not in _checks.running:
         _checks.running.add(id)

@@ -104,9 +104,9 @@ def cost_note(found: Figures) -> str:
     if used.cost_said <= 0:
         return f"The cost is {estimated} something else."
     if used.cost_said >= used.cost - 1e-6:
-        return "The cost is what the agents themselves said."
+        return "The cost is what the agents reported."
     said = dollars(used.cost_said)
-    return f"Of the cost, {said} is what agents themselves said; the rest is {estimated} something else."
+    return f"Of the cost, {said} was reported by agents; the rest is {estimated} something else."
 
 
 def percent(share: float) -> str:
@@ -146,9 +146,9 @@ def _curves(found: Figures, titles: list[str]) -> list[Curve]:
         _curve(found, groups, "windows", "How full windows were", "The fullest context window of each day.",
                "percent", _series(groups, lambda one: round(100 * one.used.fullness, 1) or None),
                lambda one: percent(one.used.fullness)),
-        _curve(found, groups, "runs", "Runs and restarts", "Runs that began, without sub-agents'. A restart "
-               "goes on with a session that an earlier run had worked on.", "count", runs, _runs_words),
-        _curve(found, groups, "checks", "Checks", "Of features, as they passed and failed.", "count", checks,
+        _curve(found, groups, "runs", "Runs and restarts", "Runs that started, without sub-agents. A restart "
+               "continues a session that an earlier run worked on.", "count", runs, _runs_words),
+        _curve(found, groups, "checks", "Checks", "Checks that passed and failed.", "count", checks,
                _checks_words),
     ]  # fmt: skip
     return [curve for curve in made if curve.rows]

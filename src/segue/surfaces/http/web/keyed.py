@@ -168,7 +168,7 @@ class KeyDoor:
     async def _signed_in(self, request: Request) -> Response:
         fields = await form_fields(request)
         if is_from_elsewhere(request):
-            raise NotAllowed("this form was not sent from a page of Segue", hint="load the page again")
+            raise NotAllowed("this form did not come from a Segue page", hint="load the page again")
         key, project = fields.get("key", "").strip(), fields.get("project", "").strip()
         try:
             await to_thread.run_sync(self._server.authenticate, key, project)
@@ -189,7 +189,7 @@ class KeyDoor:
         """Forget the key in the browser."""
         request = Request(scope, receive)
         if scope["method"] != "POST" or is_from_elsewhere(request):
-            fault = NotAllowed("this form was not sent from a page of Segue", hint="load the page again")
+            fault = NotAllowed("this form did not come from a Segue page", hint="load the page again")
             await problem_page(fault)(scope, receive, send)
             return
         response = redirect(SIGN_IN)

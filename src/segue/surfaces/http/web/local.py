@@ -135,7 +135,9 @@ class LocalDoor:
             name = cookie_name(scope)
             response.set_cookie(name, self._cookie, httponly=True, samesite="strict", path=PREFIX)
         else:
-            fault = NotKnown("this link was used already, or is another", hint="start `segue ui` again")
+            fault = NotKnown(
+                "this link has been used already, or is not the current one", hint="start `segue ui` again"
+            )
             response = problem_page(fault)
         await response(scope, receive, send)
 
@@ -210,7 +212,7 @@ class HostCheck:
         if scope["type"] == "http":
             names = Request(scope).headers.getlist("host")
             if len(names) != 1 or names[0].rpartition(":")[0] not in HOSTS:
-                fault = Misdirected("this is not the host that was asked for", hint="use the link as printed")
+                fault = Misdirected("this is not the host in the link", hint="use the link as printed")
                 await problem_page(fault)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -234,7 +236,9 @@ async def _unknown(request: Request, fault: Exception) -> Response:
 
 
 async def _unforeseen(request: Request, fault: Exception) -> Response:
-    return problem_page(UnexpectedError("something unforeseen happened", hint="the terminal says what"))
+    return problem_page(
+        UnexpectedError("something unexpected happened", hint="the terminal shows the details")
+    )
 
 
 class _Server(uvicorn.Server):

@@ -27,11 +27,11 @@ FORM_BYTES_MAX = 200_000
 FIELD_CHARS_MAX = 100_000
 SAID = {
     "paused": "The session is paused.",
-    "resumed": "The session goes on.",
-    "noted": "The note is in the journal.",
-    "decided": "The decision is recorded.",
-    "answered": "The question is answered.",
-    "checks": "The checks are running; what they prove is shown as they end.",
+    "resumed": "The session is active again.",
+    "noted": "The note is saved.",
+    "decided": "The decision is saved.",
+    "answered": "The answer is saved.",
+    "checks": "The checks are running; results appear as they finish.",
     "voted": "The vote is counted.",
     "pruned": "The memories are summarised.",
 }
@@ -168,7 +168,7 @@ async def form_fields(request: Request) -> dict[str, str]:
         if len(body) > FORM_BYTES_MAX:
             raise UsageError(f"the form has more than {FORM_BYTES_MAX:,} bytes", hint="write less")
     if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
-        raise UsageError("this is no form", hint="send it from the page")
+        raise UsageError("this is not a form", hint="send it from the page")
     try:
         fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=50, errors="strict")
     except ValueError as fault:
@@ -182,7 +182,7 @@ def query_fields(request: Request) -> dict[str, str]:
     try:
         found = parse_qs(query, keep_blank_values=True, max_num_fields=50, errors="strict")
     except ValueError as fault:
-        raise UsageError("this address cannot be read", hint="go to the page from another one") from fault
+        raise UsageError("this address cannot be read", hint="open the page from a link") from fault
     return {name: values[0] for name, values in found.items()}
 
 
@@ -224,13 +224,13 @@ def is_from_elsewhere(request: Request) -> bool:
 def _check_sender(request: Request, visitor: Visitor, token: str) -> None:
     """Refuse a form that a page of another site sent."""
     if is_from_elsewhere(request) or not hmac.compare_digest(token.encode(), form_token(visitor).encode()):
-        raise NotAllowed("this form was not sent from a page of Segue", hint="load the page again")
+        raise NotAllowed("this form did not come from a Segue page", hint="load the page again")
 
 
 def _check_lengths(fields: Fields) -> None:
     for name, value in fields.items():
         if len(value) > FIELD_CHARS_MAX or "\0" in value:
-            raise UsageError(f"{name[:40]!r} is too long, or no text", hint="write less")
+            raise UsageError(f"{name[:40]!r} is too long, or not text", hint="write less")
 
 
 def number(fields: Fields, name: str, default: int = 0) -> int:
@@ -239,7 +239,7 @@ def number(fields: Fields, name: str, default: int = 0) -> int:
     if not value:
         return default
     if not (value.isascii() and value.isdecimal() and len(value) < 10):
-        raise UsageError(f"{name} is no number: {value[:40]!r}", hint="write it in digits")
+        raise UsageError(f"{name} is not a number: {value[:40]!r}", hint="write it in digits")
     return int(value)
 
 

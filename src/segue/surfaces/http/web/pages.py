@@ -177,7 +177,7 @@ def export_run(visitor: Visitor, fields: Fields, key: str) -> Download:
     form = one_of(fields, "format", READABLE) or "html"
     if not visitor.is_local:
         raise UsageError(
-            "the transcript is on the machine where the run was", hint="`segue export RUN` there writes it"
+            "the transcript is on the machine where the agent ran", hint="`segue export RUN` there writes it"
         )
     with visitor.segue() as segue:
         run = run_named_by_key(segue.workspace, key)
