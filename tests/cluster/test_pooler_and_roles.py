@@ -175,8 +175,9 @@ def test_commands_that_only_look_ask_a_standby_and_see_what_this_machine_wrote(
     before = counted()
     assert [one["id"] for one in segue(tmp_path, url, "list", "--all", more=look)] == [session.id]
     until("a standby counts it", lambda: counted() > before, 20)
-    receivers = [pid for one in cluster.machines if one is not primary for pid in one.receivers()]
-    with cluster.stopped(receivers[:1]), Segue(store=url, home=tmp_path, folder=tmp_path) as client:
+    roles = primary.roles()
+    [behind] = [one for one in standbys if roles.get(one.name) != "sync_standby"]
+    with cluster.stopped(behind.receivers()), Segue(store=url, home=tmp_path, folder=tmp_path) as client:
         client.session(session.id).note("and this at once")
         shown = segue(tmp_path, url, "log", "--session", session.id, more=look)
         assert "and this at once" in str(shown)

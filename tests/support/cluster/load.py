@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tests.support.cluster.clients import (
 )
 from tests.support.cluster.histories import SAVED, Held, faults, pauses
 from tests.support.cluster.machines import Machine
+from tests.support.cluster.programs import until
 from tests.support.cluster.rig import Cluster
 
 from segue.stores.postgres import PostgresStore
@@ -34,6 +35,7 @@ WRITES_MIN = 100 if IS_FULL else 40
 GOES_ON_SECONDS_MAX = 10.0
 OVERLOADED_TIMES = 2.5
 """So much longer it may take while others keep the machine busy: five processes and more for each core."""
+KINDS = frozenset({"direct", "pooled", "remote", "rest", "command", "hook", "direct-hook"})
 _FEW = 6
 """Clients of the kinds of which there are one or two however many there are of the others."""
 
@@ -58,6 +60,7 @@ def under_load(cluster: Cluster, namespace: str, folder: Path, seed: int = 0) ->
         load.add(1, by_hook(direct), "direct-hook", prompt=False)
         load.add(2, by_holding(direct, sessions[-1]), "holder", prompt=False)
         load.add(1, by_holding(pooled, sessions[-1]), "pooled-holder", prompt=False)
+        until_all_write(load, KINDS)
         time.sleep(QUIET_SECONDS)
         yield load
         time.sleep(QUIET_SECONDS)
@@ -72,8 +75,16 @@ def under_load(cluster: Cluster, namespace: str, folder: Path, seed: int = 0) ->
     check(load, direct)
     assert len(saved) > WRITES_MIN, "hardly anybody wrote"
     assert any(isinstance(one, Held) for one in load.operations), "nobody held"
-    kinds = {one.client.rstrip("0123456789") for one in saved}
-    assert kinds >= {"direct", "pooled", "remote", "rest", "command", "hook", "direct-hook"}, kinds
+
+
+def until_all_write(load: Load, kinds: Set[str]) -> None:
+    """Wait until clients of each of these kinds have had a write acknowledged."""
+
+    def is_so() -> bool:
+        saved = [one.client for one in load.writes() if one.outcome == SAVED]
+        return {name.rstrip("0123456789") for name in saved} >= kinds
+
+    until("all kinds of clients write", is_so)
 
 
 def check(load: Load, url: str) -> None:
