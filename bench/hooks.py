@@ -3,8 +3,9 @@
 `make bench-hooks`. A recording hook, the start hook with the brief of a transcript of 4 MB (with the digest
 that the last stop hook kept, and cold), the stop hook, all interleaved in random order; 30 recording hooks at
 once against 30 bare interpreters at once; and a start hook while somebody holds the store. Limits: recording
-1.0, start 12 with a kept digest and 25 cold, a status line 3 while the store stays as it is, and 300 ms of
-waiting for a locked store.
+1.0, start 12 with a kept digest (also where there are habits and a map of the code) and 25 cold, a status
+line 3 while the store stays as it is, and 300 ms of waiting for a locked store. How long the end of a run
+takes, at which habits are learnt, is told beside them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import apsw
@@ -31,10 +33,10 @@ AT_ONCE = 30
 BYTES = 4_000_000
 
 
-def transcript(path: Path, cwd: Path, size: int) -> None:
+def transcript(path: Path, cwd: Path, size: int, minute: int = 43) -> None:
     """A run of Claude Code of about so many bytes, cut off in a call."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    rng = random.Random(7)
+    rng, at = random.Random(7), f"2026-11-15T{minute // 60:02}:{minute % 60:02}:12.504Z"
     words = "the login session token handler checks model cache request user route error test value".split()
     with path.open("w") as file:
 
@@ -45,7 +47,7 @@ def transcript(path: Path, cwd: Path, size: int) -> None:
                 message["usage"] = {"input_tokens": 50_000, "output_tokens": 100}
             record = {
                 "type": kind, "message": message, "sessionId": path.stem, "cwd": str(cwd),
-                "version": "2.1.325", "uuid": f"u{file.tell()}", "timestamp": "2026-11-15T00:43:12.504Z",
+                "version": "2.1.325", "uuid": f"u{file.tell()}", "timestamp": at,
                 "gitBranch": "main", **more,
             }  # fmt: skip
             file.write(json.dumps(record) + "\n")
@@ -133,6 +135,37 @@ class World:
                 env={**os.environ, **self.environment, "SEGUE_HOME": str(self.data.path)},
             )  # fmt: skip
 
+    def learn(self) -> None:
+        """Habits of a few runs, and a map of the code where its extra is there, with a change to tell of."""
+        for number in range(6):
+            transcript(self.path.with_name(f"earlier-{number}.jsonl"), self.project, 60_000, number)
+        (self.project / "shop.py").write_text("def total():\n    return 1\n")
+        git = ["git", "-c", "user.name=Ana", "-c", "user.email=ana@example.org"]
+        has_map = find_spec("tree_sitter") is not None
+        commands = [
+            ["git", "init", "-q"], ["git", "add", "-A"], [*git, "commit", "-qm", "A shop"],
+            [self.python, "-m", "segue", "sync"], *([[self.python, "-m", "segue", "map"]] if has_map else []),
+        ]  # fmt: skip
+        environment = {**os.environ, **self.environment, "SEGUE_HOME": str(self.data.path)}
+        for words in commands:
+            subprocess.run(words, check=True, cwd=self.project, stdout=subprocess.DEVNULL, env=environment)
+        shown = subprocess.run(
+            [self.python, "-m", "segue", "habits", "--json"], check=True, cwd=self.project, env=environment,
+            capture_output=True,
+        )  # fmt: skip
+        assert json.loads(shown.stdout)["runs"] > 1, shown.stdout
+        (self.project / "shop.py").write_text("def total():\n    return 2\n")
+        if has_map:
+            subprocess.run(
+                commands[-1], check=True, cwd=self.project, stdout=subprocess.DEVNULL, env=environment
+            )
+
+    def end(self) -> float:
+        """The end of a run of 60 KB that went on since it was looked at last."""
+        path = self.path.with_name("ending.jsonl")
+        transcript(path, self.project, 60_000, 60 + self.count)
+        return self.hook("SessionEnd", "speak", "ending", transcript_path=str(path), reason="exit")[0]
+
     def forget(self) -> None:
         """As if no hook had run before: no store, no digest, no archive."""
         for name in ("segue.db", "segue.db-wal", "segue.db-shm"):
@@ -164,13 +197,15 @@ def p95_ms(seconds: list[float]) -> float:
     return sorted(seconds)[int(len(seconds) * 0.95)] * 1000
 
 
-def measured(world: World, planned: World, rounds: int) -> dict[str, list[float]]:
+def measured(world: World, planned: World, known: World, rounds: int) -> dict[str, list[float]]:
     """Seconds of each kind, interleaved."""
     work = {
         "python -c pass": lambda: bare(world.python, world.environment),
         "recording hook": lambda: world.hook("SessionEnd", "record")[0],
         "start, 4 MB, digest kept": world.start,
+        "start, 4 MB, habits and map": known.start,
         "stop, 4 MB, nothing new": world.stop,
+        "end, 60 KB, habits learnt": known.end,
         "status line, kept": planned.kept_line,
         "status line, store changed": planned.changed_line,
     }
@@ -178,6 +213,7 @@ def measured(world: World, planned: World, rounds: int) -> dict[str, list[float]
     for call in work.values():
         call()
     world.stop()
+    known.stop()
     for _ in range(rounds):
         for name in random.sample(sorted(work), len(work)):
             seconds[name].append(work[name]())
@@ -224,10 +260,13 @@ def main() -> None:
         world = World(Path(folder), sys.executable)
         planned = World(Path(folder) / "planned", sys.executable)
         planned.plan()
-        seconds = measured(world, planned, rounds)
+        known = World(Path(folder) / "known", sys.executable)
+        known.learn()
+        seconds = measured(world, planned, known, rounds)
         seconds["start, 4 MB, cold"] = cold(world, max(5, rounds // 3))
         reference = median_ms(seconds["python -c pass"])
-        limits = {"recording hook": "1.0", "start, 4 MB, digest kept": "12", "start, 4 MB, cold": "25",
+        limits = {"recording hook": "1.0", "start, 4 MB, digest kept": "12",
+                  "start, 4 MB, habits and map": "12", "start, 4 MB, cold": "25",
                   "status line, kept": "3"}  # fmt: skip
         rows = [
             (name, f"{median_ms(times):.1f}", f"{p95_ms(times):.1f}", f"{median_ms(times) / reference:.2f}",

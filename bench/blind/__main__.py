@@ -17,6 +17,7 @@ from pathlib import Path
 from bench.blind import score
 from bench.blind.contenders import Contender, Texts, texts
 from bench.blind.cuts import Case, Plan, candidates, cases
+from bench.blind.habits import habit_cases
 from bench.blind.round import KEY, AnswersMissing, Key, write_judgement, write_round
 
 DEFAULT = Plan()
@@ -53,6 +54,8 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
                       help="at most so many cases of a format")  # fmt: skip
     make.add_argument("--without", action="append", type=Path, default=[], metavar="OUT",
                       help="use no transcript of that round")  # fmt: skip
+    make.add_argument("--habits", action="store_true",
+                      help="briefs with and without habits of earlier runs")  # fmt: skip
     judge = steps.add_parser("judge", help="put the readers' answers beside the truth")
     judge.add_argument("out", type=Path)
     points = steps.add_parser("score", help="print the points of one round, or of several together")
@@ -66,6 +69,9 @@ def make_cases(options: argparse.Namespace) -> None:
         sys.exit(f"error: {options.out} holds a round already; name a new folder")
     used = frozenset(one.transcript for out in options.without for one in Key.read(out).cases)
     plan = Plan(options.seed, options.cases, options.compactions, options.calls_min, dict(options.most), used)
+    if options.habits:
+        given = list(habit_cases(options.corpus, plan, options.bytes))
+        return finish(given, options)
     formats = {name: frozenset(value.split(",")) for name, value in options.only}
     contenders = [
         Contender(name, command, formats.get(name, frozenset())) for name, command in options.contender
@@ -75,9 +81,14 @@ def make_cases(options: argparse.Namespace) -> None:
     for case in cases(found, plan):
         given.append((case, texts(case, contenders, options.bytes)))
         print(f"{case.label} {case.kind}, {case.transcript.agent}", flush=True)
+    finish(given, options)
+
+
+def finish(given: Sequence[tuple[Case, Texts]], options: argparse.Namespace) -> None:
+    """Write the round, and say what it holds."""
     if not given:
         sys.exit("error: no transcript is long enough to be cut")
-    write_round(options.out, given, seed=plan.seed, budget=options.bytes)
+    write_round(options.out, given, seed=options.seed, budget=options.bytes)
     report(given, options.bytes)
 
 

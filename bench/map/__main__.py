@@ -167,9 +167,7 @@ def report(result: dict[str, Any], repositories: Sequence[str]) -> None:
 
 
 def speed(root: Path) -> None:
-    """What the map of a large project costs: the first time, after one file, and a question. Git has looked
-    at its files before: right after a checkout it compares the content of all of them."""
-    git(root, "update-index", "--refresh", "-q")
+    """What the map of a large project costs: the first time, after one file, and a question."""
     with tempfile.TemporaryDirectory() as place:
         code = CodeMap(root, CodemapFile(Path(place) / "map.db"))
         began = time.perf_counter()

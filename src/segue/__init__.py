@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from .services.runs.sync import Synced
     from .services.sessions.repository import Saved
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where a public name lives; all others are errors.
 _HOMES = {

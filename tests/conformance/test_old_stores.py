@@ -2,7 +2,7 @@
 
 ``tests/fixtures/store-0.1`` was written by version 0.1.0: sessions in every status, features with evidence,
 an agent's state in pieces, a rewind, memories and runs of three agents; ``expected.json`` is what it
-said of it then.
+said of it then. ``tests/fixtures/store-0.1-last`` is a smaller one by the last 0.1.0, the day before 0.2.0.
 """
 
 from __future__ import annotations
@@ -73,3 +73,27 @@ def test_work_goes_on_in_it(seg: Segue) -> None:
     assert session.state.version > before and "half" in session.state.marks
     session.rewind("half")
     assert "evaluator" in [item.text for item in session.state.items]
+
+
+def test_a_store_of_the_last_0_1_is_opened_read_and_worked_on(tmp_path: Path) -> None:
+    fixture = FIXTURE.parent / "store-0.1-last"
+    expected: dict[str, Any] = json.loads((fixture / "expected.json").read_text())
+    (tmp_path / "data").mkdir()
+    shutil.copy(fixture / "segue.db", tmp_path / "data" / "segue.db")
+    with Segue(home=tmp_path / "data", folder=tmp_path, actor="ada", project="example.org/shop") as seg:
+        for id, want in expected["sessions"].items():
+            state = seg.session(id).state
+            assert (state.goal, state.status, state.version) == (
+                want["goal"],
+                want["status"],
+                want["version"],
+            )
+            assert [[item.text, item.status] for item in state.items] == want["items"]
+            assert [one.text for one in state.decisions] == want["decisions"]
+            assert [[one.version, one.kind, one.hash.hex()] for one in seg.session(id).log()] == want["log"]
+        session = seg.session("jwt")
+        assert session.load_agent("planner") == expected["planner"]
+        found = seg.memories.recall("why are sign-ins refused, and who makes small pictures", top_k=5)
+        assert sorted(one.content for one in found) == expected["memories"]
+        session.done("auth middleware")
+        assert seg.session("jwt").status().done == ["user model", "auth middleware"]

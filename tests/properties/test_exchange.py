@@ -18,9 +18,9 @@ from segue.core import event_kinds as ev
 from segue.core.base.text import clean_text
 from segue.core.sessions.commands import Command
 from segue.core.sessions.state import TYPES
+from segue.effects.files.safe_yaml import read_yaml
 from segue.errors import BadImport, RefusedError, UsageError
 from segue.services.handoff.export import export_session, import_session, pack, unpack
-from segue.services.handoff.safe_yaml import read_yaml
 from segue.stores.base import Append, Journal
 from segue.stores.memory.store import VolatileStore
 from segue.stores.sqlite import SqliteStore

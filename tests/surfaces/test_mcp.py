@@ -29,7 +29,7 @@ ELEVEN = [
     "resume", "checkpoint", "plan", "feature", "remember", "recall", "search", "map", "since", "handoff",
     "recovery",
 ]  # fmt: skip
-TOKENS_MAX = 2_200
+TOKENS_MAX = 2_000
 
 
 def tokens_at_most(text: str) -> int:

@@ -189,7 +189,7 @@ def test_status_imports_nothing_that_it_does_not_need() -> None:
         "json",
         "logging",
         "tomllib",
-        "yaml",
+        "ruamel",
         "asyncio",
         "http",
         "email",
@@ -261,7 +261,7 @@ def test_a_start_hook_loads_nothing_that_it_does_not_need(tmp_path: Path) -> Non
     assert int(size) > 200 and "segue.services.brief.for_hooks" in loaded
     never = {
         "argparse", "asyncio", "email", "http", "json", "logging", "numpy", "random", "secrets", "shutil",
-        "sqlite3", "subprocess", "tempfile", "tomllib", "unittest", "yaml",
+        "sqlite3", "subprocess", "tempfile", "tomllib", "unittest", "ruamel",
     }  # fmt: skip
     unused = {
         "segue.agents.cline.wire", "segue.agents.codex.wire", "segue.agents.opencode.reader",

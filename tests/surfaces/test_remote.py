@@ -100,7 +100,7 @@ def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cl
     for words, said in (
         (("backup",), "so Segue does not back it up"),
         (("cleanup",), "not archived on one machine"),
-        (("doctor", "--prove"), "no file"),
+        (("doctor", "--prove"), "is not a file"),
         (("migrate", "--from", "sqlite:///x.db", "--to", there.url), "where it keeps its own"),
     ):
         ran = started(*words, code=65)

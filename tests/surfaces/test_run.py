@@ -213,7 +213,7 @@ def test_an_agent_that_leaves_its_own_list_open_is_given_up_in_the_words_of_the_
     notices = _run(cli, "Clean the house", code=69)
     assert notices[-1]["outcome"] == "gave up"
     assert notices[-1]["why"].endswith("without progress: 1 item of the plan not done\n- sweep the cellar")
-    assert any("1 item of the own list of claude-code not done" in one["prompt"] for one in world.prompts)
+    assert any("1 item of claude-code's own list not done" in one["prompt"] for one in world.prompts)
     unproven = _run(cli, "Make good.txt", *CHECK, code=69)
     assert "1 feature failing; 0 of 1 proven\n- check-1 failing: " in unproven[-1]["why"]
     shown = cli("run", "Clean the house again", "--agent", "claude", code=69).out

@@ -32,7 +32,7 @@ def test_runs_lists_every_run_of_the_project_and_makes_no_store(
     cli: Cli, agents: list[Path], home: Path
 ) -> None:
     lines = cli("runs").out.splitlines()
-    assert lines[0].split() == ["run", "agent", "active", "ended", "window", "at", "last", "prompt"]
+    assert lines[0].split() == ["run", "agent", "active", "ended", "window", "prompt"]
     assert [line.split()[:2] for line in lines[1:]] == [
         ["2a1b2c3d", "copilot-cli"], ["1a1b2c3d", "codex"], ["0a1b2c3d", "claude-code"],
     ]  # fmt: skip

@@ -209,8 +209,8 @@ def test_what_was_said_is_found_by_its_meaning_after_a_sync_in_the_base_install(
     with Segue(home=home / "data", folder=project, environment={"HOME": str(home)}) as seg:
         seg.sync()
         index = indexes_of(seg.workspace)[0]
-        assert index.vectors(Wanted((), kinds=SAID), "static-128-1")
-        assert index.lacking(Wanted((), kinds=SAID), "static-128-1", 5) == []
+        assert index.vectors(Wanted((), kinds=SAID), "static-128-2")
+        assert index.lacking(Wanted((), kinds=SAID), "static-128-2", 5) == []
         [hit, *_] = seg.search("authentication with cryptographic credentials", by_meaning=True).hits
         assert "login" in hit.text or "token" in hit.text
 

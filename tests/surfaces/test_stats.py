@@ -50,12 +50,28 @@ def test_a_run_is_judged_once(restarted: Cli) -> None:
     assert restarted("stats", "--json").value["total"] == once["total"]
 
 
-def test_preparing_is_timed(cli: Cli, home: Path, project: Path) -> None:
+def test_preparing_bootstrapping_and_restoring_are_timed(cli: Cli, home: Path, project: Path) -> None:
+    cli("start", "Make the login work")
     ToldRun(str(project)).asked("Make the login work").edited("auth.py").over().placed(home)
     cli("prepare")
+    cli("bootstrap", "--no-checks")
+    cli("resume", "--budget", "minimal")
     total = cli("stats", "--json").value["total"]
     assert 0 < total["prepare_seconds"] < 60
     assert total["manifest_bytes"] > 200
+    assert (total["bootstraps"], total["restores"]) == (1, 1)
+    assert 0 < total["bootstrap_seconds"] < 60 and 0 < total["restore_seconds"] < 60
+    assert total["restore_bytes"] > 100
+
+
+def test_a_bootstrap_does_not_wait_for_a_store_that_is_locked_to_keep_its_time(
+    cli: Cli, home: Path, project: Path
+) -> None:
+    ToldRun(str(project)).asked("Make the login work").edited("auth.py").over().placed(home)
+    cli("prepare")
+    found = cli("bootstrap", "--no-checks", "--seconds", "3", "--json").value
+    assert found["seconds"] < 3
+    assert cli("stats", "--json").value["total"]["bootstraps"] == 0, "it could have waited for ten seconds"
 
 
 def test_a_month_can_be_reported_in_markdown(restarted: Cli) -> None:
@@ -92,9 +108,11 @@ def test_a_server_gives_the_same_as_the_command_on_its_store_and_metrics_have_it
             )
             cli("sync")
         cli("prepare")
+        cli("bootstrap", "--no-checks")
         printed = cli("stats", "--days", "30", "--json").value
         assert printed["total"]["habit_guesses"] == 4
         assert done(server.ask("GET", "/v1/stats?days=30")) == printed
         metrics = server.ask("GET", "/metrics")[1]
         text = metrics if isinstance(metrics, str) else metrics.decode()
         assert "segue_habit_hit_rate 1\n" in text and "# TYPE segue_prepare_seconds_median gauge" in text
+        assert "segue_bootstraps_total 1\n" in text and "segue_bootstrap_seconds_median " in text

@@ -16,13 +16,14 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "segue"
 
-LOW = {"errors", "core", "_failpoints", "_files"}
+LOW = {"errors", "core", "_failpoints", "_files", "_locks"}
 MIDDLE = {"stores", "agents", "effects"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "_failpoints": set(),
     "_folders": set(),
     "_files": set(),
+    "_locks": set(),
     "_value_kinds": set(),
     "_checked_calls": {"errors", "_value_kinds"},
     "core": {"errors", "_failpoints"},

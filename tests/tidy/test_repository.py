@@ -24,6 +24,7 @@ SMALL = {
     "core/search/kinds.py": "names alone, so that the list of MCP's tools needs no reader of runs",
     "core/base/json_prefix.py": "keeps Python's json off the path of a hook",
     "stores/forks.py": "one guard for three stores",
+    "effects/processes/end_group.py": "the one place that knows groups of processes",
     "handover/adapters/_agents_md.py": "the name by which agent-handover's own tests import it",
     "api/features.py": "the façade of one capability",
     "surfaces/cli/views/since.py": "the view of one capability",

@@ -3,8 +3,8 @@
 The teacher (MiniLM, the extra `semantic`) embeds every sentence. A row for each piece of the vocabulary is
 then fitted, so that a sentence's vector (the sum of its rows by the root of their number, plus a bias) points
 where the first principal components of the teacher's point, and so that among the sentences of a batch the
-same ones are alike as for the teacher. Numpy on a processor is enough. At the end rows become signed bytes
-with a scale.
+same ones are alike as for the teacher. Numpy on a processor is enough. At the end the values of a row become
+levels, with a scale for the row.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ TEMPERATURE = 0.05
 ALIKE_WEIGHT = 0.1
 COMMON = 1e-3
 """A piece that makes up so large a part of all text begins at half of its length."""
+LEVELS = (-127, -94, -72, -56, -42, -29, -17, -6, 6, 17, 29, 42, 56, 72, 94, 127)
+"""What a value can be: the sixteen levels that lie nearest to the values, by Lloyd's algorithm."""
 
 
 class Sentences:
@@ -95,10 +97,24 @@ class Student:
 
     def file(self) -> bytes:
         """The bytes of a file of weights."""
-        scales = np.maximum(np.abs(self.rows).max(1) / 127, 1e-8)
-        whole = np.clip(np.round(self.rows / scales[:, None]), -127, 127).astype(np.int8)
-        rows = [row.tobytes() for row in whole]
-        return laid_out(shipped().pieces(), rows, scales.tolist(), self.bias.tolist())
+        codes, scales = nearest_levels(self.rows)
+        rows = [row.tobytes() for row in codes]
+        return laid_out(shipped().pieces(), rows, scales.tolist(), self.bias.tolist(), LEVELS)
+
+
+def nearest_levels(rows: Matrix) -> tuple[Matrix, Matrix]:
+    """(the number of a level for each value, a scale for each row): those with the least square error."""
+    levels = np.array(LEVELS, dtype=np.float64)
+    size = np.maximum(np.sqrt((rows.astype(np.float64) ** 2).mean(1)), 1e-8)
+    best, codes, scales = np.full(len(rows), np.inf), np.zeros(rows.shape, np.uint8), np.ones(len(rows))
+    for widest in np.linspace(1.6, 3.4, 37):
+        found = np.digitize(rows / (size * widest / 127)[:, None], (levels[1:] + levels[:-1]) / 2)
+        values = levels[found]
+        scale = np.maximum((values * rows).sum(1) / (values * values).sum(1), 1e-8)
+        error = ((values * scale[:, None] - rows) ** 2).sum(1)
+        better = error < best
+        best[better], codes[better], scales[better] = error[better], found[better], scale[better]
+    return codes, scales
 
 
 def _flat(pieces: Sequence[Matrix]) -> tuple[Matrix, Matrix, Matrix]:

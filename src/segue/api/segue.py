@@ -315,7 +315,7 @@ class Segue:
 
         with SceneQuery(self.workspace.working_tree.root) as begun:
             from ..services.resume.prepare import prepare
-            from ..services.stats.measured import keep_timing
+            from ..services.resume.timings import keep_timing
 
             prepared = prepare(
                 self.workspace, session or None, reason=reason, begun=begun, transcript=transcript,
@@ -360,8 +360,11 @@ class Segue:
     def bootstrap(self, *, path: Path | None = None, seconds: float = 30.0, checks: bool = True) -> Boot:
         """Start from the newest manifest: where the work stands, and whether everything is in place."""
         from ..services.resume.bootstrap import bootstrap
+        from ..services.resume.timings import keep_timing
 
-        return bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
+        found = bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
+        keep_timing(self.workspace, "bootstrap", found.seconds, within=seconds - found.seconds)
+        return found
 
     def since(self, session: str = "", *, start: str = "") -> Delta:
         """What changed since the session was left, or since a time, an age (2h) or a commit."""

@@ -518,6 +518,9 @@ def stats_words(row: Any) -> list[tuple[str, str]]:
         ("score of a brief", _plain_figure(row.brief_score, " of 100")),
         ("preparing", _seconds_figure(row.prepare_seconds)),
         ("size of a manifest", _bytes_figure(row.manifest_bytes)),
+        ("bootstrapping", _times_figure(row.bootstrap_seconds, row.bootstraps)),
+        ("restoring", _times_figure(row.restore_seconds, row.restores)),
+        ("size of a restoration", _bytes_figure(row.restore_bytes)),
         ("score of a handover", _plain_figure(row.handover_score, f" of 100 ({row.handovers})")),
         ("memories", _memories_figure(row)),
         ("pitfalls", f"{row.pitfalls} shown, {row.pitfalls_mended} fixed" if row.pitfalls else NOTHING),
@@ -537,6 +540,10 @@ def _seconds_figure(value: float | None) -> str:
     if value is None:
         return NOTHING
     return f"{value / 60:.1f} min" if value >= 120 else f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
+
+
+def _times_figure(seconds: float | None, times: int) -> str:
+    return NOTHING if seconds is None else f"{_seconds_figure(seconds)} ({times:,})"
 
 
 def _bytes_figure(value: float | None) -> str:

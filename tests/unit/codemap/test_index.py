@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from segue.core.codemap.graph import CodeGraph
 from segue.core.codemap.questions import meant, users_of
 from segue.effects.codemap.files import FILE_BYTES_MAX, listed_files, source_of
 from segue.effects.files.codemap_file import CodemapFile
+from segue.effects.git.status import StatusQuery
 from segue.services.codemap import index
 from segue.services.codemap.index import CodeMap
 
@@ -199,3 +201,59 @@ def test_two_processes_that_map_at_once_both_end_with_the_whole_map(tree: Reposi
     fresh = map_of(tree, "fresh.db")
     fresh.update()
     assert CodeMap(tree.folder, CodemapFile(place)).files() == fresh.files()
+
+
+class Asked:
+    """What git was asked about, by each status."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.words: list[tuple[str, ...]] = []
+        monkeypatch.setattr(index, "StatusQuery", self._query)
+
+    def _query(self, root: Path, *words: str) -> StatusQuery:
+        self.words.append(words)
+        return StatusQuery(root, *words)
+
+
+def test_git_is_asked_only_about_files_that_may_differ_from_when_all_were_compared(
+    tree: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(0.1)  # what changed at the moment of comparing is compared again
+    code = map_of(tree)
+    code.update()
+    asked = Asked(monkeypatch)
+    code.update()
+    assert asked.words == [], "nothing has changed"
+    tree.write({"cart.py": CART.replace("total", "whole")})
+    code.update()
+    assert asked.words == [("--untracked-files=all", "--", ":(literal)cart.py")]
+    assert {path: one.names for path, one in code.edited().items()} == {"cart.py": ("whole",)}
+    tree.write({"cart.py": CART})
+    code.update()
+    assert code.edited() == {} and len(asked.words) == 2
+
+
+def test_a_renamed_file_is_compared_with_what_it_was_before(tree: Repository) -> None:
+    code = map_of(tree)
+    code.update()
+    tree.git("mv", "money.py", "coins.py")
+    code.update()
+    assert {path: one.names for path, one in code.edited().items()} == {"coins.py": ()}
+    tree.write({"coins.py": MONEY.replace("euros(x):\n    return x", "euros(x):\n    return 2 * x")})
+    code.update()
+    assert {path: one.names for path, one in code.edited().items()} == {"coins.py": ("euros",)}
+
+
+def test_what_was_taken_in_and_not_compared_for_lack_of_time_is_compared_the_next_time(
+    tree: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(0.1)
+    code = map_of(tree)
+    code.update()
+    tree.write({"cart.py": CART.replace("total", "whole")})
+    with monkeypatch.context() as patched:
+        patched.setattr(CodeMap, "_update_some", lambda *_, **__: None)
+        assert code.update().parsed == 1
+    assert code.edited() == {}
+    code.update()
+    assert {path: one.names for path, one in code.edited().items()} == {"cart.py": ("whole",)}

@@ -49,6 +49,22 @@ def test_what_usually_comes_next_has_its_counts() -> None:
     assert next_commands(table, moves)[0] == "ruff check"
 
 
+def test_a_run_that_goes_its_own_way_is_soon_believed_more_than_the_habits() -> None:
+    table = learn([trace(*[TEST, LINT] * 10, at=float(n)) for n in range(20)])
+    run = ToldRun().edited("shop/tax.py")
+    assert next_commands(table, trace_of(run.steps).moves)[0] == "pytest"
+    for _ in range(4):
+        run.ran("cargo nextest run").edited("shop/tax.py")
+    assert next_commands(table, trace_of(run.steps).moves)[0] == "cargo nextest run"
+
+
+def test_of_the_run_itself_what_it_did_lately_counts_most() -> None:
+    run = ToldRun()
+    for command in ("npm test", "npm test", "npm test", "cargo build", "cargo build"):
+        run.edited("a.rs").ran(command)
+    assert next_commands(HabitTable(), trace_of(run.edited("a.rs").steps).moves)[0] == "cargo build"
+
+
 def test_what_was_seen_twice_is_no_habit_yet() -> None:
     assert after_edit(learn([trace(TEST), trace(TEST)])) == []
 

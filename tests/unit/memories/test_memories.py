@@ -451,7 +451,7 @@ def test_search_goes_on_while_vectors_are_missing(seg: Segue):
 
 def test_settings_choose_the_embedder():
     assert choose("hash").name == "hash-256"
-    assert choose("static").name == choose("auto").name == "static-128-1"
+    assert choose("static").name == choose("auto").name == "static-128-2"
     assert choose("endpoint", url="http://localhost:1/v1", model="x").name == "endpoint:x"
     for wrong in ({"kind": "magic"}, {"kind": "endpoint"}):
         with pytest.raises(BadSettings):

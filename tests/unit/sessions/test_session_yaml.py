@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from segue import Segue, Session
+from segue.effects.files.safe_yaml import read_yaml
 from segue.errors import BadImport, ConflictError, TextTooLong
 from segue.services.handoff.export import export_session, import_session
-from segue.services.handoff.safe_yaml import read_yaml
 from segue.stores.memory.store import VolatileStore
 
 FULL = """\

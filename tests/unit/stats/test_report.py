@@ -35,7 +35,12 @@ def test_times_are_medians_scores_are_means_and_rates_are_of_all() -> None:
             Recovery(NOVEMBER + 1, score=60.0, seconds=30.0, calls=5, bytes=2_000),
             Recovery(NOVEMBER + 2, score=40.0, seconds=0.0, calls=0, bytes=3_000),
         ],
-        [Timing(NOVEMBER, "prepare", 0.2, 1_800)],
+        [
+            Timing(NOVEMBER, "prepare", 0.2, 1_800),
+            Timing(NOVEMBER, "bootstrap", 0.5),
+            Timing(NOVEMBER, "bootstrap", 1.5),
+            Timing(NOVEMBER, "restore", 0.3, 9_000),
+        ],
         [HabitHits(NOVEMBER, 8, 4, 10), HabitHits(NOVEMBER, 2, 2, 10)],
         [HandoverScore(NOVEMBER, 70.0), HandoverScore(NOVEMBER, 50.0)],
         [MemoryCount(NOVEMBER, 3, 2, 1), MemoryCount(NOVEMBER)],
@@ -44,6 +49,8 @@ def test_times_are_medians_scores_are_means_and_rates_are_of_all() -> None:
     assert (total.restarts, total.survived, total.seconds_to_edit, total.calls_to_edit) == (3, 1, 20.0, 4.0)
     assert (total.brief_score, total.brief_bytes, total.handover_score) == (60.0, 2_000.0, 60.0)
     assert (total.prepare_seconds, total.manifest_bytes) == (0.2, 1_800.0)
+    assert (total.bootstraps, total.bootstrap_seconds) == (2, 1.0)
+    assert (total.restores, total.restore_seconds, total.restore_bytes) == (1, 0.3, 9_000.0)
     assert (total.memories, total.memories_recalled, total.memory_hit_rate) == (2, 1, 0.667)
     assert (total.pitfalls, total.pitfalls_mended) == (2, 1)
     assert (total.habit_guesses, total.habit_hit_rate, total.habit_hit_rate_alone) == (20, 0.5, 0.3)

@@ -20,6 +20,7 @@ from bench.blind.formats.opencode import OpenCode
 from bench.blind.round import AnswersMissing, Key, write_judgement, write_round
 from bench.blind.transcript import Transcript
 from bench.blind.truth import NEXT, truth
+from tests.support.told_runs import ToldRun
 
 from segue.core.runs import steps as s
 from segue.testing.transcripts import MAKERS, placed, written
@@ -516,3 +517,33 @@ def test_a_round_goes_from_transcripts_to_points_on_the_command_line(
     second = tmp_path / "second"
     main(["cases", str(corpus), "--out", str(second), "--without", str(out)])
     assert not {one.transcript for one in key.cases} & {one.transcript for one in Key.read(second).cases}
+
+
+# -- with and without habits
+
+
+def test_a_round_of_habits_has_two_briefs_a_case_that_differ_and_knows_only_earlier_runs(
+    tmp_path: Path,
+) -> None:
+    for number in range(6):
+        run = ToldRun("/src/shop", native=f"0a1b2c3d-{number}", at=BEGAN + 10_000 * number).asked("Mend it")
+        for _ in range(14):
+            run.edited("a.py").ran("pytest -q").ran("ruff check ." if number < 5 else "tox run")
+        run.over().placed(tmp_path / "corpus")
+    out = tmp_path / "out"
+    main(["cases", str(tmp_path / "corpus"), "--habits", "--calls-min", "24", "--out", str(out)])
+    key = Key.read(out)
+    assert key.cases and all(sorted(one.letters.values()) == ["habits", "plain"] for one in key.cases)
+    for one in key.cases:
+        habits, plain = (
+            (out / "texts" / name / f"{one.case}.txt").read_text() for name in ("habits", "plain")
+        )
+        assert (
+            "Usually next" in habits
+            and "Usually next" not in plain
+            and "tox run" not in habits.partition("Usually")[2]
+        )
+    names = {one.transcript for one in key.cases}
+    assert not [name for name in names if "0a1b2c3d-0" in name], "nothing came before the first run"
+    seen = Counter((reader, name) for one in key.cases for reader, name in one.readers.items())
+    assert max(seen.values()) - min(seen.values()) <= 1

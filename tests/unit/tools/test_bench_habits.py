@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.habits import main, measured, picture, repositories
+from bench.habits import GRID, command_hits, held_out, main, measured, picture, repositories
 from tests.support.told_runs import ToldRun
 
 
@@ -44,3 +44,17 @@ def test_the_curve_is_written_and_too_few_runs_are_an_error(
     assert (tmp_path / "curve.svg").read_text().startswith("<svg")
     assert main([str(folder), "--least", "50"]) == 1
     assert "</svg>" in picture(measured(repositories([folder]), (0, 5), 5)[0])
+
+
+def test_held_out_figures_use_weights_that_were_chosen_on_the_other_repositories(folder: Path) -> None:
+    [traces] = repositories([folder]).values()
+    rows = held_out({"/src/one": traces, "/src/two": traces[:-1], "/src/few": traces[:3]}, 5)
+    assert [row[:3] for row in rows[:3]] == [["one", "2", "5"], ["two", "1", "2"], ["all places", "3", "7"]]
+    assert rows[0][3:] == ["0.0 %", "80.0 %", "+80.0"] and rows[1][4] == "100.0 %"
+    assert rows[3] == ["mean of repositories", "", "", "", "", "+90.0"]
+    assert {one.of for one in command_hits(traces, GRID, 20, 5)} == {5}
+
+
+def test_a_held_out_table_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(folder), "--held-out"]) == 0
+    assert "mean of repositories" in capsys.readouterr().out

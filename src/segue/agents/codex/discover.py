@@ -177,17 +177,17 @@ def sign_of(home: Path, path: str, native: str) -> Sign:
 
 def _is_held(lock: Path) -> bool | None:
     """Whether a process holds this lock; None if there is no lock or the system cannot tell."""
-    try:
-        import fcntl
+    from ..._locks import has_locks, try_lock, unlock
 
+    if not has_locks():
+        return None
+    try:
         with open_file(lock) as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not try_lock(file.fileno(), shared=True):
                 return True
-            fcntl.flock(file, fcntl.LOCK_UN)
+            unlock(file.fileno())
             return False
-    except (ImportError, OSError):
+    except OSError:
         return None
 
 

@@ -1,7 +1,8 @@
 """What usually comes next, from what came before: by the habits of a project and the run itself.
 
-What came last decides: a command with its outcome, or an edit. The run itself counts more than the habits,
-since it is about the work at hand.
+What came last decides: a command with its outcome, or an edit; where little is known of that, commands in
+general do. The habits count as much as a few commands at most (``Weights``), so that a run which goes its own
+way is soon believed more than them, and of the run itself what it did lately counts most.
 """
 
 from __future__ import annotations
@@ -12,11 +13,22 @@ from ..base.values import Value
 from .model import SEEN_MIN, Counted, HabitTable
 from .trace import Move
 
-OWN_WEIGHT = 3.0
-"""How much more the run itself counts than the run before it."""
 ANY, START, EDIT = "", "^", "edit"
 RECENT_MAX, EDITED_MAX = 20, 5
 FILES_WEIGHT = 0.5
+
+
+class Weights(Value):
+    """What counts how much for the next command."""
+
+    own: float = 3.0
+    """The last command of the run itself."""
+    own_fade: float = 0.8
+    """Each command of the run itself, of the one after it."""
+    habits: float = 10.0
+    """All habits together, at most."""
+    general: float = 1.0
+    """Commands in general, beside those that came after what came last."""
 
 
 class Expected(Value):
@@ -40,9 +52,13 @@ def context_of(moves: Sequence[Move]) -> str:
     return last.what + {True: "+", False: "-", None: "?"}[last.ok]
 
 
-def count_commands(counts: dict[str, Counted], moves: Sequence[Move], weight: float) -> None:
-    """Add to ``counts`` what came after what in a run."""
+def count_commands(
+    counts: dict[str, Counted], moves: Sequence[Move], weight: float, fade: float = 1.0
+) -> None:
+    """Add to ``counts`` what came after what in a run. Its last command has this weight, and each of those
+    before it ``fade`` of the one after it."""
     last = START
+    weight *= fade ** max(0, sum(move.kind == "run" for move in moves) - 1)
     for move in moves:
         if move.kind == "read":
             continue
@@ -51,23 +67,31 @@ def count_commands(counts: dict[str, Counted], moves: Sequence[Move], weight: fl
                 of = counts.setdefault(context, {})
                 before, times = of.get(move.what, (0.0, 0))
                 of[move.what] = (before + weight, times + 1)
+            weight /= fade
         last = context_of((move,))
 
 
-def next_commands(table: HabitTable, moves: Sequence[Move], most: int = 3) -> list[str]:
+WEIGHTS = Weights()
+
+
+def next_commands(
+    table: HabitTable, moves: Sequence[Move], most: int = 3, weigh: Weights = WEIGHTS
+) -> list[str]:
     """The commands that are likely to come next, the likeliest first."""
     own: dict[str, Counted] = {}
-    count_commands(own, moves, OWN_WEIGHT)
-    scores: dict[str, float] = {}
-    for context in (context_of(moves), ANY):
-        weights: dict[str, float] = {}
-        for counts in (table.after.get(context, {}), own.get(context, {})):
-            for form, (weight, _) in counts.items():
-                weights[form] = weights.get(form, 0.0) + weight
-        total = sum(weights.values()) + 1.0
-        for form, weight in weights.items():
-            scores[form] = scores.get(form, 0.0) + weight / total
-    return _best(scores, most)
+    count_commands(own, moves, weigh.own, weigh.own_fade)
+    shares: dict[str, float] = {}
+    for context in (ANY, context_of(moves)):
+        weights = {form: weigh.general * share for form, share in shares.items()}
+        habits = table.after.get(context, {})
+        whole = sum(weight for weight, _ in habits.values())
+        for form, (weight, _) in own.get(context, {}).items():
+            _add(weights, form, weight)
+        for form, (weight, _) in habits.items():
+            _add(weights, form, weight * min(1.0, weigh.habits / whole))
+        total = sum(weights.values()) or 1.0
+        shares = {form: weight / total for form, weight in weights.items()}
+    return _best(shares, most)
 
 
 def expected_commands(table: HabitTable, moves: Sequence[Move], least: float) -> list[Expected]:

@@ -13,7 +13,7 @@ import msgspec
 
 from ..base.lazy import regex
 from ..runs.command_lines import bare, is_silent, parts
-from ..runs.model import TrailStep
+from ..runs.model import RunDigest, TrailStep
 from ..runs.outcomes import outcome
 from ..runs.sentences import flat
 from ..runs.shell_commands import kind_of, parse_shell
@@ -134,6 +134,13 @@ def trace_of(steps: Iterable[Step]) -> RunTrace:
         form = form_of(name)[0]
         taker.trace.flaky[form] = taker.trace.flaky.get(form, 0) + count
     return taker.trace
+
+
+def trace_of_digest(digest: RunDigest) -> RunTrace:
+    """The trace of the last steps of a run, from its digest: without times, and without the steps before."""
+    said = [flat(rule)[:RULE_CHARS] for prompt in digest.prompts for rule in standing_rules(prompt.text)]
+    moves = moves_of_trail(digest.trail, digest.cwd)
+    return RunTrace(digest.began, moves[-MOVES_MAX:], rules=list(dict.fromkeys(said))[-RULES_MAX:])
 
 
 def moves_of_trail(trail: Sequence[TrailStep], folder: str) -> list[Move]:

@@ -40,7 +40,7 @@ class Timing(Value):
 
     at: float
     what: str
-    """prepare"""
+    """prepare, bootstrap or restore"""
     seconds: float
     bytes: int = 0
 
@@ -114,6 +114,13 @@ class StatsRow(Value):
     brief_bytes: float | None = None
     prepare_seconds: float | None = None
     manifest_bytes: float | None = None
+    bootstraps: int = 0
+    bootstrap_seconds: float | None = None
+    """The median of the time in which a run was told whether it can start from the manifest."""
+    restores: int = 0
+    """Contexts that were put together within a budget of tokens."""
+    restore_seconds: float | None = None
+    restore_bytes: float | None = None
     handovers: int = 0
     handover_score: float | None = None
     memories: int = 0
@@ -160,7 +167,9 @@ def month_of(at: float) -> str:
 def _row(name: str, measured: Measured) -> StatsRow:
     recoveries, habits, memories = measured.recoveries, measured.habits, measured.memories
     edited = [one for one in recoveries if one.calls]
-    prepared = [one for one in measured.timings if one.what == "prepare"]
+    prepared, started, restored = (
+        [one for one in measured.timings if one.what == what] for what in ("prepare", "bootstrap", "restore")
+    )
     helpful, harmful = sum(one.helpful for one in memories), sum(one.harmful for one in memories)
     guesses = sum(one.of for one in habits)
     return StatsRow(
@@ -168,6 +177,8 @@ def _row(name: str, measured: Measured) -> StatsRow:
         _median(edited, lambda one: one.seconds), _median(edited, lambda one: one.calls),
         _mean(recoveries, lambda one: one.score), _mean(recoveries, lambda one: one.bytes),
         _median(prepared, lambda one: one.seconds), _mean(prepared, lambda one: one.bytes),
+        len(started), _median(started, lambda one: one.seconds), len(restored),
+        _median(restored, lambda one: one.seconds), _mean(restored, lambda one: one.bytes),
         len(measured.handovers),
         _mean(measured.handovers, lambda one: one.score), len(memories),
         sum(one.recalled > 0 for one in memories), helpful + harmful, _share(helpful, helpful + harmful),

@@ -118,6 +118,13 @@ def is_protected_database(path: str | bytes | Path) -> bool:
     return os.path.basename(name) in _databases.values() and os.path.realpath(name) in _databases
 
 
+def set_mode(path: Path, mode: int) -> None:
+    """Give a file this mode, where files have one; it stays as it is if it is somebody else's."""
+    if os.name == "posix":
+        with contextlib.suppress(OSError):
+            os.chmod(path, mode)
+
+
 def is_open_to_others(path: Path) -> bool:
     """Whether users other than the owner have any permission on a file or folder."""
     return os.name == "posix" and path.exists() and bool(path.stat().st_mode & 0o077)
@@ -138,23 +145,19 @@ def folder_lock(
 
 @contextlib.contextmanager
 def _flocked(path: Path, flags: int, timeout_seconds: float, what: str) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError:
+    from ..._locks import has_locks, try_lock
+
+    if not has_locks() or (path.is_dir() and os.name == "nt"):  # Windows cannot open a folder
         yield
         return
     lock = os.open(path, flags, PRIVATE_FILE)
     try:
         deadline, pause_seconds = time.monotonic() + timeout_seconds, 0.0005
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise StoreBusy(f"another process is using it: {what}", hint="try again") from None
-                time.sleep(pause_seconds)
-                pause_seconds = min(2 * pause_seconds, 0.02)
+        while not try_lock(lock):
+            if time.monotonic() > deadline:
+                raise StoreBusy(f"another process is using it: {what}", hint="try again")
+            time.sleep(pause_seconds)
+            pause_seconds = min(2 * pause_seconds, 0.02)
         yield
     finally:
         os.close(lock)

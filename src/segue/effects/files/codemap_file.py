@@ -30,8 +30,13 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS edited (
         path TEXT PRIMARY KEY, size INTEGER NOT NULL, changed INTEGER NOT NULL, head TEXT NOT NULL,
         places TEXT NOT NULL, names TEXT NOT NULL
-    ) WITHOUT ROWID
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS compared (head TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL)
 """
+
+
+CLOCK_NS = 50_000_000
+"""How far the times of files may lag behind the clock."""
 
 
 def changed_ns(about: os.stat_result) -> int:
@@ -61,12 +66,24 @@ class EditedFile(NamedTuple):
     names: tuple[str, ...]
 
 
+class Compared(NamedTuple):
+    """When all files were compared with a commit; ``ended_ns`` is after the last of them was read."""
+
+    head: str
+    began_ns: int
+    ended_ns: int
+
+    def covers(self, file: MappedFile) -> bool:
+        """Whether a file was compared then as it is now."""
+        return file.seen_ns <= self.ended_ns and file.changed_ns < self.began_ns - CLOCK_NS
+
+
 class CodemapFile(DatabaseFile):
     """A map in a file."""
 
     what = "the map of the code"
     tables = _TABLES
-    version = 1
+    version = 2
     pragmas = {"journal_mode": "wal", "synchronous": "NORMAL", "cache_size": -32_768}
 
     def is_there(self) -> bool:
@@ -121,15 +138,25 @@ class CodemapFile(DatabaseFile):
         if rows or lost:
             self._writing(work)
 
-    def put_edited(self, files: Iterable[EditedFile]) -> None:
+    def compared(self) -> Compared | None:
+        """When all files were last compared with a commit; None if they never were."""
+        rows = self._fetch("SELECT head, began, ended FROM compared") if self.is_there() else []
+        return Compared(*rows[0]) if rows else None
+
+    def put_edited(self, files: Iterable[EditedFile], compared: Compared) -> None:
         """Keep what differs from the last commit, in place of what did before."""
         rows = [(*one[:4], _json(one.places), _json(one.names)) for one in files]
 
         def work(db: apsw.Connection) -> None:
             db.execute("DELETE FROM edited")
             db.executemany("INSERT OR REPLACE INTO edited VALUES (?, ?, ?, ?, ?, ?)", rows)
+            _compare(db, compared)
 
         self._writing(work)
+
+    def put_compared(self, compared: Compared) -> None:
+        """Keep that all files were as they are when they were compared."""
+        self._writing(lambda db: _compare(db, compared))
 
     def delete(self) -> None:
         """Remove the file; it is made again from the working tree."""
@@ -151,6 +178,11 @@ class CodemapFile(DatabaseFile):
 
 
 _symbols = msgpack_decoder(FileSymbols)
+
+
+def _compare(db: apsw.Connection, compared: Compared) -> None:
+    db.execute("DELETE FROM compared")
+    db.execute("INSERT INTO compared VALUES (?, ?, ?)", compared)
 
 
 def _json(values: Sequence[Any]) -> str:

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -25,6 +23,7 @@ from msgspec.structs import replace
 from ..._failpoints import trip
 from ..._files import copy_file, open_file
 from ...core.base.values import Value
+from ..processes.end_group import end_group
 from ..redaction.redact import secrets_in
 from .command import Allowed, open_git
 from .filters import filters_of
@@ -120,8 +119,7 @@ class Publisher(Value):
         try:
             out, err = process.communicate(text, timeout=self.timeout_seconds)
         except subprocess.TimeoutExpired:
-            with suppress(OSError):
-                os.killpg(process.pid, signal.SIGKILL)
+            end_group(process)
             process.communicate()
             raise CannotPublish(f"git {words[0]} took longer than {self.timeout_seconds:g} seconds") from None
         return subprocess.CompletedProcess(words, process.returncode, out, err)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import http.client
 import os
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..redaction.redact import redact
+from .end_group import end_group
 
 OUTPUT_CHARS = 4_000
 _READ_BYTES = 1_000_000
@@ -56,8 +55,7 @@ def run_command(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+    end_group(process)
     process.communicate()
 
 

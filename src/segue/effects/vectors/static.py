@@ -27,7 +27,7 @@ _MIDDLE = 128
 class StaticEmbedder:
     """The sum of the vectors of a text's pieces, from the weights that come with Segue or another file."""
 
-    name = "static-128-1"
+    name = "static-128-2"
     dim = 128
     semantic = True
     ready = True

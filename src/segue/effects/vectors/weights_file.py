@@ -1,7 +1,8 @@
-"""The file of an embedding: a row of signed bytes for each piece of a word, and the pieces by their spelling.
+"""The file of an embedding: a row of values for each piece of a word, and the pieces by their spelling.
 
 It is mapped, not read, and nothing in it is parsed: a hash table in the file finds the number of a piece, and
-the number gives the place of its row. Every number in it is little-endian. The header carries a hash over
+the number gives the place of its row. A value is one of sixteen levels, and a byte of a row holds two of
+them, the first in its lower half. Every number in the file is little-endian. The header carries a hash over
 everything but the rows, which is compared when the file is opened; a row has a checksum, which the hash
 covers and which is compared when the row is first used. So a damaged file is an error and never a wrong
 vector, and opening it takes a few milliseconds.
@@ -10,11 +11,12 @@ vector, and opening it takes a few milliseconds.
 header                magic, format, width, pieces, slots, bytes of spellings, unit, SHA-256
 slots                 for each slot of the table the number of a piece plus one; 0 for none
 ends                  where the spelling of each piece ends
+levels                the sixteen values that a dimension can have, each plus 128
 scales                for each piece, in units: what its row is multiplied with
 bias                  for each dimension, a float
 checksums             for each piece, the CRC-32 of its row
 spellings             of all pieces, one after the other
-rows                  for each piece, for each dimension, the value plus 128
+rows                  for each piece, for each two dimensions, the numbers of their levels
 ====================  =======================================================================
 """
 
@@ -36,8 +38,9 @@ from ...errors import DamagedError
 SHIPPED = Path(__file__).parent / "static-128.bin"
 """The file that comes with Segue; `tools/embedding` makes it."""
 MAGIC = b"SEGUEVEC"
-FORMAT = 1
+FORMAT = 2
 WHAT = "the embedding"
+LEVELS = 16
 _HEADER = struct.Struct("<8sIIIIId")
 _HASH_BYTES = 32
 _BEGIN = _HEADER.size + _HASH_BYTES
@@ -60,19 +63,29 @@ class WeightsFile:
         _, format, self.width, self.count, slots, spelling_bytes, self.unit = _HEADER.unpack_from(whole)
         if format != FORMAT:
             raise self._damaged(f"it has format {format}, and this version of Segue reads format {FORMAT}")
-        sizes = [2 * slots, 4 * self.count, 2 * self.count, 4 * self.width, 4 * self.count, spelling_bytes]
+        sizes = [
+            2 * slots,
+            4 * self.count,
+            LEVELS,
+            2 * self.count,
+            4 * self.width,
+            4 * self.count,
+            spelling_bytes,
+        ]
         parts, at = [], _BEGIN
         for size in sizes:
             parts.append(whole[at : at + size])
             at += size
-        if len(whole) != at + self.count * self.width:
+        if self.width % 2 or len(whole) != at + self.count * self.width // 2:
             raise self._damaged("it is incomplete")
         if _hash(whole[: _HEADER.size], whole[_BEGIN:at]) != whole[_HEADER.size : _BEGIN]:
             raise self._damaged("it does not match the hash stored in it")
         self._slots, self._ends = _numbers(parts[0], "H"), _numbers(parts[1], "I")
-        self.scales, self.bias = _numbers(parts[2], "H"), _numbers(parts[3], "f")
-        self._checksums = _numbers(parts[4], "I")
-        self._spellings = bytes(parts[5])
+        self._lower = bytes(parts[2][code & 15] for code in range(256))
+        self._upper = bytes(parts[2][code >> 4] for code in range(256))
+        self.scales, self.bias = _numbers(parts[3], "H"), _numbers(parts[4], "f")
+        self._checksums = _numbers(parts[5], "I")
+        self._spellings = bytes(parts[6])
         self._rows_begin = at
         self._mask = slots - 1
 
@@ -91,11 +104,13 @@ class WeightsFile:
 
     def row(self, number: int) -> bytes:
         """The values of a piece, each plus 128. Raises DamagedError if they are not what was written."""
-        start = self._rows_begin + number * self.width
-        row = self._map[start : start + self.width]
-        if crc32(row) != self._checksums[number]:
+        start = self._rows_begin + number * self.width // 2
+        codes = self._map[start : start + self.width // 2]
+        if crc32(codes) != self._checksums[number]:
             raise self._damaged(f"the row of piece {number} does not match its checksum")
-        return row
+        row = bytearray(self.width)
+        row[::2], row[1::2] = codes.translate(self._lower), codes.translate(self._upper)
+        return bytes(row)
 
     def check(self) -> None:
         """Compare every row with its checksum. Raises DamagedError."""
@@ -122,9 +137,10 @@ def shipped() -> WeightsFile:
 
 
 def laid_out(
-    pieces: Sequence[str], rows: Sequence[bytes], scales: Sequence[float], bias: Sequence[float]
-) -> bytes:
-    """The bytes of a file with these pieces, each with a row of signed bytes and a scale."""
+    pieces: Sequence[str], rows: Sequence[bytes], scales: Sequence[float], bias: Sequence[float],
+    levels: Sequence[int],
+) -> bytes:  # fmt: skip
+    """The bytes of a file of these pieces, each with a scale, and a level (its number) for each dimension."""
     unit = max(scales) / 0xFFFF
     spellings = [piece.encode() for piece in pieces]
     slots = array("H", bytes(2 << (2 * len(pieces) - 1).bit_length()))
@@ -138,12 +154,14 @@ def laid_out(
         ends.append(end)
     head = _HEADER.pack(MAGIC, FORMAT, len(bias), len(pieces), len(slots), end, unit)
     whole_scales = array("H", [max(1, round(scale / unit)) for scale in scales])
-    moved = bytes((value + 128) & 0xFF for value in range(256))
-    values = [row.translate(moved) for row in rows]
-    checksums = array("I", map(crc32, values))
-    numbers: list[array[int] | array[float]] = [slots, ends, whole_scales, array("f", bias), checksums]
+    codes = [bytes(low | high << 4 for low, high in zip(row[::2], row[1::2], strict=True)) for row in rows]
+    moved = array("B", [level + 128 for level in levels])
+    checksums = array("I", map(crc32, codes))
+    numbers: list[array[int] | array[float]] = [
+        slots, ends, moved, whole_scales, array("f", bias), checksums
+    ]  # fmt: skip
     body = b"".join([*map(_little, numbers), *spellings])
-    return b"".join([head, _hash(memoryview(head), memoryview(body)), body, *values])
+    return b"".join([head, _hash(memoryview(head), memoryview(body)), body, *codes])
 
 
 def _hash(head: memoryview, body: memoryview) -> bytes:

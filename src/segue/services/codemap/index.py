@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
 from ...core.base.canonical import sha256
@@ -20,7 +20,7 @@ from ...core.codemap.symbols import Files, FileSymbols, changed_definitions
 from ...effects.codemap.files import ListedFile, listed_files, source_of
 from ...effects.codemap.languages import language_of
 from ...effects.codemap.parser_process import ParserProcess
-from ...effects.files.codemap_file import CodemapFile, EditedFile, MappedFile
+from ...effects.files.codemap_file import CodemapFile, Compared, EditedFile, MappedFile
 from ...effects.git import repository
 from ...effects.git.own_paths import NOTHING, OwnPaths
 from ...effects.git.queries import GitQueries
@@ -33,7 +33,7 @@ BATCH_FILES, BATCH_SECONDS = 400, 2.0
 """How many files are kept with one commit, and how long parsing goes on before what is there is kept."""
 SAME_MOMENT_NS = 2_000_000_000
 """Times of files may be this coarse: what was changed so shortly before it was read is compared again."""
-EDITED_MAX, GIT_SECONDS = 100, 5.0
+EDITED_MAX, ASKED_MAX, GIT_SECONDS = 100, 200, 5.0
 
 
 class MapUpdate(Value):
@@ -84,33 +84,67 @@ class CodeMap:
         end = time.monotonic() + seconds if seconds else float("inf")
         known = self.file.known()
         parser.start()
-        status = self._status_query()
+        before = self._compared_before()
+        began_ns = time.time_ns()
+        status = self._status_query() if before is None else None
         try:
-            update = self._take_in(parser, known, end, progress)
+            update, changed = self._take_in(parser, known, end, progress)
         finally:
             answer = status.answer(GIT_SECONDS)[1] if status is not None else None
-        if answer is not None and time.monotonic() < end:
-            self._update_edited(parser, answer)
+        if before is not None and time.monotonic() < end:
+            asked = {*changed, *(path for path, one in known.items() if not before.covers(one))}
+            self._update_some(parser, before, asked, is_some_gone=update.gone > 0)
+        elif answer is not None and time.monotonic() < end:
+            self._update_edited(parser, answer, began_ns)
         return update
+
+    def _compared_before(self) -> Compared | None:
+        """When all files were compared with the commit that is checked out now; None if they were not."""
+        found = repository.find(self.root)
+        before = self.file.compared() if found is not None else None
+        if before is None or found is None or not before.head:
+            return None
+        return before if repository.head(found)[0] == before.head else None
+
+    def _update_some(
+        self, parser: ParserProcess, before: Compared, changed: Set[str], *, is_some_gone: bool
+    ) -> None:
+        """Ask git only about the files that may differ now from what they were when all were compared: right
+        after a checkout, git compares the content of every file that it is asked about. About all it is asked
+        where a file may have got another name, which it sees only if it sees both."""
+        began_ns = time.time_ns()
+        edited = self.file.edited()
+        asked = sorted(path for path in {*changed, *edited} if language_of(path))
+        if not asked and not (is_some_gone and edited):
+            self.file.put_compared(before._replace(ended_ns=began_ns))
+            return
+        answer = None if is_some_gone or len(asked) > ASKED_MAX else self._status(*asked)
+        if answer is None or any(entry.signs[:1] == b"A" for entry in answer.entries):
+            answer = self._status()
+        if answer is not None and answer.head == before.head:
+            self._update_edited(parser, answer, began_ns)
 
     def _take_in(
         self, parser: ParserProcess, known: dict[str, MappedFile], end: float, progress: Progress | None
-    ) -> MapUpdate:
+    ) -> tuple[MapUpdate, set[str]]:
+        """Read the files that may have changed, and return those that did."""
         listed = listed_files(self.root, self._own)
         paths = {one.path for one in listed}
         gone = [path for path in known if path not in paths]
         stale = [one for one in listed if not _is_fresh(one, known.get(one.path))]
         done = count = 0
+        changed: set[str] = set()
         for batch in self._batches(parser, stale, known, end):
             self.file.put(batch, gone)
             gone = []
             done += len(batch)
+            changed.update(about.path for about, found in batch if found is not None)
             count += sum(found is not None and bool(found.language) for _, found in batch)
             if progress:
                 progress(done, len(stale), batch[-1][0].path)
         if gone:
             self.file.put((), gone)
-        return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done)
+        return MapUpdate(len(listed), count, len(known.keys() - paths), len(stale) - done), changed
 
     def _batches(
         self, parser: ParserProcess, stale: Sequence[ListedFile], known: dict[str, MappedFile], end: float
@@ -138,17 +172,23 @@ class CodeMap:
             return about, None
         return about, parser.parsed(source, one.language) if source is not None else FileSymbols()
 
-    def _status_query(self) -> StatusQuery | None:
-        """Let git look at the tree while the files are listed."""
+    def _status(self, *paths: str) -> Status | None:
+        query = self._status_query(*paths)
+        return query.answer(GIT_SECONDS)[1] if query is not None else None
+
+    def _status_query(self, *paths: str) -> StatusQuery | None:
+        """Let git look at these files, or at the tree, while the files are listed."""
         if repository.find(self.root) is None:
             return None
         try:
-            return StatusQuery(self.root, "--untracked-files=all")
+            only = ["--", *(f":(literal){path}" for path in paths)] if paths else []
+            return StatusQuery(self.root, "--untracked-files=all", *only)
         except OSError:
             return None
 
-    def _update_edited(self, parser: ParserProcess, status: Status) -> None:
+    def _update_edited(self, parser: ParserProcess, status: Status, began_ns: int) -> None:
         """Compare the definitions of uncommitted files with those of the last commit."""
+        ended_ns = time.time_ns()
         entries = [(os.fsdecode(one.path), one.is_tracked, os.fsdecode(one.source)) for one in status.entries]
         entries = [one for one in entries if language_of(one[0])][:EDITED_MAX]
         known = self.file.known()
@@ -164,10 +204,8 @@ class CodeMap:
                 kept.append(same)
             else:
                 wanted.append((path, source or path if is_tracked and status.head else "", now))
-        if not wanted and len(kept) == len(self.file.edited()):
-            return
         kept += self._compared(parser, wanted, status.head)
-        self.file.put_edited(kept)
+        self.file.put_edited(kept, Compared(status.head, began_ns, ended_ns))
 
     def _compared(
         self, parser: ParserProcess, wanted: Sequence[tuple[str, str, MappedFile]], head: str

@@ -11,6 +11,8 @@ from ...stores.base import ProjectFact
 from ..workspace.workspace import Workspace
 
 TRACE, HABITS, WORDS, HITS = "habit-trace", "habits", "habit-words", "habit-hits"
+TRAIL = "habit-trail"
+"""The trace of the last steps of a run, until a command makes that of the whole."""
 FILES = "files"
 
 

@@ -39,13 +39,20 @@ def habit_lines(workspace: Workspace, digest: RunDigest, changed: Sequence[str])
         table = table_of(workspace, project)
     except (SegueError, OSError):
         return HabitLines()
-    rules = list(words.accepted.values())
-    if table is None or EVERYTHING in words.off:
-        return HabitLines(rules=rules)
+    next = [] if table is None else usually_next(table, words, digest, changed)
+    return HabitLines(next, list(words.accepted.values()))
+
+
+def usually_next(
+    table: HabitTable, words: HabitWords, digest: RunDigest, changed: Sequence[str] = ()
+) -> list[str]:
+    """What usually comes next after a run, by these habits, a line each."""
+    if EVERYTHING in words.off:
+        return []
     from ...core.habits.trace import moves_of_trail  # most projects have no habits, and most hooks no time
 
     moves = moves_of_trail(trail(digest)[-STEPS_LOOKED_AT:], digest.cwd)
-    return HabitLines([*_commands(table, words, moves), *_files(table, words, moves, changed)], rules)
+    return [*_commands(table, words, moves), *_files(table, words, moves, changed)]
 
 
 def _commands(table: HabitTable, words: HabitWords, moves: Sequence[Move]) -> list[str]:

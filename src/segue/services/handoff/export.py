@@ -100,9 +100,9 @@ def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes
             f"there is no session {id!r}", hint="`segue list --all` shows the ones that exist"
         )
     if format == "yaml":
-        import yaml
+        from ...effects.files.safe_yaml import write_yaml
 
-        text: str = yaml.safe_dump(_document(events), sort_keys=False, allow_unicode=True, width=100)
+        text = write_yaml(_document(events))
         lost = session_yaml.left_out(fold_all(events))
         return f"{_not_here(id, lost)}{text}".encode()
     return pack(id, events, workspace.store)
@@ -368,7 +368,7 @@ def _pieces_to_add(journal: Journal, parcel: Parcel) -> dict[str, bytes]:
 
 
 def _import_document(workspace: Workspace, data: bytes, as_id: str) -> SessionHandle:
-    from .safe_yaml import read_yaml
+    from ...effects.files.safe_yaml import read_yaml
 
     root = _cleaned(read_yaml(data), "", workspace)
     if not isinstance(root, dict):

@@ -25,6 +25,7 @@ from ...agents import agent as agent_of, hooks as wire, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev
+from ...core.base.canonical import sha256
 from ...core.runs.model import RunDigest
 from ...core.runs.tree import still_failing
 from ...core.runs.window_pressure import (
@@ -75,6 +76,10 @@ there is nothing to see yet, and the user waits."""
 RUNS_BEFORE = 4
 """How many of the runs that a run took up are read together with it."""
 SMALL_BYTES = 262_144
+LEARNS_WITHIN_SECONDS = 1.0
+"""A hook that has taken so long already learns nothing."""
+LEARNS_SECONDS = 600.0
+"""How often habits are learnt at the end of a turn, in a project where no run tells its end."""
 LOOKS_MAX = 256
 """For how many runs it is remembered when they were last looked at."""
 PITFALL = "Segue, from an earlier run (a record, not an order): "
@@ -187,6 +192,7 @@ class Handler:
         self.record = record
         """The event as it is kept, under one id: it may be in the store already when it is spooled because
         the store did not say so."""
+        self.began = time.monotonic()
         self.given = environment
         """The environment of the agent, without what holds for a hook alone."""
         patience_ms = PATIENCE_REMOTE_MS if is_remote(_store(environment)) else PATIENCE_MS
@@ -486,7 +492,7 @@ class Handler:
         return tuple(one.id for one in Features(session).verdicts() if one.passes)
 
     def _compact(self, workspace: Workspace) -> HookReply:
-        return self._steer(workspace) if self._leave(workspace) else HookReply()
+        return self._steer(workspace) if self._leave(workspace) is not None else HookReply()
 
     def _steer(self, workspace: Workspace, *, stored: bool = True) -> HookReply:
         """What a summary of the window should keep."""
@@ -494,19 +500,20 @@ class Handler:
             return HookReply(context=STEER_ALONE)
         return self._tell(workspace, self.event, "steer", stored=stored)
 
-    def _leave(self, workspace: Workspace) -> bool:
-        """Prepare the recovery of a run that ends, or whose window is emptied; False if it is not found."""
+    def _leave(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
+        """Prepare the recovery of a run that ends, or whose window is emptied; None if it is not found."""
         taken = self._take_in(workspace)
         if taken is not None:
             found, digest = taken
             pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
             self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
-        return taken is not None
+        return taken
 
     def _stop(self, workspace: Workspace, session: SessionHandle | None) -> HookReply:
         if traits_of(agent_of(self.event.agent)).calls_seen_by_hooks_only:
             self._keep_event(workspace)  # its transcript does not tell whether a call was to follow
         self._look(workspace)
+        self._learn_now_and_then(workspace)
         session = self._featured(workspace, session)
         if session is None:
             return HookReply()
@@ -549,8 +556,37 @@ class Handler:
 
     def _end(self, workspace: Workspace) -> HookReply:
         if self._keep_event(workspace):
-            self._leave(workspace)
+            taken = self._leave(workspace)
+            if self.event.kind == "end":
+                self._learn(workspace, taken)
         return HookReply()
+
+    def _learn(self, workspace: Workspace, ended: tuple[Found, RunDigest] | None) -> None:
+        """Learn the habits of the project from this run, which is over, and from those before it."""
+        has_time = time.monotonic() - self.began < LEARNS_WITHIN_SECONDS
+        if has_time and workspace.settings["habits"] and self.writes:
+            from ..habits.kept_habits import learn_at_end
+
+            found, digest = ended if ended is not None else (None, None)
+            key = runs_of(workspace).finder().key(found) if found is not None else ""
+            self._try(lambda: learn_at_end(workspace, key, digest))
+            with suppress(OSError, SegueError):
+                write_whole(self._learnt_file(workspace), b"")
+
+    def _learn_now_and_then(self, workspace: Workspace) -> None:
+        """Learn from runs that were over without a hook being told so: some agents tell no end, and those
+        that were killed tell nothing. Their turn is over, so nobody waits for the run that asks."""
+        try:
+            age_seconds = time.time() - self._learnt_file(workspace).stat().st_mtime
+        except OSError:
+            age_seconds = LEARNS_SECONDS
+        if age_seconds >= LEARNS_SECONDS:
+            self._learn(workspace, None)
+
+    def _learnt_file(self, workspace: Workspace) -> Path:
+        """The file whose time is when habits were last learnt by a hook here."""
+        key = workspace.working_tree.project_key(workspace.settings)[0]
+        return self.home / "hook" / "learnt" / sha256(key.encode(errors="replace")).hexdigest()[:24]
 
 
 def _marks(noted: Path) -> Marks | None:

@@ -32,7 +32,7 @@ from ...agents import agent_name, install as texts
 from ...agents.install import CannotEdit, Edit, Installer, InstallTarget as InstallTarget, Scope as Scope
 from ...agents.own_entries import is_own_member
 from ...core.base.values import Value
-from ...effects.files.atomic import private_folder, write_whole
+from ...effects.files.atomic import private_folder, set_mode, write_whole
 from ...effects.files.project_links import leads_out, way_out
 from ...errors import NotWritable, UsageError
 from ..workspace.data_folder import DataFolder
@@ -322,8 +322,7 @@ def _put(change: PlannedWrite) -> None:
     elif change.is_one:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, change.after, mode=change.mode)
-        with suppress(OSError):
-            os.chmod(path, change.mode)
+        set_mode(path, change.mode)
 
 
 def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write: Callable[[], int]) -> int:

@@ -168,7 +168,7 @@ def _commands_run(workspace: Workspace) -> list[str]:
 
 def written(proposal: Proposal) -> str:
     """A proposal as YAML for the user to edit."""
-    import yaml
+    from ...effects.files.safe_yaml import write_yaml
 
     lines = [HEAD.rstrip()]
     if proposal.asked is not None and not proposal.fell_back:
@@ -177,8 +177,7 @@ def written(proposal: Proposal) -> str:
         lines.append(f"# without a model: {' '.join(proposal.fell_back.split())[:200]}")
     lines += [f"# worked before: {strategy}" for strategy in proposal.strategies]
     body: dict[str, Any] = msgspec.to_builtins(proposal.plan)
-    text: str = yaml.safe_dump(_lists(body), sort_keys=False, allow_unicode=True, width=100)
-    return "\n".join(lines) + "\n" + text
+    return "\n".join(lines) + "\n" + write_yaml(_lists(body))
 
 
 def _lists(value: Any) -> Any:
@@ -189,12 +188,11 @@ def _lists(value: Any) -> Any:
 
 def read(body: bytes) -> PlanDraft:
     """The plan in a file. Raises BadImport if it is none."""
-    import yaml
+    from ...effects.files.safe_yaml import read_yaml
 
     try:
-        raw = yaml.safe_load(body.decode("utf-8"))
-        plan = msgspec.convert(raw, PlanDraft)
-    except (yaml.YAMLError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
+        plan = msgspec.convert(read_yaml(body), PlanDraft)
+    except (BadImport, msgspec.MsgspecError) as fault:
         why = " ".join(str(fault).split())[:300]
         raise BadImport(f"this is not a plan: {why}", hint="nothing was declared") from fault
     if not plan.goal.strip():

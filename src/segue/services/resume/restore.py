@@ -9,6 +9,7 @@ recorded in the session as references and hashes, never as copies.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -54,6 +55,7 @@ from ..workspace.workspace import Workspace
 from .activity import note_activity
 from .restored_notes import candidate, note_candidate, note_candidates
 from .scenes import state_of
+from .timings import keep_timing
 
 if TYPE_CHECKING:
     from ...effects.git.hunks import Changes, HunkQuery
@@ -152,6 +154,7 @@ def restore(
     ``notes`` names wanted notes by id, title or path. ``since`` is a report of what changed in the meantime.
     ``record`` notes in the session what was loaded; only ``notes`` that were asked for count as used.
     ``count`` counts tokens as the reading model does."""
+    began = time.monotonic()
     level, tokens = core.budget_of(budget)
     wanted = tuple(notes)
     state = state_of(workspace, session or None)
@@ -172,6 +175,7 @@ def restore(
     )
     if record and state is not None and not workspace.pause_file.in_force():
         _record(workspace, state, restored, candidates, sources.library, wanted)
+    keep_timing(workspace, "restore", time.monotonic() - began, len(restored.text.encode("utf-8", "replace")))
     return restored
 
 

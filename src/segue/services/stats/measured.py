@@ -1,11 +1,10 @@
-"""What is measured and kept: how long preparing and starting took, and how runs did with their briefs.
+"""What is measured and kept: how runs did with their briefs.
 
 Runs are judged in commands, once each, within a time limit; never on a hook's way.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 
@@ -15,7 +14,7 @@ from ...core.handover.usefulness import judge
 from ...core.lessons.mended import MendedFailures
 from ...core.lessons.signature import normalised
 from ...core.runs.steps import Call, Step
-from ...core.stats.report import Recovery, Timing
+from ...core.stats.report import Recovery
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError
 from ...stores.base import ProjectFact, RunRow
@@ -28,20 +27,10 @@ from ..runs.run import facts_of, run_in
 from ..runs.run_stream import brief_given
 from ..workspace.workspace import Workspace
 
-TIMING, RECOVERY = "timing", "recovery"
+RECOVERY = "recovery"
 RUNS_MAX = 100
 TIMINGS_MAX = 5_000
 _PITFALL = "PITFALL"
-
-
-def keep_timing(workspace: Workspace, what: str, seconds: float, bytes: int = 0) -> None:
-    """Keep how long something took; nothing happens if it cannot be kept."""
-    with suppress(SegueError, OSError):
-        if not workspace.pause_file.in_force():
-            timing = Timing(time.time(), what, round(seconds, 4), bytes)
-            key = f"{time.time_ns():x}-{os.urandom(3).hex()}"
-            fact = ProjectFact(project_of(workspace), TIMING, key, timing.at, msgspec.msgpack.encode(timing))
-            workspace.store.project_facts.put([fact])
 
 
 def learn_from_runs(workspace: Workspace, seconds: float = PASSING_SECONDS) -> None:

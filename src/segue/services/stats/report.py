@@ -26,8 +26,9 @@ from ...errors import UsageError
 from ...stores.base import ProjectFact
 from ..habits.rows import HITS, project_of
 from ..memories.reader import reader_of
+from ..resume.timings import TIMING
 from ..workspace.workspace import Workspace
-from .measured import RECOVERY, TIMING, TIMINGS_MAX, learn_from_runs
+from .measured import RECOVERY, TIMINGS_MAX, learn_from_runs
 
 T = TypeVar("T")
 COMMAND_SECONDS = 20.0

@@ -8,9 +8,7 @@ Nothing is written to a terminal while an agent draws its own screen there.
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
 import subprocess
 import threading
 import time
@@ -23,6 +21,7 @@ import msgspec
 
 from ...core.base.text import harmless_text
 from ...core.base.values import Value
+from ...effects.processes.end_group import end_group
 from ...errors import BadSettings, SegueError
 from ...settings import Settings
 from ..workspace.session_handle import SessionHandle
@@ -205,8 +204,7 @@ def run_notify_command(
     except OSError:
         pass  # it has not read what it was given
     finally:
-        with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_group(process)
         with suppress(OSError, ValueError):
             process.communicate()
     return f"{words[0]} exited with {process.returncode}" if process.returncode > 0 else ""

@@ -33,9 +33,10 @@ from ..graphs.series import checkpoint_pieces
 from ..habits.rows import HABITS, HITS, WORDS
 from ..handoff.export import named_pieces
 from ..memories.service import search_words
+from ..resume.timings import TIMING
 from ..runs.shared_copies import piece_addresses
 from ..sessions.repository import fold_all, snapshot_of
-from ..stats.measured import RECOVERY, TIMING
+from ..stats.measured import RECOVERY
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import KINDS, check_kind, open_store, shown
 from ..workspace.working_tree import TRUST_STREAM, tree_stream

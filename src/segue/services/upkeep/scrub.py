@@ -33,7 +33,7 @@ from ...stores.base import Append, Journal, Memories, ProjectFacts, Rewrite, Run
 from ...stores.memory_changes import MemoryChange, MemoryWithHistory
 from ...stores.sqlite import SqliteStore
 from ...stores.sqlite.upkeep import compact
-from ..habits.rows import HABITS, TRACE, WORDS
+from ..habits.rows import HABITS, TRACE, TRAIL, WORDS
 from ..memories.service import memories_of
 from ..resume import emergency
 from ..runs import cursor
@@ -242,7 +242,7 @@ def scrub_project_facts(facts: ProjectFacts, text: str, dry_run: bool) -> int:
     they can still be read."""
     changed = []
     with contextlib.suppress(UsageError):  # a server of an older version has none
-        for fact in [fact for kind in (TRACE, HABITS, WORDS) for fact in facts.rows(kind)]:
+        for fact in [fact for kind in (TRACE, TRAIL, HABITS, WORDS) for fact in facts.rows(kind)]:
             body = _masked(fact.body, text)
             if body != fact.body:
                 changed.append(replace(fact, body=body))

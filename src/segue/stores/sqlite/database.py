@@ -86,23 +86,19 @@ _alone: set[str] = set()
 @contextmanager
 def _locked(path: str, *, alone: bool, timeout_seconds: float) -> Iterator[None]:
     """Hold the lock that whoever opens the store shares, and whoever replaces it has alone."""
-    try:
-        import fcntl
+    from ..._locks import try_lock
 
+    try:
         lock = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
-    except (ImportError, OSError):  # no such locks here, or a folder that cannot be written
+    except OSError:  # a folder that cannot be written
         yield
         return
     try:
         deadline = time.monotonic() + timeout_seconds
-        while True:
-            try:
-                fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise errors.StoreBusy(f"{path} is being opened or recovered", hint="try again") from None
-                time.sleep(0.01)
+        while not try_lock(lock, shared=not alone):
+            if time.monotonic() > deadline:
+                raise errors.StoreBusy(f"{path} is being opened or recovered", hint="try again")
+            time.sleep(0.01)
         yield
     finally:
         os.close(lock)
@@ -127,19 +123,14 @@ _DEAD_MAN_BYTE = 128
 
 
 def _open_elsewhere(path: Path) -> bool:
-    try:
-        import fcntl
+    from ..._locks import is_byte_held
 
+    try:
         shared = os.open(f"{path}-shm", os.O_RDWR)
-    except (ImportError, OSError):
+    except OSError:
         return False
     _kept_open.append(shared)  # closing it would drop the locks of our own connections
-    try:
-        fcntl.lockf(shared, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _DEAD_MAN_BYTE)
-    except OSError:
-        return True
-    fcntl.lockf(shared, fcntl.LOCK_UN, 1, _DEAD_MAN_BYTE)
-    return False
+    return is_byte_held(shared, _DEAD_MAN_BYTE)
 
 
 class _Kept:

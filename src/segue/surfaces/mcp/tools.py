@@ -34,7 +34,8 @@ class Tool(Value):
 
 TEXT = {"type": "string"}
 TEXTS = {"type": "array", "items": TEXT}
-PAIRS = {"type": "object", "additionalProperties": TEXT}
+PAIRS = {"type": "object"}
+"""A text for each name; the descriptions say which."""
 FLAG = {"type": "boolean"}
 
 
@@ -44,26 +45,26 @@ QUESTIONS = {"type": "string", "enum": ["central", "users", "uses", "affected", 
 TOOLS = (
     Tool(
         "resume",
-        "Where the work stands and what changed since. Call it first. budget (tokens) loads more context.",
+        "Where the work stands; call it first. budget: tokens.",
         {"budget": TEXT},
     ),
     Tool(
         "checkpoint",
-        "Save progress durably after each step. decide: choice to reason; name: a point to rewind to.",
+        "Save progress after each step. decide: choice to reason; answer: question to text; "
+        "solved: error to fix; thread: name to state; name: a rewind point.",
         {"done": TEXTS, "begin": TEXTS, "note": TEXT, "decide": PAIRS, "ask": TEXTS, "answer": PAIRS,
          "learn": TEXTS, "error": TEXTS, "solved": PAIRS, "thread": PAIRS, "focus": TEXT, "summary": TEXT,
          "name": TEXT, "new": FLAG},
     ),
     Tool(
         "plan",
-        "Show or change the plan. goal begins a session if none; block, drop: item to reason; "
-        "new: an item although its name is near a planned one.",
+        "Show or change the plan. goal begins a session; block, drop: item to reason.",
         {"goal": TEXT, "add": TEXTS, "begin": TEXTS, "done": TEXTS, "block": PAIRS, "unblock": TEXTS,
          "drop": PAIRS, "stay": FLAG, "new": FLAG},
     ),
     Tool(
         "feature",
-        "Success criteria. add: name, text, checks (commands). verify runs them: only that proves passing.",
+        "Success criteria. add takes checks (commands); only verify, which runs them, proves.",
         {"action": ACTIONS, "name": TEXT, "text": TEXT, "steps": TEXTS, "checks": TEXTS, "covers": TEXTS},
         ("action",),
     ),
@@ -75,24 +76,23 @@ TOOLS = (
     ),
     Tool(
         "recall",
-        "Search lessons of earlier sessions.",
+        "Find lessons of earlier sessions.",
         {"query": TEXT, "type": TEXT, "limit": {"type": "integer"}},
         ("query",),
     ),
     Tool(
         "search",
-        f"Find what was said, done or decided in earlier runs. in: {' '.join(GROUPS)}. step: show a handle.",
+        f"What earlier runs said, did, decided. in: {' '.join(GROUPS)}. step: show a handle.",
         {"query": TEXT, "in": TEXT, "failed": FLAG, "step": TEXT},
     ),
     Tool(
         "map",
-        "Code: what is central for a task, or this work; users or uses of a name; affected, tests: of a name "
-        "or uncommitted changes.",
+        "Code: central for a task or this work; users, uses, affected, tests of a name or of changes.",
         {"question": QUESTIONS, "name": TEXT, "task": TEXT, "tokens": {"type": "integer"}},
     ),
     Tool(
         "since",
-        "What changed in the project since this session was last worked on.",
+        "What changed here since the last work.",
         {"from": TEXT},
     ),
     Tool(
@@ -103,8 +103,8 @@ TOOLS = (
     ),
     Tool(
         "recovery",
-        "Between two runs. prepare: write where the work stands to a manifest. bootstrap: start from one. "
-        "pressure: how full the window is. check: is a handover interrupted? habits: what comes next. stats.",
+        "prepare a manifest of the work; bootstrap from one; pressure: how full the window is; "
+        "check for a broken handover; habits: what comes next.",
         {"action": RECOVERY, "reason": TEXT, "transcript": TEXT, "agent": TEXT, "manifest": TEXT,
          "checks": FLAG, "tokens": {"type": "integer"}},
         ("action",),
@@ -113,8 +113,8 @@ TOOLS = (
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 INSTRUCTIONS = (
-    "Segue keeps this work across crashes, full windows and other agents. Call resume at the start, "
-    "checkpoint after each finished step, and feature verify before saying that something is done."
+    "Segue keeps this work across crashes, full windows and other agents. Call resume first, "
+    "checkpoint after each step, feature verify before saying it is done."
 )
 
 

@@ -36,7 +36,7 @@ from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
 from ...hooks import hook_file
 from ...hooks.codex_trust import trusted_hooks
-from ...hooks.install import can_serve, has_server, has_status_line, read as installed
+from ...hooks.install import can_serve, found_agents, has_server, has_status_line, read as installed, where_of
 from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
@@ -73,6 +73,7 @@ def examine(
         Diagnosis("PAUSE", *_pause_file(home, settings, folder)),
         Diagnosis("disk", *_space(home)),
         Diagnosis("environment", *_variables(environment)),
+        *_first_step(home, environment, folder),
     ]
 
 
@@ -205,6 +206,25 @@ def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
             hint = "`/hooks` in Codex shows them; `segue init --agent codex --trust-hooks` trusts them"
             return ("warn", f"in {agents}; Codex trusts {few} and runs no others", hint)
     return ("ok", f"in {agents}{', with a status line' if has_status_line(entries) else ''}")
+
+
+def _first_step(home: DataFolder, environment: Mapping[str, str], folder: Path | None) -> Iterator[Diagnosis]:
+    """What to do first, right after the installation."""
+    if folder is None or home.shared_store or home.path.exists():
+        return
+    here = [
+        one.name
+        for one in found_agents(where_of(home, folder, environment, "user", mcp=False))
+        if one.name != "agents-md"
+    ]
+    if here:
+        told = f"{', '.join(here)} found; run `segue init` in a project, then start your agent as always"
+    else:
+        told = (
+            "no agent that Segue knows was found; once there is one, run `segue init` in a project "
+            "(`segue brief FILE` reads any transcript already)"
+        )
+    yield Diagnosis("next", "ok", told)
 
 
 def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> _Found:

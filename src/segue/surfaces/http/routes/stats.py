@@ -13,8 +13,8 @@ from ..server.route import Caller, route
 Month = Annotated[str, Meta(max_length=7, description="A month (UTC), as in 2026-11.")]
 Days = Annotated[int, Meta(ge=0, le=36_500, description="The last N days; 0: all.")]
 _ROW = StatsRow(
-    "2026-11", 12, 5, 41.5, 6.0, 71.2, 1_804.0, 0.21, 2_011.0, 3, 68.0, 14, 9, 4, 0.75, 2, 1, 61, 0.74,
-    0.59,
+    "2026-11", 12, 5, 41.5, 6.0, 71.2, 1_804.0, 0.21, 2_011.0, 4, 0.62, 7, 0.31, 9_120.0, 3, 68.0, 14, 9, 4,
+    0.75, 2, 1, 61, 0.74, 0.59,
 )  # fmt: skip
 _REPORT = StatsReport("2026-11-01", "2026-12-01", _ROW, [_ROW])
 

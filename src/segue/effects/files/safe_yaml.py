@@ -1,18 +1,24 @@
-"""Reads YAML from untrusted sources as plain values: no code, no dates, no bombs.
+"""Reads YAML from untrusted sources as plain values (no code, no dates, no bombs), and writes it.
 
 Only null, booleans, numbers, text, lists and mappings with text keys come out. Dates and clock times stay
 text, as do numbers with leading zeros. Size, depth and expansion by aliases are limited, and a duplicate key
-is refused.
+is refused. What is written is read back the same by readers of YAML 1.1 and of YAML 1.2.
 """
 
 from __future__ import annotations
 
+import io
 import math
-import re
+import warnings
 from contextlib import suppress
 from typing import Any
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.resolver import BaseResolver, implicit_resolvers
 
 from ...core.base.lazy import regex
 from ...errors import BadImport
@@ -31,20 +37,20 @@ _IMPLICIT: tuple[tuple[str, str, str], ...] = (
 )
 
 
-class _Loader(yaml.SafeLoader):
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+class _Composer(Composer):
+    """Counts what it composes, and stops before it is too much."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader)
+        self._level = 0
         self._nodes = 0
         self._weights: dict[int, int] = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        self._depth += 1
-        if self._depth > DEPTH_MAX:
+        self._level += 1
+        if self._level > DEPTH_MAX:
             raise _bad(f"it is more than {DEPTH_MAX} levels deep")
-        is_alias = self.check_event(yaml.AliasEvent)
+        is_alias = self.parser.check_event(AliasEvent)
         before = self._nodes
         node = super().compose_node(parent, index)
         if is_alias:
@@ -57,27 +63,63 @@ class _Loader(yaml.SafeLoader):
             self._weights[id(node)] = self._nodes - before
         if self._nodes > NODES_MAX:
             raise _bad(f"it has more than {NODES_MAX:,} values")
-        self._depth -= 1
+        self._level -= 1
         return node
 
 
+class _Rules(BaseResolver):
+    """The same rules whatever version of YAML a document names."""
+
+    def __init__(self, version: Any = None, loader: Any = None, loadumper: Any = None) -> None:
+        super().__init__(loader or loadumper)
+
+    @property
+    def processing_version(self) -> tuple[int, int]:
+        return 1, 2
+
+
+class _Reading(_Rules):
+    """What an unquoted text is when it is read."""
+
+
+class _Writing(_Rules):
+    """What some reader may take an unquoted text for; it is then written in quotes."""
+
+
 for _name, _pattern, _first in _IMPLICIT:
-    for _letter in _first:
-        _rule = (_TAG + _name, regex(f"(?:{_pattern})\\Z"))
-        _Loader.yaml_implicit_resolvers.setdefault("" if _letter == "\0" else _letter, []).append(_rule)
+    _letters = ["" if letter == "\0" else letter for letter in _first]
+    _Reading.add_implicit_resolver_base(_TAG + _name, regex(f"(?:{_pattern})\\Z"), _letters)
+for _versions, _tag, _form, _letters in implicit_resolvers:
+    _Writing.add_implicit_resolver_base(_tag, _form, _letters)
 
 
 def read_yaml(data: bytes) -> Any:
     """The one document in these bytes. Raises BadImport, which says what is wrong with it."""
     if len(data) > BYTES_MAX:
         raise _bad(f"it has {len(data):,} bytes, and the limit is {BYTES_MAX:,}")
+    reader = YAML(typ="safe", pure=True)
+    reader.Composer, reader.Resolver = _Composer, _Reading
     try:
-        node = _Loader(data.decode("utf-8-sig")).get_single_node()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            node = reader.compose(data.decode("utf-8-sig"))
     except UnicodeDecodeError as fault:
         raise _bad(f"it is not UTF-8: {fault}") from fault
-    except yaml.YAMLError as fault:
+    except YAMLError as fault:
         raise _bad(" ".join(str(fault).split())) from fault
     return None if node is None else _value(node)
+
+
+def write_yaml(value: Any) -> str:
+    """A value as YAML, mappings in their order."""
+    writer = YAML(typ="safe", pure=True)
+    writer.Resolver = _Writing
+    writer.default_flow_style = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    writer.width, writer.allow_unicode = 100, True
+    text = io.StringIO()
+    writer.dump(value, text)
+    return text.getvalue()
 
 
 def _bad(reason: str) -> BadImport:
@@ -85,12 +127,12 @@ def _bad(reason: str) -> BadImport:
 
 
 def _value(node: Any) -> Any:
-    kind = node.tag.removeprefix(_TAG)
-    if isinstance(node, yaml.SequenceNode) and kind == "seq":
+    kind = str(node.tag).removeprefix(_TAG)
+    if isinstance(node, SequenceNode) and kind == "seq":
         return [_value(inner) for inner in node.value]
-    if isinstance(node, yaml.MappingNode) and kind == "map":
+    if isinstance(node, MappingNode) and kind == "map":
         return _mapping(node)
-    if isinstance(node, yaml.ScalarNode):
+    if isinstance(node, ScalarNode):
         return _scalar(node, kind)
     raise _bad(f"{_where(node)}: {node.tag} is not allowed")
 
