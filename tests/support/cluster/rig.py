@@ -167,6 +167,14 @@ class Cluster:
             found = db.execute(sql)
             return list(found.fetchall()) if found.description else []
 
+    def takes_writes(self, machine: Machine) -> bool:
+        """Whether the Postgres of a machine says that it is a primary."""
+        import psycopg
+
+        with contextlib.suppress(psycopg.Error):
+            return self.query("SELECT pg_is_in_recovery()", machine=machine) == [(False,)]
+        return False
+
     def whole(self) -> bool:
         """Whether two standbys stream, and Patroni knows of a synchronous one if there has to be one."""
         import psycopg
