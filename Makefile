@@ -249,9 +249,17 @@ bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, compa
 bench-growth: $(BENCH_VENV)/.installed ## what a Postgres store costs when it has grown; ARGS="--events 10000000"
 	$(call clean_python,$(BENCH_VENV)) -m bench.growth $(ARGS)
 
+.PHONY: bench-archive
+bench-archive: $(BENCH_VENV)/.installed ## what writers notice of a cleanup beside them, on Postgres and the embedded store
+	$(call clean_python,$(BENCH_VENV)) -m bench.archive $(ARGS)
+
 .PHONY: bench-server
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
+
+.PHONY: bench-quotas
+bench-quotas: $(BENCH_VENV)/.installed ## what an append through the server costs in a project with quotas, beside one without
+	$(call clean_python,$(BENCH_VENV)) -m bench.quotas $(ARGS)
 
 .PHONY: bench-cluster
 bench-cluster: $(STAMP) ## 200 clients for ten minutes on a whole cluster: p50, p99, memory; ARGS="--minutes 2"

@@ -70,8 +70,7 @@ def make_cases(options: argparse.Namespace) -> None:
     used = frozenset(one.transcript for out in options.without for one in Key.read(out).cases)
     plan = Plan(options.seed, options.cases, options.compactions, options.calls_min, dict(options.most), used)
     if options.habits:
-        given = list(habit_cases(options.corpus, plan, options.bytes))
-        return finish(given, options)
+        return finish(list(habit_cases(options.corpus, plan, options.bytes)), options)
     formats = {name: frozenset(value.split(",")) for name, value in options.only}
     contenders = [
         Contender(name, command, formats.get(name, frozenset())) for name, command in options.contender

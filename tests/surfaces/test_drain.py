@@ -60,6 +60,7 @@ def test_a_server_whose_database_is_gone_lives_and_is_not_ready(tmp_path: Path) 
 def test_every_alert_is_about_a_measure_that_the_server_has(tmp_path: Path) -> None:
     with SegueServer(tmp_path / "there") as server:
         server.ask("GET", "/ready")
+        server.ask("PUT", "/v1/quotas/default", {"events": 1_000})
         text = server.ask("GET", "/metrics")[1].decode()
     [group] = yaml.safe_load(ALERTS.read_text())["groups"]
     named = {word for rule in group["rules"] for word in _words(rule["expr"]) if word.startswith("segue_")}

@@ -87,9 +87,19 @@ def test_how_the_last_run_of_a_session_ended_is_said(cli: Cli, home: Path, proje
     chain.begin(agent).prompt(TASK).edits("a.py").stop()
     [run] = cli("status", "--json").value["runs"]
     told = cli()
-    assert TASK in told.out and f"Last run     {agent} {run['id'][:8]}, " in told.out
-    assert cli("--json").value["run"] == {**run, "goal": ""}
+    assert TASK in told.out and f"Last run     {agent} {run['id']}, " in told.out
+    assert {**cli("--json").value["run"], "goal": ""} == {**run, "goal": ""}
     assert cli("--json").value["session"]["id"] in cli("list", "--ids").out
+
+
+def test_a_run_that_was_killed_is_told_although_no_hook_told_of_it(
+    cli: Cli, home: Path, project: Path
+) -> None:
+    chain = Chain(home, project)
+    chain.begin("claude-code").prompt(TASK).edits("a.py").stop()
+    cli("init", "--agent", "claude-code", "--yes")
+    place(home, project, "claude-code", native="5b05c7aa-1", old=-60.0)
+    assert cli("--json").value["run"]["id"] == "5b05c7aa-1"
 
 
 def test_a_session_that_is_open_and_not_current_is_offered(started: Cli, cli: Cli) -> None:

@@ -37,14 +37,14 @@ WRITES = [
     "cleanup --days 0", "cleanup --restore over", "rebuild", "recover", "scrub middleware --yes",
     "model set ollama/qwen3:4b", "init --agent opencode", "uninit --agent opencode", "off", "on",
     "trust --yes", "key create", "continue --in opencode --headless", "run --agent opencode",
-    "migrate --to sqlite:///COPY", "habits --off all",
+    "migrate --to sqlite:///COPY", "habits --off all", "quota web --events 5",
 ]  # fmt: skip
 READS = [
     "handover check", "handover check --session jwt", "handover status", "handover compact --dry-run",
     "brief", "brief --json", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure",
     "since", "bootstrap", "budget", "feature list", "recall middleware", "playbook middleware",
     "memories list", "memories audit", "agent list", "hold", "spend", "config", "doctor", "completion bash",
-    "export", "backup list", "rebuild --check", "handoff --list", "key list", "resume",
+    "export", "backup list", "rebuild --check", "handoff --list", "key list", "quota", "resume",
     "resume --budget balanced", "cleanup --dry-run", "init --agent opencode --dry-run",
     "verify --audit", "statusline", "search middleware", "usage", "usage --all",
     "habits", "stats", "stats --all", "map", "schema --roles segue",

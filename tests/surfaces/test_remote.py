@@ -99,13 +99,21 @@ def test_a_day_of_work_leaves_no_store_here(there: There, started: Cli) -> None:
 def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cli) -> None:
     for words, said in (
         (("backup",), "so Segue does not back it up"),
-        (("cleanup",), "not archived on one machine"),
         (("doctor", "--prove"), "is not a file"),
         (("migrate", "--from", "sqlite:///x.db", "--to", there.url), "where it keeps its own"),
     ):
         ran = started(*words, code=65)
         assert said in ran.err and "hint:" in ran.err
         assert KEY not in ran.err
+
+
+def test_sessions_are_archived_in_the_server_and_brought_back_from_it(there: There, started: Cli) -> None:
+    id = started("status", "--json").value["id"]
+    started("complete", "--force", "enough")
+    assert [one["id"] for one in started("cleanup", "--days", "0", "--json").value] == [id]
+    assert started("list", "--all", "--json").value == []
+    assert started("cleanup", "--restore", id, "--json").value["status"] == "completed"
+    assert [one["id"] for one in started("list", "--all", "--json").value] == [id]
 
 
 def test_doctor_recover_scrub_and_migrate_work_from_here(there: There, started: Cli, tmp_path: Path) -> None:

@@ -50,10 +50,10 @@ def test_what_agents_did_is_found_whether_it_was_synced_or_not(cli: Cli, runs: N
 def test_a_hit_says_who_said_it_when_and_where_and_marks_the_words(cli: Cli, runs: None) -> None:
     cli("sync")
     out = cli("search", "signed", "tokens", "--agent", "opencode").out
-    assert "1a1b2c3d#" in out.splitlines()[0] and "user" in out.splitlines()[0]
+    assert "1a1b2c3d-opencode#" in out.splitlines()[0] and "user" in out.splitlines()[0]
     assert "opencode" in out and "ago" in out and "shop" in out
     assert "Make the opencode login use [signed] [tokens]" in out
-    assert "segue show 1a1b2c3d#" in out
+    assert "segue show 1a1b2c3d-opencode#" in out
 
 
 def test_a_handle_leads_to_the_step_and_what_stands_around_it(cli: Cli, runs: None) -> None:
@@ -301,3 +301,15 @@ def test_a_first_search_waits_until_everything_is_indexed(
 ) -> None:
     monkeypatch.setattr("segue.surfaces.cli.commands.search.CATCH_UP_SECONDS", 1e-9)
     assert "not indexed" not in cli("search", "signed").out
+
+
+def test_the_command_that_a_hit_ends_with_is_not_ambiguous_among_ids_made_from_the_time(
+    cli: Cli, home: Path, project: Path
+) -> None:
+    for end in "12":
+        native = f"01a1ebf8-1{end}00-7000-8000-00000000000{end}"
+        place(home, project, "codex", native=native)
+    cli("sync")
+    [*_, more] = cli("search", "login", "tokens").out.splitlines()
+    words = more.partition("segue ")[2].split()
+    assert words[0] == "show" and cli(*words).out

@@ -13,7 +13,7 @@ from segue.core.journal import histories
 from segue.core.sessions import holds as hold, state, status
 from segue.services.brief import overview
 from segue.services.sessions import repository
-from segue.services.upkeep import archive_sessions, rebuild, scrub
+from segue.services.upkeep import archive_places, rebuild, scrub
 from segue.services.upkeep.doctor import finding
 from segue.services.upkeep.recover import result
 from segue.services.workspace import backups
@@ -99,7 +99,7 @@ _SHAPES: tuple[type[Any], ...] = (
     repository.Saved, status.SessionStatus, status.Card, status.Progress, status.Blocked, status.Lifecycle,
     status.Hints, state.Decision, state.Question, state.Thread, state.Finding, state.Trouble, state.Focus,
     state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup,
-    archive_sessions.Archived, rebuild.Rebuilt, result.Recovery, result.Rung, histories.Missing,
+    archive_places.Archived, rebuild.Rebuilt, result.Recovery, result.Rung, histories.Missing,
     result.KeptHistory, scrub.Scrubbed, finding.Diagnosis,
 )  # fmt: skip
 _EVENT = (

@@ -98,6 +98,8 @@ MEANINGS = {
     "brief.given": "a run was told this, with the kind, source and size of each fact",
     "stop.refused": "a run said it was done, and was told what is not proven",
     "transcript.shared": "the masked copy of a transcript in a shared store, as changes to its pieces",
+    "archive.written": "a session of a shared store was archived in it, as pieces",
+    "archive.restored": "an archived session was brought back; its days count from here",
     "conversation.changed": "what a program added to a conversation that it keeps, or took from its end",
     "graph.begun": "the streams of this generation hold a thread; without one it was deleted",
     "graph.namespace": "a thread has checkpoints in a namespace from now on",

@@ -104,6 +104,8 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.CheckRan: _ran,
     ev.CheckReported: lambda b: f"feature {b.feature}: {b.source} says {b.passed} passed, {b.failed} failed",
     ev.TranscriptShared: lambda b: f"transcript of {b.agent} {b.native} shared, {b.size:,} bytes",
+    ev.ArchiveWritten: lambda b: f"session {b.id} archived, {count(b.events, 'event')} in {b.size:,} bytes",
+    ev.ArchiveRestored: lambda b: f"session {b.id} brought back from the archive",
     ev.GraphBegun: lambda b: f"thread {b.thread}: {'checkpoints begin' if b.generation else 'deleted'}",
     ev.NamespaceAdded: lambda b: f"checkpoints of {b.namespace or 'the graph'} begin",
     ev.CheckpointPut: lambda b: f"checkpoint {b.id} of a graph",

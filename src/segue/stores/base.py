@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # most commands have nothing to do with memories, or with key
     from ..core.memories.ranking import Neighbours, Pairs, Texts
     from ..core.search.index import SearchIndex
     from ..core.server.access import AuditLine, KeptResponse, KeyRecord
+    from ..core.server.quota import Quota
     from .memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 
 
@@ -182,7 +183,7 @@ class Memories(Protocol):
 
 
 class ServerTables(Protocol):
-    """A server's own: keys, what was done with them, and what it answered. Raises as a journal does."""
+    """A server's own: keys, what was done with them, quotas, and its answers. Raises as a journal does."""
 
     def keys(self) -> list[KeyRecord]:
         """All keys, the oldest first, those that hold no more too."""
@@ -207,6 +208,12 @@ class ServerTables(Protocol):
 
     def forget(self, before: str) -> None:
         """Drop answers that were given before this moment."""
+
+    def quotas(self) -> list[Quota]:
+        """The quotas that were set, by project."""
+
+    def put_quota(self, quota: Quota) -> None:
+        """Keep a quota in the place of the project's, durably; one without any limit takes it away."""
 
     def cut_audit(self, before: str) -> int:
         """Drop lines of the audit from before this moment, some thousands at most; how many."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.postgres_store import needs_postgres, url_for
 
 from segue import _failpoints
 from segue.api.segue import Segue
@@ -28,10 +29,11 @@ from segue.errors import (
     UsageError,
 )
 from segue.services.handoff.export import export_session, unpack
+from segue.services.sessions.local_copies import LocalCopies
 from segue.services.sessions.repository import stream_of
-from segue.services.upkeep import archive_sessions
+from segue.services.upkeep import archive_places, archive_sessions
 from segue.services.upkeep.archive_sessions import Cleanup
-from segue.stores.base import Append, Head, Journal
+from segue.stores.base import Append, Head, Journal, RunRow
 from segue.stores.memory.store import VolatileStore
 from segue.stores.sqlite import SqliteStore
 
@@ -44,6 +46,22 @@ def seg(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Segue]:
     if request.param == "sqlite":
         journal = SqliteStore(tmp_path / "segue.db")
     with Segue(journal, home=tmp_path / "home", folder=tmp_path) as segue:
+        yield segue
+
+
+@pytest.fixture(
+    params=[
+        "volatile",
+        "sqlite",
+        pytest.param("postgres", marks=[needs_postgres, pytest.mark.xdist_group("postgres")]),
+    ]
+)
+def any_seg(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Segue]:
+    """Where archives are files, and where they are in the store."""
+    store: Journal | str = VolatileStore() if request.param == "volatile" else url_for(tmp_path)
+    if request.param == "sqlite":
+        store = SqliteStore(tmp_path / "segue.db")
+    with Segue(store, home=tmp_path / "home", folder=tmp_path) as segue:
         yield segue
 
 
@@ -74,6 +92,12 @@ def ended(seg: Segue, id: str = "old", *, value: object = STATE) -> Head:
     return seg.workspace.store.head(stream_of(id))
 
 
+def observed(seg: Segue, id: str, *, path: str = "/gone", last: float = 1_000.0) -> None:
+    """A run of a session, with what was read of it."""
+    row = RunRow(f"run-of-{id}", "codex", "n", "p", id, path, "/gone", last, b"facts", b"what was read")
+    seg.workspace.store.runs.put([row])
+
+
 def old_events(seg: Segue, id: str) -> None:
     """A session that was completed in 2020."""
     at = "2020-01-0{}T00:00:00.000000Z"
@@ -82,39 +106,39 @@ def old_events(seg: Segue, id: str) -> None:
     seg.workspace.store.append(Append(stream_of(id), 0, drafts))
 
 
-def test_only_sessions_that_ended_long_enough_ago_are_candidates(seg: Segue) -> None:
-    ended(seg, "fresh")
-    seg.start("still open", id="open")
-    old_events(seg, "old")
-    assert [card.id for card in Cleanup(seg.workspace).candidates()] == ["old"]
-    assert {card.id for card in Cleanup(seg.workspace).candidates(days=0)} == {"old", "fresh"}
-    assert Cleanup(seg.workspace).candidates(days=10_000) == []
+def test_only_sessions_that_ended_long_enough_ago_are_candidates(any_seg: Segue) -> None:
+    ended(any_seg, "fresh")
+    any_seg.start("still open", id="open")
+    old_events(any_seg, "old")
+    assert [card.id for card in Cleanup(any_seg.workspace).candidates()] == ["old"]
+    assert {card.id for card in Cleanup(any_seg.workspace).candidates(days=0)} == {"old", "fresh"}
+    assert Cleanup(any_seg.workspace).candidates(days=10_000) == []
     with pytest.raises(UsageError):
-        Cleanup(seg.workspace).candidates(days=-1)
+        Cleanup(any_seg.workspace).candidates(days=-1)
 
 
-def test_an_abandoned_session_is_a_candidate(seg: Segue) -> None:
-    seg.start("given up", id="a").abandon("no use")
-    assert [card.id for card in Cleanup(seg.workspace).candidates(days=0)] == ["a"]
+def test_an_abandoned_session_is_a_candidate(any_seg: Segue) -> None:
+    any_seg.start("given up", id="a").abandon("no use")
+    assert [card.id for card in Cleanup(any_seg.workspace).candidates(days=0)] == ["a"]
 
 
-def test_a_session_goes_to_the_archive_and_comes_back_with_the_same_head(seg: Segue) -> None:
-    head = ended(seg)
-    state = seg.session("old").state
+def test_a_session_goes_to_the_archive_and_comes_back_with_the_same_head(any_seg: Segue) -> None:
+    head = ended(any_seg)
+    state = any_seg.session("old").state
     seen: list[tuple[int, int, str]] = []
-    [archived] = Cleanup(seg.workspace).run(days=0, progress=lambda *step: seen.append(step))
+    [archived] = Cleanup(any_seg.workspace).run(days=0, progress=lambda *step: seen.append(step))
     assert seen == [(0, 1, "old"), (1, 1, "")]
     assert (archived.id, archived.goal, archived.events) == ("old", "Goal of old", head.version)
-    assert seg.workspace.store.streams("session/") == []
+    assert any_seg.workspace.store.streams("session/") == []
     with pytest.raises(UnknownSession) as caught:
-        seg.session("old")
+        any_seg.session("old")
     assert "archived" in caught.value.hint
-    assert Cleanup(seg.workspace).list() == [archived]
-    session = Cleanup(seg.workspace).restore("old")
-    assert seg.workspace.store.head(stream_of("old")) == head
+    assert Cleanup(any_seg.workspace).list() == [archived]
+    session = Cleanup(any_seg.workspace).restore("old")
+    assert any_seg.workspace.store.head(stream_of("old")) == head
     assert session.state == state
     assert session.load_agent("coder") == STATE
-    assert Cleanup(seg.workspace).list() == []
+    assert Cleanup(any_seg.workspace).list() == []
 
 
 def test_what_was_brought_back_stays_for_as_many_days_again(
@@ -133,7 +157,7 @@ def test_what_was_brought_back_stays_for_as_many_days_again(
         patch.setattr(archive_sessions, "moment", lambda seconds: moment(seconds + 86_400 * 31))
         assert [one.id for one in cleanup.run()] == ["old"]
     with monkeypatch.context() as patch:
-        patch.setattr(archive_sessions, "now", lambda: moment(86_400 * 31))
+        patch.setattr(archive_places, "now", lambda: moment(86_400 * 31))
         cleanup.restore("old")
     assert candidates(32) == [], "the next cleanup does not undo it"
     assert candidates(60) == [] and candidates(62) == ["old"]
@@ -149,40 +173,40 @@ def test_an_archive_is_private_and_a_gzip_of_the_json_export(seg: Segue) -> None
     assert archived.archived_at > "2026"
 
 
-def test_pieces_that_another_session_names_stay_in_the_store(seg: Segue) -> None:
-    ended(seg)
-    other = seg.start("goes on", id="other")
+def test_pieces_that_another_session_names_stay_in_the_store(any_seg: Segue) -> None:
+    ended(any_seg)
+    other = any_seg.start("goes on", id="other")
     other.save_agent("coder", STATE)
     other.save_agent("coder", {"now": "something else"})
     other.save_agent("coder", STATE)
-    old = seg.session("old").state.agents["coder"].pieces
-    Cleanup(seg.workspace).run(days=0)
-    seg.workspace.forget()
+    old = any_seg.session("old").state.agents["coder"].pieces
+    Cleanup(any_seg.workspace).run(days=0)
+    any_seg.workspace.forget()
     assert other.load_agent("coder") == STATE
-    assert len(seg.workspace.store.pieces(old)) == len(set(old))
+    assert len(any_seg.workspace.store.pieces(old)) == len(set(old))
 
 
-def test_pieces_of_nobody_else_leave_the_store(seg: Segue) -> None:
-    ended(seg)
-    pieces = seg.session("old").state.agents["coder"].pieces
-    Cleanup(seg.workspace).run(days=0)
-    assert seg.workspace.store.pieces(pieces) == {}
+def test_pieces_of_nobody_else_leave_the_store(any_seg: Segue) -> None:
+    ended(any_seg)
+    pieces = any_seg.session("old").state.agents["coder"].pieces
+    Cleanup(any_seg.workspace).run(days=0)
+    assert any_seg.workspace.store.pieces(pieces) == {}
 
 
 def test_a_piece_that_somebody_names_while_it_is_dropped_stays(
-    seg: Segue, monkeypatch: pytest.MonkeyPatch
+    any_seg: Segue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended(seg)
-    other = seg.start("goes on", id="other")
-    drop = seg.workspace.store.drop
+    ended(any_seg)
+    other = any_seg.start("goes on", id="other")
+    drop = any_seg.workspace.store.drop
 
     def save_then_drop(*streams: Append, **rest: Any) -> None:
         other.save_agent("coder", STATE)
         drop(*streams, **rest)
 
-    monkeypatch.setattr(seg.workspace.store, "drop", save_then_drop)
-    Cleanup(seg.workspace).run(days=0)
-    seg.workspace.forget()
+    monkeypatch.setattr(any_seg.workspace.store, "drop", save_then_drop)
+    Cleanup(any_seg.workspace).run(days=0)
+    any_seg.workspace.forget()
     assert other.load_agent("coder") == STATE
 
 
@@ -204,18 +228,111 @@ def test_a_death_while_archiving_loses_nothing(seg: Segue, name: str) -> None:
     assert seg.session("old").load_agent("coder") == STATE
 
 
-def test_a_death_while_restoring_loses_nothing(seg: Segue) -> None:
-    head = ended(seg)
-    Cleanup(seg.workspace).run(days=0)
+@pytest.mark.parametrize("name", ["cleanup.after_archive", "cleanup.after_drop"])
+def test_whoever_dies_while_archiving_leaves_all_of_it_and_the_next_one_goes_on(
+    any_seg: Segue, name: str
+) -> None:
+    head = ended(any_seg)
+    observed(any_seg, "old")
+    die_at(name)
+    with pytest.raises(Died):
+        Cleanup(any_seg.workspace).run(days=0)
+    _failpoints.install(None)
+    any_seg.workspace.forget()
+    in_store = any_seg.workspace.store.head(stream_of("old")) == head
+    assert in_store == (name == "cleanup.after_archive")
+    assert [a.events for a in Cleanup(any_seg.workspace).list()] == [head.version]
+    assert [row.key for row in any_seg.workspace.store.runs.rows()] == ["run-of-old"]
+    Cleanup(any_seg.workspace).run(days=0)
+    assert any_seg.workspace.store.runs.rows() == []
+    Cleanup(any_seg.workspace).restore("old")
+    assert any_seg.workspace.store.head(stream_of("old")) == head
+    assert any_seg.session("old").load_agent("coder") == STATE
+    assert [row.key for row in any_seg.workspace.store.runs.rows()] == ["run-of-old"]
+
+
+def test_runs_go_with_their_session_and_come_back_with_it(any_seg: Segue) -> None:
+    ended(any_seg)
+    ended(any_seg, "other")
+    observed(any_seg, "old")
+    observed(any_seg, "other")
+    runs = any_seg.workspace.store.runs
+    before = runs.get("run-of-old")
+    Cleanup(any_seg.workspace).run(days=0)
+    assert runs.rows() == []
+    Cleanup(any_seg.workspace).restore("old")
+    assert [row.key for row in runs.rows()] == ["run-of-old"]
+    assert runs.get("run-of-old") == before
+
+
+def test_a_run_whose_transcript_is_still_here_stays_where_it_is(any_seg: Segue, tmp_path: Path) -> None:
+    ended(any_seg)
+    transcript = tmp_path / "transcript.jsonl"
+    transcript.touch()
+    observed(any_seg, "old", path=str(transcript))
+    Cleanup(any_seg.workspace).run(days=0)
+    assert [row.key for row in any_seg.workspace.store.runs.rows()] == ["run-of-old"]
+
+
+def test_a_run_that_went_on_elsewhere_is_not_dropped_with_the_archived_one(any_seg: Segue) -> None:
+    ended(any_seg)
+    observed(any_seg, "old")
+    Cleanup(any_seg.workspace).run(days=0)
+    observed(any_seg, "old", last=2_000.0)
+    Cleanup(any_seg.workspace).run(days=0)
+    assert [row.last for row in any_seg.workspace.store.runs.rows()] == [2_000.0]
+
+
+def test_the_id_of_an_archived_session_is_not_given_to_another_one(any_seg: Segue) -> None:
+    ended(any_seg)
+    numbered = any_seg.start("one more").id
+    any_seg.session(numbered).complete("done")
+    Cleanup(any_seg.workspace).run(days=0)
+    with pytest.raises(ConflictError, match="archived"):
+        any_seg.start("another goal", id="old")
+    assert any_seg.start("one more").id != numbered
+
+
+def test_a_text_is_scrubbed_from_archives_too(any_seg: Segue) -> None:
+    s = any_seg.start("Goal with hunter2hunter2", id="old")
+    s.note("the password is hunter2hunter2")
+    s.complete("done")
+    row = RunRow("k", "codex", "n", "p", "old", "/gone", "/gone", 1.0, reading=None)
+    any_seg.workspace.store.runs.put([row])
+    Cleanup(any_seg.workspace).run(days=0)
+    scrubbed = any_seg.scrub("hunter2hunter2")
+    assert scrubbed.files or scrubbed.events
+    session = Cleanup(any_seg.workspace).restore("old")
+    assert "hunter2" not in str(session.log()) + session.state.goal
+    assert session.state.notes or session.state.version >= 3
+
+
+def test_another_machine_does_not_take_what_was_archived_for_lost(tmp_path: Path) -> None:
+    url = url_for(tmp_path)
+    with Segue(url, home=tmp_path / "writer", folder=tmp_path) as writer:
+        ended(writer)
+        with Segue(url, home=tmp_path / "cleaner", folder=tmp_path) as cleaner:
+            assert len(Cleanup(cleaner.workspace).run(days=0)) == 1
+        copies = LocalCopies(writer.workspace.home.copies)
+        assert copies.last(stream_of("old")) and copies.lost(writer.workspace.store) == []
+        with pytest.raises(UnknownSession, match="old"):
+            writer.session("old")
+        Cleanup(writer.workspace).restore("old")
+        assert writer.session("old").state.status == "completed"
+
+
+def test_a_death_while_restoring_loses_nothing(any_seg: Segue) -> None:
+    head = ended(any_seg)
+    Cleanup(any_seg.workspace).run(days=0)
     die_at("cleanup.after_restore")
     with pytest.raises(Died):
-        Cleanup(seg.workspace).restore("old")
+        Cleanup(any_seg.workspace).restore("old")
     _failpoints.install(None)
-    assert seg.workspace.store.head(stream_of("old")) == head
-    assert len(Cleanup(seg.workspace).list()) == 1
-    Cleanup(seg.workspace).restore("old")
-    assert seg.workspace.store.head(stream_of("old")) == head
-    assert Cleanup(seg.workspace).list() == []
+    assert any_seg.workspace.store.head(stream_of("old")) == head
+    assert len(Cleanup(any_seg.workspace).list()) == 1
+    Cleanup(any_seg.workspace).restore("old")
+    assert any_seg.workspace.store.head(stream_of("old")) == head
+    assert Cleanup(any_seg.workspace).list() == []
 
 
 def test_an_archive_that_was_damaged_on_its_way_to_the_disk_drops_nothing(
@@ -227,7 +344,7 @@ def test_an_archive_that_was_damaged_on_its_way_to_the_disk_drops_nothing(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(body[: len(body) // 2])
 
-    monkeypatch.setattr("segue.services.upkeep.archive_sessions.write_whole", torn)
+    monkeypatch.setattr("segue.services.upkeep.archive_places.write_whole", torn)
     with pytest.raises(DamagedError):
         Cleanup(seg.workspace).run(days=0)
     assert seg.workspace.store.head(stream_of("old")) == head
@@ -260,51 +377,51 @@ def test_an_older_archive_of_the_same_session_is_replaced(seg: Segue) -> None:
     assert unpack(gzip.decompress(path.read_bytes())).head == head.hash
 
 
-def test_a_session_that_is_written_to_meanwhile_stays_in_the_store(seg: Segue) -> None:
-    ended(seg)
+def test_a_session_that_is_written_to_meanwhile_stays_in_the_store(any_seg: Segue) -> None:
+    ended(any_seg)
 
     def write(name: str) -> None:
         if name == "cleanup.after_archive":
             _failpoints.install(None)
-            seg.session("old").describe(summary="wait")
+            any_seg.session("old").describe(summary="wait")
 
     _failpoints.install(write)
-    assert Cleanup(seg.workspace).run(days=0) == []
-    assert seg.session("old").state.summary == "wait"
+    assert Cleanup(any_seg.workspace).run(days=0) == []
+    assert any_seg.session("old").state.summary == "wait"
 
 
-def test_a_session_that_a_living_run_holds_is_left_alone(seg: Segue) -> None:
-    ended(seg)
-    with seg.session("old").hold(run="r-1"):
-        assert Cleanup(seg.workspace).run(days=0) == []
-    assert len(Cleanup(seg.workspace).run(days=0)) == 1
+def test_a_session_that_a_living_run_holds_is_left_alone(any_seg: Segue) -> None:
+    ended(any_seg)
+    with any_seg.session("old").hold(run="r-1"):
+        assert Cleanup(any_seg.workspace).run(days=0) == []
+    assert len(Cleanup(any_seg.workspace).run(days=0)) == 1
 
 
-def test_a_session_that_is_being_archived_elsewhere_cannot_be_restored_yet(seg: Segue) -> None:
-    ended(seg)
-    Cleanup(seg.workspace).run(days=0)
-    hold = seg.workspace.holds.take("old", holder="segue cleanup", run="another-process")
+def test_a_session_that_is_being_archived_elsewhere_cannot_be_restored_yet(any_seg: Segue) -> None:
+    ended(any_seg)
+    Cleanup(any_seg.workspace).run(days=0)
+    hold = any_seg.workspace.holds.take("old", holder="segue cleanup", run="another-process")
     with pytest.raises(SessionHeld):
-        Cleanup(seg.workspace).restore("old")
-    assert len(Cleanup(seg.workspace).list()) == 1
+        Cleanup(any_seg.workspace).restore("old")
+    assert len(Cleanup(any_seg.workspace).list()) == 1
     hold.release()
-    assert Cleanup(seg.workspace).restore("old").state.status == "completed"
+    assert Cleanup(any_seg.workspace).restore("old").state.status == "completed"
 
 
-def test_nothing_is_left_of_the_hold_under_which_a_session_was_archived(seg: Segue) -> None:
-    ended(seg)
-    Cleanup(seg.workspace).run(days=0)
-    assert seg.workspace.store.streams("hold/") == []
+def test_nothing_is_left_of_the_hold_under_which_a_session_was_archived(any_seg: Segue) -> None:
+    ended(any_seg)
+    Cleanup(any_seg.workspace).run(days=0)
+    assert any_seg.workspace.store.streams("hold/") == []
 
 
-def test_a_restore_over_another_session_of_that_id_is_refused_and_keeps_both(seg: Segue) -> None:
-    ended(seg)
-    Cleanup(seg.workspace).run(days=0)
-    old_events(seg, "old")
+def test_a_restore_over_another_session_of_that_id_is_refused_and_keeps_both(any_seg: Segue) -> None:
+    ended(any_seg)
+    Cleanup(any_seg.workspace).run(days=0)
+    old_events(any_seg, "old")
     with pytest.raises(ConflictError):
-        Cleanup(seg.workspace).restore("old")
-    assert len(Cleanup(seg.workspace).list()) == 1
-    assert seg.session("old").state.goal == "Old goal"
+        Cleanup(any_seg.workspace).restore("old")
+    assert len(Cleanup(any_seg.workspace).list()) == 1
+    assert any_seg.session("old").state.goal == "Old goal"
 
 
 def test_a_damaged_archive_is_listed_as_damaged_and_not_restored(seg: Segue) -> None:
@@ -319,24 +436,24 @@ def test_a_damaged_archive_is_listed_as_damaged_and_not_restored(seg: Segue) -> 
     assert archived.path.read_bytes() == body
 
 
-def test_a_pause_file_stops_cleanup_and_restore(seg: Segue) -> None:
-    ended(seg)
-    Cleanup(seg.workspace).run(days=0)
-    ended(seg, "b")
-    (seg.workspace.home.path / "PAUSE").touch()
+def test_a_pause_file_stops_cleanup_and_restore(any_seg: Segue) -> None:
+    ended(any_seg)
+    Cleanup(any_seg.workspace).run(days=0)
+    ended(any_seg, "b")
+    (any_seg.workspace.home.path / "PAUSE").touch()
     with pytest.raises(Paused):
-        Cleanup(seg.workspace).run(days=0)
+        Cleanup(any_seg.workspace).run(days=0)
     with pytest.raises(Paused):
-        Cleanup(seg.workspace).restore("old")
-    assert len(Cleanup(seg.workspace).list()) == 1
+        Cleanup(any_seg.workspace).restore("old")
+    assert len(Cleanup(any_seg.workspace).list()) == 1
 
 
-def test_restoring_what_is_not_archived_says_so(seg: Segue) -> None:
+def test_restoring_what_is_not_archived_says_so(any_seg: Segue) -> None:
     with pytest.raises(UnknownSession):
-        Cleanup(seg.workspace).restore("nobody")
+        Cleanup(any_seg.workspace).restore("nobody")
     with pytest.raises(BadName):
-        Cleanup(seg.workspace).restore("../../etc/passwd")
-    assert seg.workspace.store.streams("hold/") == []
+        Cleanup(any_seg.workspace).restore("../../etc/passwd")
+    assert any_seg.workspace.store.streams("hold/") == []
 
 
 @pytest.mark.parametrize(
@@ -356,7 +473,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_dropped(
     def refuse(path: Path, body: bytes) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("segue.services.upkeep.archive_sessions.write_whole", refuse)
+    monkeypatch.setattr("segue.services.upkeep.archive_places.write_whole", refuse)
     with pytest.raises(error):
         Cleanup(seg.workspace).run(days=0)
     assert seg.workspace.store.head(stream_of("old")) == head

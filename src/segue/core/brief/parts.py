@@ -474,7 +474,7 @@ def _checks(facts: BriefFacts) -> list[Line]:
         text = f"Not checked since the last edit; before it: {told_before}."
         lines.append(Line(text, tuple(run.at for _, run in before)))
     elif not ended:
-        lines.append(Line("No test, check or build was run after the edits.", (tree.edited,)))
+        lines.append(Line("No known test, check or build was run after the edits.", (tree.edited,)))
     return lines
 
 

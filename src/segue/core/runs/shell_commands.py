@@ -40,6 +40,23 @@ _OPTIONS_WITH_VALUE = {
     "pnpm": ("--filter", "-C", "-F"),
     "yarn": ("--cwd",),
 }
+_RUNNERS = frozenset({("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("hatch", "run"), ("pipenv", "run")})
+_PLAIN_OPTIONS = {
+    "python": regex(r"-[BbdEIiOPqsSuvx]+$"),
+    "bash": regex(r"-[aefuvx]+$"),
+    "sh": regex(r"-[aefuvx]+$"),
+    "zsh": regex(r"-[aefuvx]+$"),
+    "ruby": regex(r"-(?:w|I\S+)$"),
+    "node": regex(r"--(?!test|eval|print)[\w-]+(?:=\S+)?$"),
+}
+"""Options of an interpreter that leave the script where it is."""
+_TEST_FILE = regex(
+    r"^(?:\S+ run )?(?:(?:npx )?(?:\S*/)?"
+    r"(?:python[\d.]*|node|tsx|ts-node|bun|deno|ruby|perl|php|lua|bash|sh|zsh)(?: run| test)? )?(?:\S*/)?"
+    r"(?:(?:run[_-])?tests?|tests?[_-][\w-]+|[\w-]+[_-]tests?|[\w-]+\.(?:test|spec|e2e))"
+    r"\.(?:py|[cm]?[jt]sx?|rb|pl|php|lua|sh|bash|bats)(?: |$)"
+)
+"""A script that is named as tests are, run by itself or by its interpreter."""
 _HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\s*$", re.S | re.M)
 _HERE_STRING = regex(r"""@(['"])\s*\n.*?\n\s*\1@""", re.S)  # in PowerShell
 _MESSAGE = regex(
@@ -81,7 +98,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         "test",
         _any_of(
             "pytest", "jest", "vitest", "mocha", "playwright", "cypress", "unittest", "tox", "nox", "ctest",
-            "rspec", "phpunit", "cargo nextest", r"(?:\w+[:-])*tests?(?:[:-]\w+)*", "e2e",
+            "rspec", "phpunit", "cargo nextest", "node --test", r"(?:\w+[:-])*tests?(?:[:-]\w+)*", "e2e",
         ),
     ),
     (
@@ -194,6 +211,8 @@ def _short(part: str) -> str:
     if words[0] in _WRAPPERS:
         inner = _short(" ".join(words[1:]))
         return inner if not inner or kind_of(inner) == "look" else f"{words[0]} {inner}"
+    if tuple(words[:2]) in _RUNNERS and len(words) > 2 and words[2].startswith("python"):
+        return f"{words[0]} {words[1]} {_short(' '.join(words[2:]))}"[:100]
     base = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
     if _looks(base):
         return base
@@ -204,6 +223,7 @@ def _short(part: str) -> str:
 def _arguments(head: str, words: list[str]) -> list[str]:
     """The first two words after the program that say what it does."""
     options = _OPTIONS_WITH_VALUE.get(head, ())
+    plain = _PLAIN_OPTIONS.get("python" if head.startswith("python") else head)
     keep: list[str] = []
     at = 1
     while at < len(words) and len(keep) < 2:
@@ -213,6 +233,11 @@ def _arguments(head: str, words: list[str]) -> list[str]:
             continue
         if word == "-m" and head.startswith("python"):
             return words[at : at + 2]
+        if word == "--test" and head == "node":
+            return [word]
+        if plain is not None and plain.match(word):
+            at += 1
+            continue
         if word.startswith(_STOPS):
             break
         keep.append(word)
@@ -232,6 +257,8 @@ def kind_of(short: str) -> Kind:
         return "look" if rest.split(" ")[0] in _GIT_LOOKS or not rest else "vcs"
     if _looks(head):
         return "look"
+    if _TEST_FILE.search(short):
+        return "test"
     for kind, pattern in _KINDS:
         if pattern.search(short):
             return kind

@@ -292,6 +292,26 @@ class HoldReleased(Body):
     run: str
 
 
+class ArchiveWritten(Body):
+    KIND = "archive.written"
+    id: str
+    """The session that is archived."""
+    goal: str
+    events: int
+    size: int
+    """The size of the whole archive in bytes."""
+    hash: str
+    """The SHA-256 of the whole archive."""
+    pieces: list[str] = []
+    """The addresses of the next pieces of it. The archive is whole when all of them have its size."""
+
+
+class ArchiveRestored(Body):
+    KIND = "archive.restored"
+    id: str
+    """The session that was brought back."""
+
+
 # -- commands that waited for a server ------------------------------------------------------------
 
 

@@ -1,8 +1,7 @@
 """Where the work in a folder stands and what fits next: what `segue` alone says.
 
-No transcript is read but for its last record. With a current session that has runs only the store is asked,
-as `segue status` does; agents' files are looked for where no session is current, or where nothing tells Segue
-of runs because no hooks are installed.
+No transcript is read but for its last record. The newest run is looked for among the agents' files as well as
+in the store: of one that was killed no hook has told.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def overview_of(workspace: Workspace) -> LocatedWork:
     state = known.state if known is not None else None
     runs = status.runs if status is not None else ()
     run = LastRun(runs[0].id, runs[0].agent, runs[0].last, runs[0].ended) if runs else None
-    if state is None or not is_set_up:
+    if workspace.sees_tree:  # a run that was killed is in the agents' files alone
         run = _newer(run, _newest_found(workspace))
     is_open = status is not None and status.status in OPEN
     root = workspace.working_tree.root
@@ -156,7 +155,7 @@ def _newest_found(workspace: Workspace) -> LastRun | None:
             run = refreshed(facts.run, found, now=time.time())
             return LastRun(run.id, run.agent, run.last, run.ended, run.goal)
     last = last_record(found) or found.changed
-    return LastRun(found.native, found.agent, iso(last), "alive" if found.sign == "alive" else "")
+    return LastRun(found.native, found.agent, iso(last), found.sign)
 
 
 def _elsewhere(workspace: Workspace) -> RunsElsewhere | None:
@@ -169,9 +168,11 @@ def _elsewhere(workspace: Workspace) -> RunsElsewhere | None:
 
 
 def _newer(one: LastRun | None, other: LastRun | None) -> LastRun | None:
-    """The newer of two runs; of the same run the one of which more is known."""
-    if one is None or other is None or one.id == other.id:
+    """The newer of two runs, and of the same run what was found last."""
+    if one is None or other is None:
         return one or other
+    if one.id == other.id:
+        return replace(other, ended=other.ended or one.ended, goal=other.goal or one.goal)
     return max(one, other, key=lambda run: run.last)
 
 

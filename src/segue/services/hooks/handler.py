@@ -42,7 +42,7 @@ from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
 from ...effects.files.spool import SpoolRecord, checksum
 from ...effects.processes.identity import ancestor_running, command_of
-from ...errors import Paused, SegueError, StoreError
+from ...errors import Paused, RateLimited, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import FRESH_STARTS, STEER, STEER_ALONE, brief_for_hook, own_run, session_state
@@ -216,7 +216,7 @@ class Handler:
         with workspace:
             try:
                 return self._answer(workspace)
-            except StoreError as fault:
+            except (StoreError, RateLimited) as fault:
                 return self._without_store(fault)
 
     def _answer(self, workspace: Workspace) -> HookReply:

@@ -27,6 +27,7 @@ from ...effects.processes.identity import ancestors, is_alive
 from ...errors import SegueError, StaleVersion
 from ...stores.base import Append
 from ..sessions.repository import stream_of
+from ..workspace.open_session import is_archived
 from ..workspace.working_tree import WorkingTree
 from ..workspace.workspace import Workspace
 from .run import ALIVE_SECONDS, WENT_ON_SECONDS, Run
@@ -208,8 +209,8 @@ class SessionAssigner:
         return self._trees[root]
 
     def _exists(self, session: str) -> bool:
-        archived = self._workspace.home.archived(session)
-        return session in self._appends or self._state(session) is not None or archived.is_file()
+        is_known = session in self._appends or self._state(session) is not None
+        return is_known or is_archived(self._workspace, session)
 
     def _state(self, session: str) -> SessionState | None:
         if session not in self._states:

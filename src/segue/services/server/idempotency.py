@@ -1,4 +1,4 @@
-"""A request that is sent twice takes effect once.
+"""The stores of a server: a request that is sent twice takes effect once, and quotas hold.
 
 While a request with an idempotency key is served, its first append carries a mark: an event on a stream of
 the request's own, in the same commit. Whoever serves the same request again finds the stream there, and
@@ -8,8 +8,10 @@ and the answer. Marks are dropped after a while.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any
 
 from ...core import event_kinds as ev
@@ -18,7 +20,10 @@ from ...errors import AlreadyDone, SegueError, StaleVersion
 from ...stores.base import Append, Pieces
 from ...stores.memory_changes import MemoryChange
 from ...stores.postgres import PostgresStore
+from ...stores.postgres.memories import PostgresMemories
 from ...stores.sqlite import SqliteStore
+from ...stores.sqlite.memories import SqliteMemories
+from .quotas import Amounts, in_append, in_memories
 
 PREFIX = "once/"
 KEPT_HOURS = 24
@@ -39,11 +44,25 @@ class RequestMark:
 current_mark: ContextVar[RequestMark | None] = ContextVar("current_mark", default=None)
 
 
+def _uncharged(_: Callable[[], Amounts]) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class _Idempotent:
-    """Appends of a journal, marked while a request with an idempotency key is served."""
+    """Appends of a journal, charged to the quota of its project, and marked while a request with an
+    idempotency key is served."""
+
+    charge: Callable[[Callable[[], Amounts]], AbstractContextManager[None]] = staticmethod(_uncharged)
+    """Set by the server: within what it gives, this much is written."""
 
     def append(
         self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
+    ) -> list[ev.Event]:
+        with self.charge(lambda: in_append(appends, pieces, memories)):
+            return self._append(appends, pieces, memories)
+
+    def _append(
+        self, appends: tuple[Append, ...], pieces: Pieces | None, memories: MemoryChange | None
     ) -> list[ev.Event]:
         mark = current_mark.get()
         append: Any = super().append  # type: ignore[misc]
@@ -62,12 +81,42 @@ class _Idempotent:
         return [event for event in events if event.stream != mark.stream]
 
 
+class _ChargedSqliteMemories(SqliteMemories):
+    def __init__(self, store: IdempotentSqlite) -> None:
+        super().__init__(store.database)
+        self._store = store
+
+    def write(self, change: MemoryChange) -> list[str]:
+        with self._store.charge(lambda: in_memories(change)):
+            return super().write(change)
+
+
+class _ChargedPostgresMemories(PostgresMemories):
+    def __init__(self, store: IdempotentPostgres) -> None:
+        super().__init__(store.database)
+        self._store = store
+
+    def write(self, change: MemoryChange) -> list[str]:
+        with self._store.charge(lambda: in_memories(change)):
+            return super().write(change)
+
+
 class IdempotentSqlite(_Idempotent, SqliteStore):
     """The embedded store of a server."""
+
+    @cached_property
+    def memories(self) -> SqliteMemories:
+        """What was learnt."""
+        return _ChargedSqliteMemories(self)
 
 
 class IdempotentPostgres(_Idempotent, PostgresStore):
     """The Postgres store of a server."""
+
+    @cached_property
+    def memories(self) -> PostgresMemories:
+        """What was learnt."""
+        return _ChargedPostgresMemories(self)
 
 
 def left_by(journal: SqliteStore | PostgresStore, stream: str) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from ..workspace.lost_store import PlaceCheck, check_damage
 from ..workspace.open_store import check_kind
 from ..workspace.server import ServerWorkspace
 from .idempotency import IdempotentPostgres, IdempotentSqlite
+from .quotas import Quotas
 from .session_index import SessionIndex
+from .tracing import Tracing, trace_store
 
 Store = IdempotentPostgres | IdempotentSqlite
 HANDLES_MAX = 512
@@ -45,7 +47,7 @@ class Projects:
 
     def __init__(
         self, home: Path, where: str = "", *, settings: Mapping[str, Any] | None = None,
-        busy_timeout_ms: int = 10_000,
+        busy_timeout_ms: int = 10_000, tracing: Tracing | None = None,
     ) -> None:  # fmt: skip
         """``settings`` are those of every project: how memories are compared, whether secrets are masked."""
         check_kind(where)
@@ -61,6 +63,8 @@ class Projects:
         self._stores: dict[str, Store] = {}
         self._indexes: dict[str, SessionIndex] = {}
         self._handles: OrderedDict[tuple[str, str, str, str], ServerWorkspace] = OrderedDict()
+        self._tracing = tracing
+        self.quotas = Quotas(lambda: self.server_tables, self.store)
         self.main = self.store(DEFAULT_PROJECT)
         self.folder = self.home.path / "server"
         """Where the server stands: no project's working tree."""
@@ -86,6 +90,9 @@ class Projects:
             found = self._stores.get(project)
             if found is None:
                 found = self._stores[project] = self._open(project)
+                found.charge = partial(self.quotas.charged, project)
+                if self._tracing is not None:
+                    trace_store(found, self._tracing)
             return found
 
     def index(self, project: str) -> SessionIndex:
@@ -182,6 +189,7 @@ class Projects:
 
     def close(self) -> None:
         """Let go of all stores."""
+        self.quotas.give_back(all_of_it=True)
         with self._lock:
             for workspace in self._handles.values():
                 for finish in workspace.at_close:

@@ -1,4 +1,4 @@
-"""The keys of a server, asked for over HTTP by an admin's key."""
+"""The keys and the quotas of a server, asked for over HTTP by an admin's key."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from ...core.server.access import PREFIX, AuditLine, KeyRecord, id_in
+from ...core.server.access import PREFIX, AuditLine, KeyRecord, clean_project, id_in
 from ...stores.remote import RemoteStore
 from .keys import NewKey
+from .quotas import Amounts, QuotaUse
 
 
 class RemoteKeys:
@@ -43,6 +44,22 @@ class RemoteKeys:
         found: Any = self._client.ask("GET", f"/v1/audit?limit={limit}")
         lines = [msgspec.convert(one, AuditLine) for one in found["lines"]]
         return [line for line in lines if not project or line.project == project]
+
+
+class RemoteQuotas:
+    """What an operator does with `Quotas`, on a server that is elsewhere."""
+
+    def __init__(self, journal: RemoteStore) -> None:
+        self._client = journal.client
+
+    def set(self, project: str, limits: Amounts) -> None:
+        """Change limits of a project."""
+        self._client.ask("PUT", f"/v1/quotas/{clean_project(project)}", dict(limits))
+
+    def use(self, project: str = "") -> list[QuotaUse]:
+        """Every limit, of one project or of all that this key may see, with what is used of it."""
+        found = msgspec.convert(self._client.ask("GET", "/v1/quotas")["quotas"], list[QuotaUse])
+        return [one for one in found if project in ("", one.project)]
 
 
 def _quoted(id: str) -> str:

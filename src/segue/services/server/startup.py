@@ -6,10 +6,13 @@ the command line finds it. A server that others can reach needs keys that somebo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ..._files import read_text
 from ...core.base.values import Value
@@ -17,20 +20,24 @@ from ...core.server.access import ALL_PROJECTS
 from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.models import is_loopback
-from ...errors import RefusedError, SegueError
+from ...errors import RefusedError, SegueError, StoreUnavailable
 from ...settings import data_folder, resolve, user_file
 from ...stores.postgres import PostgresStore
-from ...stores.postgres.upkeep import facts
+from ...stores.postgres.upkeep import owner_role
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import open_store
 from .keys import Keys
 from .projects import Projects
+from .tracing import Tracing, tracing_to
 
 if TYPE_CHECKING:
-    from .remote_keys import RemoteKeys
+    from ...stores.remote import RemoteStore
+    from .quotas import Quotas
+    from .remote_keys import RemoteKeys, RemoteQuotas
 
 TOKEN_FILE = Path("server", "token")
 LOCAL_NAME = "this machine"
+_FIRST_SECONDS = 3.0
 _SETTINGS = ("embedder", "embedder_url", "embedder_model", "embedder_key", "redact")
 
 
@@ -61,25 +68,53 @@ class ServerReady(Value):
     token: str = ""
     """Its first key, if it was made now."""
     token_file: str = ""
-
-    @property
-    def as_owner(self) -> str:
-        """The role of the database as which it runs, if that may change the tables; else empty."""
-        store = self.projects.main
-        if not isinstance(store, PostgresStore):
-            return ""
-        found = facts(store.database)
-        return found.role if found.owns else ""
+    owner: str = ""
+    """The role of the database as which it runs, if that may change the tables."""
+    tracing: Tracing | None = None
 
 
-def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool = True) -> ServerReady:
-    """Open the store; on loopback, have a key."""
+def prepared(
+    environment: Mapping[str, str], place: ListenAddress, *, keys: bool = True, as_owner: bool = True
+) -> ServerReady:
+    """Open the store; on loopback, have a key. Without ``as_owner``, RefusedError if it would run as a role
+    that may change the tables: then none were made or changed."""
     settings = resolve(environment=environment, user_config=user_file(environment))
-    projects = Projects(
+    tracing = tracing_to(settings.text("otel_endpoint"))
+    projects = _projects(environment, tracing)
+    owner = _owner(projects)
+    if owner and not as_owner:
+        projects.close()
+        raise RefusedError(
+            f"{owner} may change and drop the tables of this store, and a server needs to write only",
+            hint="`segue schema --roles DATABASE` makes a role for servers; one person, or a small team with"
+            " one role, starts it with `segue serve --as-owner`",
+        )
+    return replace(_opened(projects, place, keys=keys), owner=owner, tracing=tracing)
+
+
+def _projects(environment: Mapping[str, str], tracing: Tracing | None = None) -> Projects:
+    settings = resolve(environment=environment, user_config=user_file(environment))
+    return Projects(
         data_folder(environment), settings.text("store"),
         settings={name: settings[name] for name in _SETTINGS},
-        busy_timeout_ms=int(settings.number("busy_timeout_ms")),
+        busy_timeout_ms=int(settings.number("busy_timeout_ms")), tracing=tracing,
     )  # fmt: skip
+
+
+def _owner(projects: Projects) -> str:
+    """The role as which this server would change tables; a database that is just starting is waited for."""
+    store, deadline = projects.main, time.monotonic() + _FIRST_SECONDS
+    while isinstance(store, PostgresStore):
+        try:
+            return owner_role(store.database)
+        except StoreUnavailable:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+    return ""
+
+
+def _opened(projects: Projects, place: ListenAddress, *, keys: bool) -> ServerReady:
     if not keys:
         return ServerReady(projects)
     known = Keys(projects.server_tables)
@@ -94,21 +129,43 @@ def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool
 @contextmanager
 def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
     """The keys of the server that the settings name: of a store that is here, or asked for over HTTP."""
+    with _managed(environment) as server:
+        if isinstance(server, Projects):
+            yield Keys(server.server_tables)
+        else:
+            from .remote_keys import RemoteKeys
+
+            yield RemoteKeys(server)
+
+
+@contextmanager
+def managing_quotas(environment: Mapping[str, str]) -> Iterator[Quotas | RemoteQuotas]:
+    """The same for its quotas."""
+    with _managed(environment) as server:
+        if isinstance(server, Projects):
+            yield server.quotas
+        else:
+            from .remote_keys import RemoteQuotas
+
+            yield RemoteQuotas(server)
+
+
+@contextmanager
+def _managed(environment: Mapping[str, str]) -> Iterator[Projects | RemoteStore]:
     settings = resolve(environment=environment, user_config=user_file(environment))
     where = settings.text("store")
     if is_remote(where):
         from ...stores.remote import RemoteStore
-        from .remote_keys import RemoteKeys
 
         home = DataFolder(data_folder(environment)).for_store(where)
         journal = open_store(home, where, key=settings.text("api_key"))
         assert isinstance(journal, RemoteStore)
-        yield RemoteKeys(journal)
+        yield journal
         journal.close()
         return
-    ready = prepared(environment, ListenAddress("127.0.0.1", 0), keys=False)
-    yield Keys(ready.projects.server_tables)
-    ready.projects.close()
+    projects = _projects(environment)
+    yield projects
+    projects.close()
 
 
 def _with_token(projects: Projects, keys: Keys) -> ServerReady:

@@ -110,7 +110,7 @@ class LocalCopies:
         for a moment after a failover, the primary of before may still answer."""
         deadline = time.monotonic() + OLD_PRIMARY_SECONDS_MAX
         while (actual := journal.head(stream).version) < seen or replaced:
-            if self._is_settled(stream, seen):
+            if self._is_settled(stream, seen) or (not actual and _is_archived(journal, stream)):
                 return
             if actual >= seen or time.monotonic() > deadline:
                 raise HistoryWentBack(stream, seen, actual)
@@ -185,7 +185,7 @@ class LocalCopies:
             with suppress(DamagedError):  # which is another fault, and named elsewhere
                 there = {event.hash for event in journal.read(stream, after=copies[0].version - 1)}
                 missing = [event for event in copies if event.hash not in there]
-                if missing:
+                if missing and (there or not _is_archived(journal, stream)):
                     found.append(LostTail(stream, journal.head(stream).version, missing))
         return found
 
@@ -223,6 +223,11 @@ def commits_of(events: Sequence[Event]) -> list[list[Event]]:
 def drafts_of(events: Sequence[Event]) -> list[Draft]:
     """What events were before they had a place: at the same place they become the same events again."""
     return [Draft(e.kind, e.body, e.at, e.actor, e.run, e.format) for e in events]
+
+
+def _is_archived(journal: Journal, stream: str) -> bool:
+    """Whether a session is gone because somebody archived it."""
+    return journal.head(f"archive/{stream.removeprefix(_SESSIONS)}").version > 0
 
 
 def _remove(path: Path) -> None:

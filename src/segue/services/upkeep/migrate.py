@@ -35,6 +35,7 @@ from ..handoff.export import named_pieces
 from ..memories.service import search_words
 from ..resume.timings import TIMING
 from ..runs.shared_copies import piece_addresses
+from ..sessions import archived
 from ..sessions.repository import fold_all, snapshot_of
 from ..stats.measured import RECOVERY
 from ..workspace.data_folder import DataFolder, is_remote
@@ -145,6 +146,8 @@ class _Move:
                 self._copy_pieces(named_pieces(batch))
             elif stream.startswith(PREFIX):
                 self._copy_pieces(piece_addresses(batch))
+            elif stream.startswith(archived.PREFIX):
+                self._copy_pieces(archived.piece_addresses(batch))
             elif stream.startswith(GRAPHS):
                 self._copy_pieces(checkpoint_pieces(batch))
             if not self.dry_run:

@@ -28,8 +28,9 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.files.check_outputs import Outputs
-from ...errors import SegueError, StaleVersion, UsageError
+from ...errors import BadImport, DamagedError, SegueError, StaleVersion, UsageError
 from ...stores.base import Append, Journal, Memories, ProjectFacts, Rewrite, RunRow, Runs
+from ...stores.memory.store import VolatileRuns
 from ...stores.memory_changes import MemoryChange, MemoryWithHistory
 from ...stores.sqlite import SqliteStore
 from ...stores.sqlite.upkeep import compact
@@ -43,6 +44,7 @@ from ..runs.run import facts_of, row_of
 from ..runs.shared_copies import scrub_pieces
 from ..sessions.repository import stream_of
 from ..workspace.workspace import Workspace
+from .archive_places import Content, SharedPlace, places_of
 
 SCRUBBED = "[scrubbed]"
 LENGTH_MIN = 4
@@ -81,13 +83,13 @@ def scrub(
     runs = scrub_runs(runs_of(workspace).runs, text, dry_run)
     memories = scrub_memories(memories_of(workspace).store, text, dry_run)
     counted_facts = scrub_project_facts(workspace.store.project_facts, text, dry_run)
-    found_any = bool(events or pieces or runs or memories or counted_facts)
+    hit = scrub_archives(workspace, text, dry_run)
+    found_any = bool(events or pieces or runs or memories or counted_facts or hit)
     workspace.forget()
     if not dry_run:
         _compact(workspace, found_any)
         workspace.forget_last_seen()
     files = [path for path in _files(workspace) if path.is_file()]
-    hit: list[str] = []
     for path in counted(files, progress, lambda path: path.name):
         whole_backup = path.parent == workspace.home.backups and path.name.startswith("segue-")
         scrubbed = _scrub_backup if whole_backup else _scrub_file
@@ -235,6 +237,29 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     if changed and not dry_run:
         runs.put(changed)
     return {row.key for row in changed}
+
+
+def scrub_archives(workspace: Workspace, text: str, dry_run: bool) -> list[str]:
+    """Erase a text from archives of sessions, but for those files of sessions that are scrubbed as such; the
+    names of those that held it. One that is damaged is left."""
+    hit, actor = [], workspace.repository.actor
+    for place in places_of(workspace):
+        for id in place.ids():
+            with contextlib.suppress(DamagedError, BadImport):
+                if (before := place.find(id)) is None:
+                    continue
+                runs = VolatileRuns()
+                runs.put(before.runs)
+                scrub_runs(runs, text, dry_run=False)
+                kept = [row for listed in before.runs if (row := runs.get(listed.key)) is not None]
+                shared = isinstance(place, SharedPlace)
+                session = scrub_document(before.session, text, actor=actor) if shared else before.session
+                content = Content(session, kept)
+                if content != before:
+                    hit.append(f"{'archive' if shared else 'runs of the archive'} {id}")
+                    if not dry_run:
+                        place.put(id, content)
+    return hit
 
 
 def scrub_project_facts(facts: ProjectFacts, text: str, dry_run: bool) -> int:

@@ -46,6 +46,8 @@ class QueuedCommand(Saved):
     """The result of commands that are pending: durable on this machine, but not saved by the server yet."""
 
     pending: bool = True
+    why: str = ""
+    """Why the server, which was reached, did not take them: a quota of the project. Else empty."""
 
 
 class OfflineQueue:
@@ -62,14 +64,15 @@ class OfflineQueue:
         """Whether the server could not be reached when it was last needed."""
 
     def keep(
-        self, session: str, commands: Sequence[Command], fault: errors.StoreUnavailable, actor: str
+        self, session: str, commands: Sequence[Command], fault: errors.SegueError, actor: str
     ) -> QueuedCommand:
         """Queue commands. Raises ``fault`` if they may not wait, or the refusal that is certain already."""
-        self._unreachable = True
+        away = isinstance(fault, errors.StoreUnavailable)
+        self._unreachable = self._unreachable or away
         self._remember(session)
         last = self.last(session)
         state = last.state if last is not None else None
-        if fault.doubt or not may_wait(commands, state):
+        if getattr(fault, "doubt", False) or not may_wait(commands, state):
             raise fault
         self._workspace.pause_file.check()
         repository = self._workspace.repository
@@ -90,7 +93,8 @@ class OfflineQueue:
             [msgspec.to_builtins(command) for command in queued],
         )  # fmt: skip
         self._put(record, fault)
-        return QueuedCommand(session, state.version if state is not None else 0, 0)
+        why = "" if away else fault.message
+        return QueuedCommand(session, state.version if state is not None else 0, 0, why=why)
 
     def start(self, create: do.Create, base: str, root_commit: str, fault: errors.StoreUnavailable) -> str:
         """Begin a session as pending and return its id, which nobody else can have chosen."""
@@ -110,7 +114,7 @@ class OfflineQueue:
         self._cache.keep_tree(TreeRecord(tree.path, tree.version, projects, root_commit, session))
         return session
 
-    def _put(self, pending: PendingRecord, fault: errors.StoreUnavailable) -> None:
+    def _put(self, pending: PendingRecord, fault: errors.SegueError) -> None:
         payload = msgspec.json.encode(pending)
         if len(payload) > PAYLOAD_BYTES_MAX:
             raise fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def start_session(
         if goal and one_line(goal) != one_line(workspace.repository.state(id).goal):
             check_is_open(workspace, id)
         return make_current(workspace, id)
-    if id and workspace.home.archived(id).is_file():
+    if id and is_archived(workspace, id):
         raise ConflictError(f"session {id} is archived", hint=_where_else(workspace, id))
     kind = type or workspace.settings.text("type")
     if kind not in TYPES:
@@ -114,11 +115,23 @@ def _create(workspace: Workspace, create: Create, base: str, root_commit: str) -
     raise UsageError(f"there is no free number for a session {base}-…", hint="choose an id with --id")
 
 
+def is_archived(workspace: Workspace, id: str) -> bool:
+    """Whether a session is in an archive: of this machine or, where machines share the store and it can be
+    reached, in that."""
+    if workspace.home.archived(id).is_file():
+        return True
+    with suppress(StoreUnavailable):
+        return bool(workspace.home.shared_store) and workspace.store.head(f"archive/{id}").version > 0
+    return False
+
+
 def _last_number(workspace: Workspace, base: str) -> int:
     prefix = f"session/{base}-"
     numbers = [name.removeprefix(prefix) for name, _ in workspace.store.streams(prefix)]
     archived = workspace.home.archive.glob(f"{base}-*.jsonl.gz")
     numbers += [path.name[len(base) + 1 : -len(".jsonl.gz")] for path in archived]
+    prefix = f"archive/{base}-"
+    numbers += [name.removeprefix(prefix) for name, _ in workspace.store.streams(prefix)]
     return max((int(n) for n in numbers if n.isdecimal()), default=0)
 
 
@@ -166,6 +179,6 @@ def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
 
 
 def _where_else(workspace: Workspace, id: str) -> str:
-    if workspace.home.archived(id).is_file():
+    if is_archived(workspace, id):
         return f"it is archived: `segue cleanup --restore {id}` brings it back"
     return "`segue list --all` shows all sessions, `segue runs --all` all runs"

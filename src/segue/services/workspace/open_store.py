@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..._files import read_text
 from ...core.base.canonical import sha256
+from ...core.base.lazy import regex
 from ...effects.files.atomic import private_folder
 from ...effects.processes.identity import host_name
 from ...errors import BadSettings
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
 
 KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
 
+_TRACEPARENT = regex(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 LISTENS_SECONDS = 0.5
 """How long it may take to find out whether a server on this machine listens."""
 DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
 """For a minute after a server could not be reached, processes try it for only 0.3 seconds at first."""
 
 
-def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Store:
+def open_store(
+    home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "", traceparent: str = ""
+) -> Store:
     """The store at this address, not connected yet. ``home`` must be the data folder for that address
-    (``DataFolder.for_store``); ``key`` is the API key of a Segue server. Raises DamagedError if the embedded
-    store was lost, and BadSettings for an unknown kind of address."""
+    (``DataFolder.for_store``); ``key`` is the API key of a Segue server, which is told ``traceparent``.
+    Raises DamagedError if the embedded store was lost, and BadSettings for an unknown kind of address."""
     if is_remote(where):
         from ...stores.remote import Address, RemoteStore
         from ..sessions.local_copies import LocalCopies
@@ -39,6 +43,7 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
         remote = RemoteStore(address, key or token_here(home, address), busy_timeout_ms=busy_timeout_ms)
         remote.machine = this_machine()
         remote.watch = LocalCopies(home.copies)
+        remote.client.traceparent = traceparent if _TRACEPARENT.fullmatch(traceparent) else ""
         remote.client.told = lambda reached: _note_reached(home, reached)
         if _was_down(home):
             remote.client.first_seconds = DOWN_FIRST_SECONDS

@@ -93,7 +93,8 @@ def _opened(store: Journal | str | None, home: DataFolder, settings: Settings) -
     where = settings.text("store")
     home = home.for_store(where)
     timeout_ms, key = int(settings.number("busy_timeout_ms")), settings.text("api_key")
-    return open_store(home, where, busy_timeout_ms=timeout_ms, key=key), home
+    trace = settings.text("traceparent")
+    return open_store(home, where, busy_timeout_ms=timeout_ms, key=key, traceparent=trace), home
 
 
 def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | None:

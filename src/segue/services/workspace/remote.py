@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Unpack
 
 from ...core.sessions.commands import Command, Create
-from ...errors import StoreError, StoreUnavailable
+from ...errors import OverQuota, RateLimited, StoreError, StoreUnavailable
 from ..sessions.repository import CommitOptions, Saved
 from .last_seen import DrainResult, LastSeen, LastSeenSession
 from .offline_queue import OfflineQueue
@@ -24,13 +24,13 @@ class RemoteWorkspace(Workspace):
         self.offline = OfflineQueue(self, last_seen)
 
     def commit(self, session: str, commands: Sequence[Command], **options: Unpack[CommitOptions]) -> Saved:
-        """Send pending commands first, then these. If the server cannot be reached, these are queued as well,
-        unless they carry pieces or demand a version."""
+        """Send pending commands first, then these. If the server cannot be reached, or the project has used
+        up a quota, these are queued as well, unless they carry pieces or demand a version."""
         try:
             if self.offline.waits():
                 self.offline.drain()
             saved = self.repository.commit(session, commands, **options)
-        except StoreUnavailable as fault:
+        except (StoreUnavailable, OverQuota, RateLimited) as fault:
             if options.get("pieces") or options.get("since") is not None:
                 raise
             return self.offline.keep(session, commands, fault, options.get("actor", ""))

@@ -383,9 +383,12 @@ class PostgresStore:
 
         def work(db: Db, attempt: UUID) -> bool:
             remember(db, self.namespace, attempt)
-            rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR UPDATE", (self.namespace,))
+            if addresses:  # nobody names one of them meanwhile
+                sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR UPDATE"
+                rows(db, sql, (self.namespace,))
             heads = self._locked(db, [wish for wish in streams if wish.expect])
-            check_beside(self._streams(db, "session/"), names, beside)
+            if beside is not None:
+                check_beside(self._streams(db, "session/"), names, beside)
             for wish in streams:
                 known = heads.get(wish.stream)
                 version = known[0] if known else self.head_in(db, wish.stream).version

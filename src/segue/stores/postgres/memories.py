@@ -27,7 +27,7 @@ from ..vectors import by_bytes
 from .connection import driver
 from .database import Database, plain, remember, tried
 from .schema import Db, as_vector
-from .sql import PostgresSql, PostgresStatements
+from .sql import PostgresSql, PostgresStatements, quoted
 
 _TIES = 32
 """So many more than asked for are fetched: the server reckons in single precision."""
@@ -124,7 +124,7 @@ class _Words(SqlWords):
     def holding(self, wanted: Sequence[tuple[str, Sequence[str]]], most: int) -> list[list[int]]:
         only = [_either(group) for group in self.marks]
         queries = [
-            " & ".join([_quoted(word), *([_either(others)] if others else []), *only])
+            " & ".join([quoted(word), *([_either(others)] if others else []), *only])
             for word, others in wanted
         ]
         found: list[list[int]] = [[] for _ in wanted]
@@ -136,11 +136,7 @@ class _Words(SqlWords):
 
 
 def _either(words: Iterable[str]) -> str:
-    return f"({' | '.join(map(_quoted, words))})"
-
-
-def _quoted(word: str) -> str:
-    return "'" + plain(word).replace("\\", "\\\\").replace("'", "''") + "'"
+    return f"({' | '.join(map(quoted, words))})"
 
 
 class _Writer(MemoryWriter):

@@ -28,6 +28,9 @@ else:  # the driver is loaded when a store is used, not before
 LOCK = 0x5345475545
 """``SEGUE``: the advisory lock of migrations."""
 _NAME = 'text COLLATE "C" NOT NULL'
+HELD = "words || array_to_tsvector(ARRAY['~n' || namespace])"
+"""The words of a text, and a mark of its namespace: of a word that all projects have, an index is asked for
+the texts of one. It is made of what is there: a Segue of before writes nothing that is not found."""
 
 MIGRATIONS: tuple[str, ...] = (
     f"""
@@ -132,6 +135,21 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX project_facts_by_time ON segue.project_facts (namespace, kind, project, at);
     """,
+    f"""
+    CREATE TABLE segue.server_quotas (
+        namespace {_NAME}, project {_NAME}, sessions bigint NOT NULL, events bigint NOT NULL,
+        memories bigint NOT NULL, bytes bigint NOT NULL, requests bigint NOT NULL,
+        PRIMARY KEY (namespace, project)
+    );
+    CREATE TABLE segue.server_usage (
+        namespace {_NAME}, project {_NAME}, kind {_NAME}, server {_NAME}, amount bigint NOT NULL,
+        at double precision NOT NULL, PRIMARY KEY (namespace, project, kind, server)
+    ) WITH (fillfactor = 50);
+    """,
+    f"""
+    CREATE INDEX search_texts_held_by_project ON segue.search_texts USING gin (({HELD}));
+    DROP INDEX IF EXISTS segue.search_texts_held;
+    """,
 )
 SCHEMA = len(MIGRATIONS)
 READABLE_FROM = 1
@@ -160,6 +178,13 @@ _LOOK = """
             ELSE has_schema_privilege('segue', 'CREATE') END,
         EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('segue.memory_vectors')
             AND attname = 'embedding')
+"""
+
+
+_BARE_AT_ONCE = 2_000
+_BARE = """
+    SELECT namespace, no, body FROM segue.memory_vectors WHERE (namespace, no) > (%s, %s)
+    ORDER BY namespace, no LIMIT %s
 """
 
 
@@ -240,13 +265,15 @@ def _add_vectors(db: Db) -> str:
     db.execute(  # of those that older processes still write without it
         "CREATE INDEX memory_vectors_bare ON segue.memory_vectors (namespace, model) WHERE embedding IS NULL"
     )
-    rows = db.execute("SELECT namespace, no, body FROM segue.memory_vectors").fetchall()
-    with db.cursor() as cursor:
-        cursor.executemany(
-            f"UPDATE segue.memory_vectors SET embedding = %s::{vector}.vector"
-            " WHERE namespace = %s AND no = %s",
-            [(as_vector(body), namespace, no) for namespace, no, body in rows],
-        )
+    last: tuple[str, int] = ("", 0)
+    while rows := db.execute(_BARE, (*last, _BARE_AT_ONCE)).fetchall():
+        with db.cursor() as cursor:
+            cursor.executemany(
+                f"UPDATE segue.memory_vectors SET embedding = %s::{vector}.vector"
+                " WHERE namespace = %s AND no = %s",
+                [(as_vector(body), namespace, no) for namespace, no, body in rows],
+            )
+        last = rows[-1][:2]
     return str(vector)
 
 

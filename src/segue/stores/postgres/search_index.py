@@ -28,7 +28,8 @@ from ...core.search.texts import SearchText, index_words
 from ...errors import DamagedError
 from ..sql import Statements
 from .database import Database
-from .sql import PostgresSql
+from .schema import HELD
+from .sql import PostgresSql, quoted
 
 PLACES_MAX = 16_383
 """Postgres counts no places beyond that."""
@@ -58,14 +59,14 @@ _DROP = "DELETE FROM segue.search_sources WHERE namespace = :namespace AND key =
 _INDEXED = (
     "SELECT key, about, steps, version, sum, last FROM segue.search_sources WHERE namespace = :namespace"
 )
-_MATCHES = """
+_MATCHES = f"""
     SELECT t.source, t.no, t.step, t.kind, t.at, t.failed, ts_rank(t.words, q.text, 1)
     FROM segue.search_texts t, (SELECT :query::tsquery AS text) q
-    WHERE t.namespace = :namespace AND t.words @@ q.text
+    WHERE t.namespace = :namespace AND ({HELD}) @@ :held::tsquery
 """
-_COUNT = """
+_COUNT = f"""
     SELECT count(*) FROM (SELECT 1 FROM segue.search_texts
-        WHERE namespace = :namespace AND words @@ :query::tsquery LIMIT :most) found
+        WHERE namespace = :namespace AND ({HELD}) @@ :held::tsquery LIMIT :most) found
 """
 _TEXTS = """
     SELECT source, no, body FROM segue.search_texts WHERE namespace = :namespace
@@ -80,6 +81,7 @@ class PostgresSearchIndex:
 
     def __init__(self, database: Database) -> None:
         self._sql = PostgresSql(database)
+        self._namespace = database.namespace
 
     def put(self, new: Iterable[NewTexts]) -> None:
         """Index texts; all or nothing."""
@@ -134,7 +136,7 @@ class PostgresSearchIndex:
             return []
         rows = self._sql.rows(
             f"{sql}{_conditions(wanted)} ORDER BY 7 DESC, t.at DESC, t.source, t.no LIMIT :most",
-            query=query, **_values(wanted), most=limit,
+            query=query, held=self._held(query), **_values(wanted), most=limit,
         )  # fmt: skip
         return [
             Match(f"{no} {key}", key, step, KINDS[kind], at, failed, -RANK * rank)
@@ -144,7 +146,11 @@ class PostgresSearchIndex:
     def how_many(self, term: SearchTerm, most: int) -> int:
         """In how many texts a term stands, as far as so many."""
         query = _of_term(term)
-        return int(self._sql.rows(_COUNT, query=query, most=most)[0][0]) if query else 0
+        return int(self._sql.rows(_COUNT, held=self._held(query), most=most)[0][0]) if query else 0
+
+    def _held(self, query: str) -> str:
+        """The query for texts of this project alone."""
+        return f"{quoted(f'~n{self._namespace}')} & ({query})"
 
     def size_in_texts(self) -> int:
         """How many texts there are, about."""

@@ -56,3 +56,8 @@ def _storable(value: Any) -> Any:
     if isinstance(value, list):
         return [_storable(one) for one in value]
     return plain(value) if isinstance(value, str) else value
+
+
+def quoted(word: str) -> str:
+    """A word as it stands in a ``tsquery``."""
+    return "'" + plain(word).replace("\\", "\\\\").replace("'", "''") + "'"

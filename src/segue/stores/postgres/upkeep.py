@@ -80,31 +80,90 @@ class TableState(Value):
     live: int
     dead: int
     """Rows that are no more, and whose room is not free yet."""
-    size_bytes: int
+    rows_bytes: int
+    index_bytes: int
     vacuumed: str
     """When it was last vacuumed; empty if never."""
+    vacuum_at: int
+    """From how many dead rows on the server's own vacuum should come by."""
+    autovacuum: bool
+    """Whether it may."""
     transactions: int
     """How old its oldest row is; at two thousand million the server stops."""
 
+    @property
+    def size_bytes(self) -> int:
+        """With its indexes."""
+        return self.rows_bytes + self.index_bytes
+
+
+class VacuumState(Value):
+    """What keeps the server from cleaning up behind updates and deletions."""
+
+    autovacuum: bool
+    """Whether it is on at all."""
+    oldest_seconds: float
+    """For how long the oldest transaction is open, of whomever: rows that it might see are kept."""
+    oldest: str
+    """Whose that is: process, user and program."""
+    slot: str
+    """A replication slot or a prepared transaction that keeps rows, if there is one."""
+    tables: list[TableState]
+    """Those with the most dead rows first."""
+
 
 _TABLES = """
-    SELECT s.relname::text, s.n_live_tup, s.n_dead_tup, pg_total_relation_size(s.relid),
+    SELECT s.relname::text, s.n_live_tup, s.n_dead_tup, pg_table_size(s.relid), pg_indexes_size(s.relid),
         coalesce(to_char(greatest(s.last_vacuum, s.last_autovacuum) AT TIME ZONE 'UTC',
             'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''),
+        (coalesce(o.options ->> 'autovacuum_vacuum_threshold',
+                current_setting('autovacuum_vacuum_threshold'))::float8
+            + coalesce(o.options ->> 'autovacuum_vacuum_scale_factor',
+                current_setting('autovacuum_vacuum_scale_factor'))::float8 * s.n_live_tup)::bigint,
+        coalesce(o.options ->> 'autovacuum_enabled', 'on') NOT IN ('off', 'false'),
         age(c.relfrozenxid)
-    FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid WHERE s.schemaname = 'segue'
-    ORDER BY s.n_dead_tup DESC, s.relname
+    FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid CROSS JOIN LATERAL (
+        SELECT coalesce(json_object_agg(option_name, option_value), '{}') AS options
+        FROM pg_options_to_table(c.reloptions)) o
+    WHERE s.schemaname = 'segue' ORDER BY s.n_dead_tup DESC, s.relname
+"""
+_VACUUM = """
+    SELECT current_setting('autovacuum') = 'on' AND current_setting('track_counts') = 'on',
+        coalesce(extract(epoch FROM clock_timestamp() - t.xact_start)::float8, 0),
+        coalesce(concat_ws(', ', 'process ' || t.pid, t.usename, nullif(t.application_name, '')), ''),
+        coalesce((SELECT 'replication slot ' || slot_name FROM pg_replication_slots
+            WHERE NOT active AND (xmin IS NOT NULL OR catalog_xmin IS NOT NULL) LIMIT 1),
+            (SELECT 'prepared transaction ' || gid FROM pg_prepared_xacts ORDER BY prepared LIMIT 1), '')
+    FROM (SELECT 1) one LEFT JOIN (SELECT pid, usename, application_name, xact_start FROM pg_stat_activity
+        WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+        ORDER BY xact_start LIMIT 1) t ON true
 """
 
 
-def tables(database: Database) -> list[TableState]:
-    """The tables, those with the most dead rows first."""
-    return [TableState(*row) for row in database.fetch(_TABLES)]
+def vacuum_state(database: Database) -> VacuumState:
+    """What the server's statistics and activity tell of its cleaning up."""
+    [(autovacuum, seconds, whose, slot)] = database.fetch(_VACUUM)
+    tables = [TableState(*row) for row in database.fetch(_TABLES)]
+    return VacuumState(autovacuum, seconds, whose, slot, tables)
 
 
 def owns_tables(db: Db) -> bool:
     """Whether our role owns the tables."""
     return bool(rows(db, _OWNS)[0][0])
+
+
+_MAY_CHANGE = """
+    SELECT current_user::text, CASE WHEN to_regclass('segue.events') IS NOT NULL
+            THEN (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('segue.events'))
+        WHEN to_regnamespace('segue') IS NOT NULL THEN has_schema_privilege('segue', 'CREATE')
+        ELSE has_database_privilege(current_database(), 'CREATE') END
+"""
+
+
+def owner_role(database: Database) -> str:
+    """Our role, if it owns the tables or would on making them; else empty. Makes and changes nothing."""
+    [(role, owns)] = database.fetch_as_is(_MAY_CHANGE)
+    return str(role) if owns else ""
 
 
 def compact(database: Database) -> None:

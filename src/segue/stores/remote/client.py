@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import os
 import random
 import select
 import socket
 import ssl
+import sys
 import threading
 import time
 import zlib
@@ -32,6 +34,8 @@ from .address import Address
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
 MSGPACK = "application/msgpack"
+REQUEST_ID = "X-Request-Id"
+"""The id of a request, the same one however often it is sent."""
 TIME_HEADER = "Segue-Time"
 """Seconds since the epoch by the clock of the server's store, in each answer."""
 CLOCKS_APART_SECONDS_MIN = 2.0
@@ -90,6 +94,8 @@ class Client:
         """How long a process tries that never reached the server."""
         self.clock_ahead_seconds = 0.0
         """How far the clock of the server's store was ahead of ours in its last answer."""
+        self.traceparent = ""
+        """The trace that this process belongs to, if it was told one."""
         self.told: Callable[[bool], None] | None = None
         """Is told when the server is reached for the first time, and when it is not."""
 
@@ -104,13 +110,13 @@ class Client:
         """The answer to ``port/method``. With ``settle`` it is a write: that says, after a doubt, what the
         answer would have been if the write is there, and None if it is not."""
         deadline = time.monotonic() + self._patience_seconds()
-        pause, doubt = _PAUSE_SECONDS, False
+        pause, doubt, request = _PAUSE_SECONDS, False, os.urandom(8).hex()
         while True:
             wait, reason = 0.0, ""
             try:
                 if doubt and settle is not None and (found := self._settled(settle, deadline)) is not None:
                     return found
-                answer = self._once(name, body, deadline)
+                answer = self._once(name, body, deadline, request)
                 self._now_reached()
                 return answer
             except errors.StaleVersion:  # perhaps by our own first try
@@ -181,9 +187,9 @@ class Client:
         quiet = time.monotonic() - last < _QUIET_SECONDS
         return 0.0 if quiet else min(whole, self.first_seconds)
 
-    def _once(self, name: str, body: bytes, deadline: float) -> bytes:
+    def _once(self, name: str, body: bytes, deadline: float, request: str) -> bytes:
         with self._connection(deadline) as connection:
-            response, content = self._ask(connection, name, body)
+            response, content = self._ask(connection, name, body, request)
         return self._read(response, content)
 
     @contextmanager
@@ -229,8 +235,10 @@ class Client:
         except OSError as fault:
             raise Unsent(fault.strerror or str(fault) or type(fault).__name__) from None
 
-    def _ask(self, connection: HTTPConnection, name: str, body: bytes) -> tuple[HTTPResponse, bytes]:
-        headers = {**self._headers(MSGPACK), "Accept-Encoding": "gzip"}
+    def _ask(
+        self, connection: HTTPConnection, name: str, body: bytes, request: str
+    ) -> tuple[HTTPResponse, bytes]:
+        headers = {**self._headers(MSGPACK), "Accept-Encoding": "gzip", REQUEST_ID: request}
         if len(body) >= GZIP_BYTES_MIN:
             body, headers["Content-Encoding"] = gzip.compress(body, 3, mtime=0), "gzip"
         response, content = self._exchange(connection, "POST", f"/v1/store/{name}", body, headers)
@@ -279,7 +287,7 @@ class Client:
             headers["Authorization"] = f"Bearer {self._key}"
         if self.address.project:
             headers["Segue-Project"] = self.address.project
-        return headers
+        return headers | (trace_now() or ({"traceparent": self.traceparent} if self.traceparent else {}))
 
     def _read(self, response: HTTPResponse, content: bytes) -> bytes:
         kind = response.headers.get_content_type()
@@ -295,6 +303,9 @@ class Client:
     def _error(self, response: HTTPResponse, problem: dict[str, Any]) -> errors.SegueError:
         status, where = response.status, self.address.shown
         detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
+        if status == 500 and (id := response.headers.get(REQUEST_ID, "")):
+            detail = f"{detail} (request {id[:64]})"  # by which whoever runs the server finds it in the log
+            problem = {**problem, "detail": detail}
         if status == 429:
             seconds = _seconds(response.headers.get("Retry-After", ""))
             told, hint = f"{where}: {detail}", "try again later"
@@ -334,6 +345,18 @@ class Client:
 
 
 _KEY_HINT = "check SEGUE_API_KEY"
+
+
+def trace_now() -> dict[str, str]:
+    """The headers of the trace that this program is in. Only who traces has loaded OpenTelemetry, and it is
+    not loaded for this."""
+    trace: Any = sys.modules.get("opentelemetry.trace")
+    now = trace.get_current_span().get_span_context() if trace is not None else None
+    if now is None or not now.is_valid:
+        return {}
+    parent = f"00-{now.trace_id:032x}-{now.span_id:016x}-{int(now.trace_flags):02x}"
+    state = now.trace_state.to_header()
+    return {"traceparent": parent} | ({"tracestate": state} if state else {})
 
 
 def _is_open(connection: HTTPConnection) -> bool:
@@ -381,6 +404,8 @@ def known_error(problem: dict[str, Any]) -> errors.SegueError | None:
     if kind is None:
         return None
     detail, hint = str(problem.get("detail", "")), str(problem.get("hint", ""))
+    if kind is errors.OverQuota:
+        return _over_quota(detail, hint, problem)
     if kind not in _MADE_OF_FIELDS:
         return kind(detail, hint=hint)  # type: ignore[no-any-return]
     try:
@@ -389,4 +414,12 @@ def known_error(problem: dict[str, Any]) -> errors.SegueError | None:
     except (KeyError, TypeError, ValueError):
         return None
     made.hint = hint or made.hint
+    return made
+
+
+def _over_quota(detail: str, hint: str, problem: dict[str, Any]) -> errors.OverQuota:
+    made = errors.OverQuota(detail, hint=hint)
+    made.project, made.quota = str(problem.get("project", "")), str(problem.get("quota", ""))
+    with suppress(TypeError, ValueError):
+        made.limit, made.used = int(problem.get("limit", 0)), int(problem.get("used", 0))
     return made

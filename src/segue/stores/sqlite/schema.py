@@ -107,6 +107,12 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE INDEX project_facts_by_time ON project_facts (kind, project, at);
     """,
+    """
+    CREATE TABLE server_quotas (
+        project TEXT PRIMARY KEY, sessions INTEGER NOT NULL, events INTEGER NOT NULL,
+        memories INTEGER NOT NULL, bytes INTEGER NOT NULL, requests INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
 )
 STREAM_BITS = 32
 NAME_STORE = "INSERT OR IGNORE INTO meta VALUES ('store', lower(hex(randomblob(16))))"

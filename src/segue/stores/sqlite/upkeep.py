@@ -1,4 +1,4 @@
-"""Care of the file: online backups, integrity, vacuum."""
+"""Care of the file: online backups, integrity, vacuum, how much it holds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
 from .journal import HASH_AT, INSERT, STREAMS, SqliteStore
-from .schema import MEMORIES_SINCE, NAME_STORE, id_of
+from .schema import MEMORIES_SINCE, NAME_STORE, STREAM_BITS, id_of
 
 PAGES_A_STEP = 4096
 LEFT_SECONDS = 3600.0
@@ -212,3 +212,24 @@ def compact(database: Database) -> None:
                 )
     except apsw.Error as fault:
         raise database.translate(fault) from fault
+
+
+_OF_SESSIONS = "FROM streams WHERE name >= 'session/' AND name < 'session0'"
+_VERSIONS = (1 << STREAM_BITS) - 1
+_OWN_EVENTS = (
+    f"events WHERE id BETWEEN streams.no << {STREAM_BITS} AND streams.no << {STREAM_BITS} | {_VERSIONS}"
+)
+_COUNTS = {
+    "sessions": f"SELECT count(*) {_OF_SESSIONS} AND EXISTS (SELECT 1 FROM {_OWN_EVENTS})",
+    "events": f"SELECT coalesce(sum((SELECT max(id) & {_VERSIONS} FROM {_OWN_EVENTS})), 0) {_OF_SESSIONS}",
+    "memories": "SELECT coalesce(sum(live), 0) FROM audiences",
+    "bytes": """
+        SELECT (SELECT coalesce(sum(length(body)), 0) FROM events)
+            + (SELECT coalesce(sum(length(body)), 0) FROM pieces)
+            + (SELECT coalesce(sum(length(body)), 0) FROM memory_bodies)""",
+}
+
+
+def count_use(database: Database, kind: str) -> int:
+    """How much a store holds of what a quota limits."""
+    return int(database.fetch(_COUNTS[kind])[0][0])

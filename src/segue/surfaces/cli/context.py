@@ -258,12 +258,11 @@ class CommandContext:
             write(self.err, part)
 
     def pending(self, saved: Saved, what: str, **more: Any) -> int:
-        """Report that a change waits until the server can be reached: it is kept here, not saved there."""
-        return self.report(
-            saved_object(saved, **more),
-            f"pending: {what}",
-            "the server cannot be reached; the next command that reaches it will save what is pending",
-        )
+        """Report that a change waits until the server takes it: it is kept here, not saved there."""
+        why = getattr(saved, "why", "")
+        away = "the server cannot be reached; the next command that reaches it will save what is pending"
+        full = f"{why}. It waits on this machine; the next command after there is room will save it"
+        return self.report(saved_object(saved, **more), f"pending: {what}", full if why else away)
 
     def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
         """Report that a change is durable, with its warnings."""

@@ -58,9 +58,10 @@ from ...services.resume.working_state import Working
 from ...services.runs.run import Run as Run
 from ...services.search.search import SearchResult as SearchResult
 from ...services.server.keys import NewKey as NewKey
+from ...services.server.quotas import QuotaUse as QuotaUse
 from ...services.sessions.repository import Saved
 from ...services.supervision.supervisor import Notice as Notice, RunFinished
-from ...services.upkeep.archive_sessions import Archived as Archived
+from ...services.upkeep.archive_places import Archived as Archived
 from ...services.upkeep.doctor.finding import Diagnosis as Diagnosis
 from ...services.upkeep.migrate import Migrated as Migrated
 from ...services.upkeep.rebuild import Rebuilt as Rebuilt

@@ -49,7 +49,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "prove": ("feature", "verify"),
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories", "habits"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
-    "teams": ("serve", "key", "schema"),
+    "teams": ("serve", "key", "quota", "schema"),
     "keep": (
         "sync", "export", "import", "backup", "cleanup", "rebuild", "migrate", "recover", "scrub", "doctor",
     ),
@@ -141,6 +141,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "mcp": ("mcp", "give an agent's model eleven tools for a session, over MCP"),
     "serve": ("serve", "run a server for a team: REST, the Aegis API and MCP over HTTP, with keys"),
     "key": ("key", "create, list, rotate and revoke the keys of a server; show what was done with them"),
+    "quota": ("quota", "show and set how much the projects of a server may hold, and how often they may ask"),
     "schema": ("schema", "show, make or upgrade the tables of a Postgres store, and the roles for it"),
     "sync": ("sync", "read what is new in agents' transcripts and keep copies"),
     "export": ("export", "write a session to a file, or a session or run as a readable page"),

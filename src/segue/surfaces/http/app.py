@@ -22,7 +22,7 @@ from .routes.mcp import McpEndpoint
 from .server import problems
 from .server.context import ServerContext
 from .server.pipeline import RequestPipeline
-from .server.route import Operation, PathRoutes, endpoints_of
+from .server.route import REQUEST_ID, Operation, PathRoutes, endpoints_of
 from .web.keyed import KeyDoor, is_page
 from .web.render import unknown_page
 
@@ -51,6 +51,8 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        with suppress(SegueError, OSError):
+            await to_thread.run_sync(server.projects.quotas.load)
         upkeep = asyncio.create_task(_keep_up(server))
         try:
             yield
@@ -63,6 +65,8 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
                 server.flush_audit()
             server.readiness.close()
             server.projects.close()
+            if server.tracing is not None:
+                await to_thread.run_sync(server.tracing.close)
 
     found = operations() if declared is None else declared
     app = Starlette(
@@ -83,16 +87,18 @@ async def _http_problem(request: Request, fault: Exception) -> Response:
     if is_page(request.url.path):
         return unknown_page()
     headers = dict(fault.headers or {})
-    return problems.response(problems.problem(fault.status_code, fault.detail), headers)
+    found = problems.problem(fault.status_code, fault.detail)
+    return problems.response(found, headers, request=request.scope.get(REQUEST_ID, ""))
 
 
 async def _keep_up(server: ServerContext) -> None:
-    """Run while the server runs: write the audit, and delete old responses and marks."""
+    """Run while the server runs: write the audit, look at quotas, and delete old responses and marks."""
     last = float("-inf")
     while True:
         await asyncio.sleep(_FLUSH_SECONDS)
-        with suppress(SegueError, OSError):
-            await to_thread.run_sync(server.flush_audit)
+        for work in (server.flush_audit, server.projects.quotas.load, server.projects.quotas.give_back):
+            with suppress(SegueError, OSError):
+                await to_thread.run_sync(work)
         if time.monotonic() - last > _TIDY_SECONDS:
             last = time.monotonic()
             with suppress(SegueError, OSError):

@@ -16,6 +16,7 @@ from ....core.runs.shared_copies import PREFIX
 from ....errors import SegueError
 from ....settings import Settings
 from ....stores.base import Store
+from ...sessions.archived import archived_sessions
 from ...sessions.local_copies import LocalCopies
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
@@ -67,5 +68,6 @@ def _transcripts(home: DataFolder, journal: Store, *, dry_run: bool) -> tuple[Ru
     if not home.transcripts.is_file() and not journal.streams(PREFIX):
         return Rung("transcript", "none", "no transcripts are archived"), []
     there = {name.removeprefix("session/") for name, _ in journal.streams("session/")}
+    there |= set(archived_sessions(journal))
     lost = from_runs.lost_sessions(home, there, journal)
     return bring_back(from_runs.WORDS, lost, nullcontext(journal), dry_run=dry_run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....core.runs.identifiers import short_run
 from ....services.brief.overview import LastRun, LocatedWork, Overview, overview_of
 from ...render import Style, ago, count, one_line, pad, plain, shown
 from ..context import CommandContext
@@ -55,7 +56,7 @@ def _elsewhere(known: Overview) -> list[str]:
 def run_words(run: LastRun) -> str:
     """An agent's run in a line: which, when, and how it ended."""
     ended = {"waiting": "waiting for you", "alive": "at work", "recent": ""}.get(run.ended, run.ended)
-    facts = [f"{run.agent} {one_line(run.id)[:8]}", ago(run.last), ended]
+    facts = [f"{run.agent} {one_line(short_run(run.id))}", ago(run.last), ended]
     goal = f": {shown(run.goal)}" if run.goal else ""
     return ", ".join(filter(None, facts)) + goal
 

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ....core.runs.identifiers import short_run
 from ....errors import ModelFailed, UsageError
 from ...render import one_line, prepared_object
 from ..command import argument, command, flag
@@ -50,7 +51,7 @@ def prepare(context: CommandContext) -> int:
         return _with_model(context, about)
     done = context.segue.prepare(context.session_id(), reason=args.reason, here=args.here, **about)
     whose = f"session {done.session}" if done.session else "no session"
-    run = f", run {done.run[:8]}" if done.run else f", {one_line(args.transcript or 'no run')}"
+    run = f", run {short_run(done.run)}" if done.run else f", {one_line(args.transcript or 'no run')}"
     return context.report(
         prepared_object(done),
         f"prepared: {done.path}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....core.runs.identifiers import short_run
 from ....core.search.kinds import GROUPS
 from ....services.search.catch_up import has_runs
 from ....services.search.search import CATCH_UP_SECONDS, SearchHit
@@ -10,7 +11,6 @@ from ..command import argument, command, flag
 from ..context import CommandContext
 from ..progress import ProgressBar
 
-SHORT_ID = 8
 LINES_SHOWN = 3
 PATIENCE_SECONDS = 5.0
 """How long somebody who sees how far it is waits for the index."""
@@ -100,7 +100,7 @@ def hit_lines(number: int, hit: SearchHit, style: Style) -> list[str]:
 
 def _handle(hit: SearchHit) -> str:
     run, mark, step = hit.handle.partition("#")
-    return f"{one_line(run)[:SHORT_ID] if mark else one_line(run)}{mark}{step}"
+    return f"{one_line(short_run(run) if mark else run)}{mark}{step}"
 
 
 def _marked(hit: SearchHit, style: Style) -> list[str]:

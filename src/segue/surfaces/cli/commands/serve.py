@@ -47,13 +47,14 @@ _OF_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
         "--drain", "SECONDS", "after SIGTERM, keep serving this long but report not ready; by default 0",
         type=float, default=0.0,
     ),
+    flag("--as-owner", "run as the role that owns the tables in Postgres: for one person or a small team"),
     argument("--tls-cert", "FILE", "a certificate, to serve https"),
     argument("--tls-key", "FILE", "the key of the certificate"),
     json="`url`, `store`, `token` (while it is new) and `token_file`",
     shape="ServerAddress",
     examples=(
         "segue serve", "segue serve --port 0 --json",
-        "segue --store postgresql://segue@db/segue serve --host 0.0.0.0",
+        "segue --store postgresql://segue_writer@db/segue serve --host 0.0.0.0",
     ),
 )  # fmt: skip
 def serve(context: CommandContext) -> int:
@@ -73,12 +74,13 @@ def serve(context: CommandContext) -> int:
         )
     if bool(args.tls_cert) != bool(args.tls_key):
         raise UsageError("TLS needs a certificate and its key", hint="give both --tls-cert and --tls-key")
-    ready = prepared(context.environment, place, keys=not args.no_auth)
+    ready = prepared(context.environment, place, keys=not args.no_auth, as_owner=args.as_owner)
     from ...http.server.process import run
 
     return run(
-        ready.projects, place, _options(args, place), lambda url: _announce(context, url, ready, place)
-    )
+        ready.projects, place, _options(args, place), lambda url: _announce(context, url, ready, place),
+        ready.tracing,
+    )  # fmt: skip
 
 
 def _options(args: Any, place: ListenAddress) -> Any:
@@ -117,7 +119,7 @@ def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddres
         elif ready.token_file:
             context.say(f"the key for this machine is in {ready.token_file}")
         context.say(f"  export SEGUE_STORE={url}")
-    if owner := ready.as_owner:
+    if owner := ready.owner:
         context.warn(
             f"{owner} owns the tables: start the server as a role that only writes"
             " (`segue schema --roles DATABASE` creates one)"

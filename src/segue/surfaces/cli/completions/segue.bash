@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/segue
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_segue_subparsers=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
+_shtab_segue_subparsers=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
 
 _shtab_segue_start_option_strings=(--item --id --type --project --org --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_resume_option_strings=(--budget --note --explain --copy -s --session --json -C --folder --home --store --actor --no-color -h --help)
@@ -62,8 +62,9 @@ _shtab_segue_hold_option_strings=(--share --lease --run -s --session --json -C -
 _shtab_segue_run_option_strings=(--agent --agents --item --check --interactive --max-runs --max-time --max-tokens --max-cost --silent --wait --window --full-access --quiet -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_continue_option_strings=(--in --headless --max-runs --max-time --max-tokens --max-cost --silent --wait --window --full-access --quiet -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_mcp_option_strings=(-s --session --json -C --folder --home --store --actor --no-color -h --help)
-_shtab_segue_serve_option_strings=(--host --port --no-auth --rate --max-body --max-connections --max-per-address --proxy --allow-host --log --audit-days --drain --tls-cert --tls-key --json -C --folder --home --store --actor --no-color -h --help)
+_shtab_segue_serve_option_strings=(--host --port --no-auth --rate --max-body --max-connections --max-per-address --proxy --allow-host --log --audit-days --drain --as-owner --tls-cert --tls-key --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_key_option_strings=(--project --role --agent --name --expires --grace --limit --json -C --folder --home --store --actor --no-color -h --help)
+_shtab_segue_quota_option_strings=(--sessions --events --memories --bytes --requests --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_schema_option_strings=(--upgrade --roles --owner --writer --reader --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_sync_option_strings=(--agent --all -s --session --json -C --folder --home --store --actor --no-color -h --help)
 _shtab_segue_export_option_strings=(--format -o --output -s --session --json -C --folder --home --store --actor --no-color -h --help)
@@ -381,6 +382,9 @@ _shtab_segue_serve___home_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_key__C_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_key___folder_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_key___home_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_quota__C_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_quota___folder_COMPGEN=_shtab_compgen_dirs
+_shtab_segue_quota___home_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_schema__C_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_schema___folder_COMPGEN=_shtab_compgen_dirs
 _shtab_segue_schema___home_COMPGEN=_shtab_compgen_dirs
@@ -492,8 +496,8 @@ _shtab_segue_backup_pos_0_choices=(now list)
 _shtab_segue_model_pos_0_choices=(set show test unset)
 _shtab_segue_completion_pos_0_choices=(bash zsh fish)
 _shtab_segue_completion___words_choices=(items features checkpoints)
-_shtab_segue_help_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)
-_shtab_segue_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
+_shtab_segue_help_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)
+_shtab_segue_pos_0_choices=(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion help)
 
 _shtab_segue_start___json_nargs=0
 _shtab_segue_start___no_color_nargs=0
@@ -792,6 +796,7 @@ _shtab_segue_mcp___no_color_nargs=0
 _shtab_segue_mcp__h_nargs=0
 _shtab_segue_mcp___help_nargs=0
 _shtab_segue_serve___no_auth_nargs=0
+_shtab_segue_serve___as_owner_nargs=0
 _shtab_segue_serve___json_nargs=0
 _shtab_segue_serve___no_color_nargs=0
 _shtab_segue_serve__h_nargs=0
@@ -800,6 +805,10 @@ _shtab_segue_key___json_nargs=0
 _shtab_segue_key___no_color_nargs=0
 _shtab_segue_key__h_nargs=0
 _shtab_segue_key___help_nargs=0
+_shtab_segue_quota___json_nargs=0
+_shtab_segue_quota___no_color_nargs=0
+_shtab_segue_quota__h_nargs=0
+_shtab_segue_quota___help_nargs=0
 _shtab_segue_schema___upgrade_nargs=0
 _shtab_segue_schema___json_nargs=0
 _shtab_segue_schema___no_color_nargs=0

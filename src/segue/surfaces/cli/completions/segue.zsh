@@ -60,6 +60,7 @@ _shtab_segue_commands() {
     playbook:'find strategies that worked for a similar task'
     prepare:'write down where the work stands (the manifest), for whoever continues it'
     pressure:'show how full the context window of a run is, and whether to prepare'
+    quota:'show and set how much the projects of a server may hold, and how often they may ask'
     rebuild:'rebuild snapshots from the journal, or check them'
     recall:'search the lessons that were remembered'
     recover:'recover what is still readable in a damaged store'
@@ -642,7 +643,7 @@ _shtab_segue_handover_options=(
 _shtab_segue_handover_defaults_added=0
 
 _shtab_segue_help_options=(
-  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
+  ":the command:(start resume switch pause complete abandon handover handoff prepare budget bootstrap plan brief status list search map ui show log resumable checkpoints runs usage stats pressure since checkpoint done begin add block unblock drop note decide ask answer learn rewind undo feature verify remember recall playbook vote forget memories habits agent hold run continue mcp serve key quota schema sync export import backup cleanup rebuild migrate recover scrub doctor model spend init uninit off on hook statusline config trust completion)"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1029,6 +1030,25 @@ _shtab_segue_pressure_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_pressure_defaults_added=0
 
+_shtab_segue_quota_options=(
+  "--sessions[how many sessions it may hold\; 0\: no limit]:N:"
+  "--events[how many events its sessions may hold\; 0\: no limit]:N:"
+  "--memories[how many memories it may hold\; 0\: no limit]:N:"
+  "--bytes[bytes of events, agents\' states, shared transcripts and memories\; 0\: no limit]:N:"
+  "--requests[requests a minute with all of its keys\; 0\: no limit]:N:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the project\; by default all that have a quota:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_segue_quota_defaults_added=0
+
 _shtab_segue_rebuild_options=(
   "--check[change nothing\; exit 70 if something is different]"
   "--json[print JSON instead of text]"
@@ -1271,6 +1291,7 @@ _shtab_segue_serve_options=(
   "--log[log each request on stderr\; by default as json]:log:(json none)"
   "--audit-days[how long the audit log is kept, in days\; 0\: forever]:N:"
   "--drain[after SIGTERM, keep serving this long but report not ready\; by default 0]:SECONDS:"
+  "--as-owner[run as the role that owns the tables in Postgres\: for one person or a small team]"
   "--tls-cert[a certificate, to serve https]:FILE:_files"
   "--tls-key[the key of the certificate]:FILE:_files"
   "--json[print JSON instead of text]"
@@ -1636,6 +1657,7 @@ _shtab_segue() {
         playbook) _arguments -C -s $_shtab_segue_playbook_options ;;
         prepare) _arguments -C -s $_shtab_segue_prepare_options ;;
         pressure) _arguments -C -s $_shtab_segue_pressure_options ;;
+        quota) _arguments -C -s $_shtab_segue_quota_options ;;
         rebuild) _arguments -C -s $_shtab_segue_rebuild_options ;;
         recall) _arguments -C -s $_shtab_segue_recall_options ;;
         recover) _arguments -C -s $_shtab_segue_recover_options ;;

@@ -11,11 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from .... import __version__
+from ....core.server.access import ALL_PROJECTS
 from ....errors import SegueError
 from ...render import compact
 from ..server import metrics as measured, openapi as description, problems
 from ..server.context import ServerContext
 from ..server.route import JSON, Caller, route
+from .keys import reach_of
 
 TAG = "operations"
 ROOT = {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
@@ -52,11 +54,13 @@ async def ready(request: Request) -> Response:
     response='segue_requests_total{method="GET",route="/v1/sessions",status="200"} 2\n',
 )  # fmt: skip
 def metrics(caller: Caller) -> str:
-    """Counts and times of requests, and how well recovery does in the project of the key, for Prometheus."""
-    server = caller.server
+    """Counts and times of requests, quotas, and how well recovery does in the project of the key, for
+    Prometheus; with a key for all projects, the quotas of all."""
+    server, quotas, reach = caller.server, caller.server.projects.quotas, reach_of(caller)
     is_ready = f"# TYPE segue_ready gauge\nsegue_ready {int(server.readiness.is_ready())}\n"
     stats = measured.stats_text(caller.segue.stats(days=0, learns=False))
-    return server.metrics.text() + is_ready + stats
+    use = quotas.known_use("" if reach == ALL_PROJECTS else reach)
+    return server.metrics.text() + is_ready + measured.quota_text(use, quotas.refused) + stats
 
 
 @route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)

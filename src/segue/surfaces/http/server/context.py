@@ -18,6 +18,7 @@ from ....errors import RateLimited, SegueError, StoreUnavailable
 from ....services.server.idempotency import KEPT_HOURS, forget_marks
 from ....services.server.keys import Keys
 from ....services.server.projects import Projects
+from ....services.server.tracing import Tracing
 from .commit_queue import CommitQueue, in_thread
 from .connections import ConnectionLimits
 from .follow import StreamFollower
@@ -56,8 +57,9 @@ class ServerContext:
 
     def __init__(
         self, projects: Projects, options: ServerOptions | None = None, *,
-        log: Callable[[str], None] | None = None,
+        log: Callable[[str], None] | None = None, tracing: Tracing | None = None,
     ) -> None:  # fmt: skip
+        self.tracing = tracing
         self.projects = projects
         self.keys = Keys(projects.server_tables)
         self.options = options or ServerOptions()
@@ -150,11 +152,11 @@ class ServerContext:
         if self.options.logs:
             self._write_log(msgspec.json.encode({"at": now(), **facts}).decode())
 
-    def log_fault(self, fault: BaseException) -> None:
+    def log_fault(self, fault: BaseException, id: str = "") -> None:
         """Log an internal error by kind and place only, because its text may contain parts of a request."""
         frames = traceback.extract_tb(fault.__traceback__)[-6:]
         places = [f"{one.filename.rpartition('segue/')[2]}:{one.lineno}" for one in frames]
-        self.log(event="fault", kind=type(fault).__name__, where=places)
+        self.log(event="fault", id=id, kind=type(fault).__name__, where=places)
 
 
 def _to_stderr(line: str) -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from ....core.stats.report import StatsReport
+from ....services.server.quotas import QuotaUse
 
 BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -43,6 +45,23 @@ def stats_text(report: StatsReport) -> str:
             kind = "counter" if name.endswith("_total") else "gauge"
             lines += [f"# TYPE segue_{name} {kind}", f"segue_{name} {value:g}"]
     return "\n".join(lines) + "\n"
+
+
+def quota_text(use: Sequence[QuotaUse], refused: Mapping[tuple[str, str], int]) -> str:
+    """The quotas of projects, and how often this server refused something because of them."""
+    lines = ["# TYPE segue_quota_limit gauge"]
+    lines += [f"segue_quota_limit{_quota_labels(one.project, one.kind)} {one.limit}" for one in use]
+    lines.append("# TYPE segue_quota_used gauge")
+    lines += [f"segue_quota_used{_quota_labels(one.project, one.kind)} {one.used}" for one in use]
+    lines.append("# TYPE segue_quota_refused_total counter")
+    for one in use:
+        count = refused.get((one.project, one.kind), 0)
+        lines.append(f"segue_quota_refused_total{_quota_labels(one.project, one.kind)} {count}")
+    return "\n".join(lines) + "\n"
+
+
+def _quota_labels(project: str, kind: str) -> str:
+    return f'{{project="{project}",quota="{kind}"}}'
 
 
 class Metrics:

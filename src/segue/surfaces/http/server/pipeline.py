@@ -29,6 +29,7 @@ from ....errors import (
     KeyReused,
     Misdirected,
     NotAllowed,
+    RateLimited,
     SegueError,
     UnexpectedError,
     UsageError,
@@ -39,16 +40,33 @@ from ....services.server import idempotency
 from ..web.keyed import is_open, is_page, key_in, refusal
 from . import problems
 from .body import TooLarge, limited, replayed, unpacked
+from .commit_queue import in_thread
 from .context import ServerContext
 from .key_lookups import KeyLookups
+from .metrics import METHODS
 from .response import BufferedResponse
-from .route import ACCESS, ACTOR, JSON, OPEN_PATHS, OPERATION, PATH, PROJECT, REPOSITORY, ROLE, RUN, Operation
+from .route import (
+    ACCESS,
+    ACTOR,
+    JSON,
+    OPEN_PATHS,
+    OPERATION,
+    PATH,
+    PROJECT,
+    REPOSITORY,
+    REQUEST_ID,
+    ROLE,
+    RUN,
+    Operation,
+)
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 IDEMPOTENCY_KEY = "idempotency-key"
 NEVER_KEPT = "/v1/keys"
 """Responses of these routes contain a secret, so they are not stored: requesting a key twice makes two
 keys."""
+UNCOUNTED = ("/metrics", "/v1/quotas")
+"""Where an operator looks when a project has used up its requests."""
 ONCE = ("host", "authorization", PROJECT, ACTOR, RUN, REPOSITORY, "segue-session", IDEMPOTENCY_KEY)
 """Headers that come once: of two, a proxy could take the one and this server the other."""
 REPLAYED = {"idempotency-replayed": "true"}
@@ -76,9 +94,24 @@ class RequestPipeline:
         self.server.metrics.begun()
         begun = time.perf_counter()
         try:
-            await exchange.run()
+            await (exchange.run() if self.server.tracing is None else self._traced(exchange, scope))
         finally:
             self._record(exchange, scope, time.perf_counter() - begun)
+
+    async def _traced(self, exchange: _Exchange, scope: Scope) -> None:
+        """Run a request within a span."""
+        assert self.server.tracing is not None
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        with self.server.tracing.request(method, exchange.headers) as span:
+            exchange.trace_id = span.trace_id
+            try:
+                await exchange.run()
+            finally:
+                access = exchange.access
+                span.end(
+                    method, scope.get(PATH, "other"), exchange.response.status, id=exchange.id,
+                    key=access.key if access else "", project=access.project if access else "",
+                )  # fmt: skip
 
     def _record(self, exchange: _Exchange, scope: Scope, seconds: float) -> None:
         """Count, log and audit a request that is over."""
@@ -88,7 +121,7 @@ class RequestPipeline:
         server.log(
             event="request", id=exchange.id, method=scope["method"], path=path, status=status,
             ms=round(seconds * 1000, 2), key=access.key if access else "",
-            project=access.project if access else "",
+            project=access.project if access else "", **exchange.more_to_log,
         )  # fmt: skip
         writes = scope["method"] in WRITES and scope.get(ROLE) != "reader"
         if access and writes and status < 400:  # a page goes on to another one
@@ -105,18 +138,27 @@ class _Exchange:
         self._server = pipeline.server
         self._scope = scope
         self._receive = limited(receive, pipeline.server.options.body_bytes_max)
-        self._headers = {
+        self.headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
         }  # of duplicate headers the first one counts
-        self.id = _request_id(self._headers.get("x-request-id", ""))
+        self.id = _request_id(self.headers.get("x-request-id", ""))
+        scope[REQUEST_ID] = self.id
+        self.trace_id = ""
+        self._code = ""
         self.access: Access | None = None
         self._is_page = is_page(scope["path"])
         tagged = scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/v1/")
         self.response = BufferedResponse(
-            send, self._headers, request_id=self.id, tagged=tagged,
+            send, self.headers, request_id=self.id, tagged=tagged,
             clock_ahead_seconds=pipeline.server.projects.main.clock_ahead_seconds,
             last=pipeline.server.readiness.draining,
         )  # fmt: skip
+
+    @property
+    def more_to_log(self) -> dict[str, str]:
+        """The code of the error that was answered, and the trace, where there is one."""
+        found = {"code": self._code if self.response.status >= 400 else "", "trace": self.trace_id}
+        return {name: value for name, value in found.items() if value}
 
     async def run(self) -> None:
         try:
@@ -125,8 +167,8 @@ class _Exchange:
             if self._scope["path"] not in OPEN_PATHS and not is_open(self._scope["path"]):
                 self.access = self._scope[ACCESS] = await self._authenticate()
             await self._unpack_body()
-            if self._is_repeatable() and IDEMPOTENCY_KEY in self._headers:
-                await self._serve_once(self._headers[IDEMPOTENCY_KEY])
+            if self._is_repeatable() and IDEMPOTENCY_KEY in self.headers:
+                await self._serve_once(self.headers[IDEMPOTENCY_KEY])
             else:
                 await self._serve()
         except Exception as fault:
@@ -145,20 +187,22 @@ class _Exchange:
             fault = UsageError("the request ended before its body did", hint="send the whole body")
         fault = unwrapped(fault)
         if not isinstance(fault, SegueError):
-            self._server.log_fault(fault)
+            self._server.log_fault(fault, id=self.id)
             if isinstance(fault, OSError) and fault.errno is not None:
                 fault = of_os(
                     OSError(fault.errno, fault.strerror)
                 )  # for example a full disk, without its paths
+        self._code = fault.code if isinstance(fault, SegueError) else UnexpectedError.code
         if isinstance(fault, SegueError):
             if self._is_page:
                 return refusal(fault, self._scope)
             operation: Operation | None = self._scope.get(OPERATION)
-            return problems.of_error(fault, invalid=operation.invalid if operation else 400)
+            invalid = operation.invalid if operation else 400
+            return problems.of_error(fault, invalid=invalid, request=self.id)
         said = "an error in the server, which it has logged"
         if self._is_page:
             return refusal(UnexpectedError(said), self._scope)
-        return problems.response(problems.problem(500, said))
+        return problems.response(problems.problem(500, said), request=self.id)
 
     def _check_host(self) -> None:
         """Refuse a request that a proxy before this server could read differently, and one for another
@@ -167,8 +211,8 @@ class _Exchange:
         for header in ONCE:
             if names.count(header.encode()) > 1:
                 raise UsageError(f"the header {header.title()} was sent more than once", hint="send it once")
-        host = self._headers.get("host", "")
-        if "host" not in self._headers and self._scope["http_version"] != "1.0":
+        host = self.headers.get("host", "")
+        if "host" not in self.headers and self._scope["http_version"] != "1.0":
             raise UsageError("the header Host is missing", hint="send it")
         parts = _HOST.fullmatch(host)
         if host and not parts:
@@ -183,19 +227,19 @@ class _Exchange:
     def _check_origin(self) -> None:
         """Refuse web pages on a server without keys: a browser would send their requests without asking
         anybody."""
-        page = self._headers.get("origin", "")
+        page = self.headers.get("origin", "")
         if self._server.options.auth or not page:
             return
-        if page.partition("://")[2].lower() != self._headers.get("host", "").lower():
+        if page.partition("://")[2].lower() != self.headers.get("host", "").lower():
             raise NotAllowed(
                 "a server without keys does not answer requests from web pages",
                 hint="start it with keys, and give one to the page",
             )
 
     async def _authenticate(self) -> Access:
-        scheme, _, token = self._headers.get("authorization", "").partition(" ")
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
-        project = self._headers.get(PROJECT, "")
+        project = self.headers.get(PROJECT, "")
         if not token and self._is_page:
             token, project = key_in(self._scope)
         try:
@@ -207,14 +251,27 @@ class _Exchange:
             self._server.metrics.count("keys_refused")
             raise
         self._server.count_request(access.key)
+        await self._count_request(access.project)
         return access
+
+    async def _count_request(self, project: str) -> None:
+        """Count a request for the quota of its project. Raises RateLimited."""
+        if self._scope["path"].startswith(UNCOUNTED):
+            return
+        ask = self._server.projects.quotas.count_request(project)
+        if ask is not None:
+            try:
+                await in_thread(ask)
+            except RateLimited:
+                self._server.metrics.count("requests_limited")
+                raise
 
     async def _unpack_body(self) -> None:
         """Refuse a body that is too large before it is read, and decompress a compressed one."""
         bytes_max = self._server.options.body_bytes_max
-        if not 0 <= parse_digits(self._headers.get("content-length", "0")) <= bytes_max:
+        if not 0 <= parse_digits(self.headers.get("content-length", "0")) <= bytes_max:
             raise TooLarge(f"more than {bytes_max:,} bytes")
-        packing = self._headers.get("content-encoding", "identity").lower()
+        packing = self.headers.get("content-encoding", "identity").lower()
         if packing == "gzip":
             body = unpacked(await Request(self._scope, self._receive).body(), bytes_max)
             self._receive = replayed(body, self._receive)
@@ -266,7 +323,7 @@ class _Exchange:
             scope.get("query_string", b"").decode("latin-1"), key,
         )  # fmt: skip
         id = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-        whose = "\0".join(self._headers.get(name, "") for name in (ACTOR, RUN))
+        whose = "\0".join(self.headers.get(name, "") for name in (ACTOR, RUN))
         return id, hashlib.sha256(whose.encode() + b"\0" + body).hexdigest()
 
     async def _replay(self, id: str, request: str) -> bool:

@@ -24,12 +24,13 @@ _STATUSES: dict[int, tuple[str, str]] = {
     415: ("usage", "this route does not accept this type of content"),
     421: ("not_known", "the request names another host"),
     422: ("usage", "the request is well formed, but asks for something impossible"),
-    429: ("rate_limited", "too many requests with this key"),
+    429: ("rate_limited", "too many requests with this key, or of this project"),
     431: ("too_large", "the headers are too long or too many for this server"),
     500: ("unforeseen", "an error in the server; it is in the server's log"),
     501: ("usage", "the body uses a transfer coding that this server does not support"),
     502: ("agent", "a program that the server depends on failed"),
     503: ("store", "the store cannot be reached now, or it or the server is busy"),
+    507: ("over_quota", "the project has used up a quota; what it has is kept"),
 }
 
 
@@ -62,8 +63,9 @@ def response(found: Problem, headers: dict[str, str] | None = None, **facts: Any
     return Response(content, found.status, headers, MEDIA_TYPE)
 
 
-def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
-    """The response for a SegueError; ``invalid`` is the status for a request that does not fit the route."""
+def of_error(fault: SegueError, *, invalid: int = 400, request: str = "") -> Response:
+    """The response for a SegueError; ``invalid`` is the status for a request that does not fit the route,
+    ``request`` its id."""
     headers = {}
     if fault.retryable:
         seconds = getattr(fault, "retry_after_seconds", 1.0)
@@ -73,4 +75,4 @@ def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
     found = problem(fault.http_status, fault.message, code=fault.code, hint=fault.hint)
     if found.status == 400:
         found.status = invalid
-    return response(found, headers, **fault.facts())
+    return response(found, headers, **fault.facts(), **({"request": request} if request else {}))

@@ -16,6 +16,7 @@ import uvicorn
 from ....errors import AccessError, SegueError, UsageError
 from ....services.server.projects import Projects
 from ....services.server.startup import ListenAddress
+from ....services.server.tracing import Tracing
 from ..app import application
 from .connections import ConnectionTable, TlsAcceptor
 from .context import ServerContext, ServerOptions
@@ -83,14 +84,15 @@ class _Server(uvicorn.Server):
 
 
 def run(
-    projects: Projects, where: ListenAddress, options: ServerOptions, announce: Callable[[str], None]
-) -> int:
+    projects: Projects, where: ListenAddress, options: ServerOptions, announce: Callable[[str], None],
+    tracing: Tracing | None = None,
+) -> int:  # fmt: skip
     """Serve until SIGTERM or SIGINT; what is under way is answered first. ``announce`` gets the URL."""
     limits = options.limits.within(allow_more_files())
     listening = listen(where.host, where.port)
     host = f"[{where.host}]" if ":" in where.host else where.host
     url = f"{'https' if where.tls else 'http'}://{host}:{listening.getsockname()[1]}"
-    server_context = ServerContext(projects, options)
+    server_context = ServerContext(projects, options, tracing=tracing)
     app = application(server_context)
     try:
         config = uvicorn.Config(

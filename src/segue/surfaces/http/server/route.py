@@ -38,11 +38,13 @@ OPEN_PATHS = ("/", "/health", "/ready", "/openapi.json")
 """Paths that need no key."""
 ACCESS = "segue.access"
 """The scope's entry for what the key of a request gives access to."""
+REQUEST_ID = "segue.request_id"
+"""The scope's entry for the id of a request, as in its log line and its response."""
 OPERATION, ROLE, PATH = "segue.operation", "segue.role", "segue.path"
 """The scope's entries once a route was found: the operation, the role that the call needs, and the declared
 path."""
 _USUAL_ERRORS = (400, 401, 403, 413, 414, 421, 429, 431, 500, 503)
-_WRITE_ERRORS = (409, 422)
+_WRITE_ERRORS = (409, 422, 507)
 _SEE_DESCRIPTION = "see /openapi.json"
 
 

@@ -1,0 +1,20 @@
+-- The roles for a database called segue, as `segue schema --roles segue` prints them; a superuser runs it there.
+DO $$ BEGIN CREATE ROLE segue_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+DO $$ BEGIN CREATE ROLE segue_writer LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+DO $$ BEGIN CREATE ROLE segue_reader LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+GRANT CREATE, CONNECT ON DATABASE "segue" TO segue_owner;
+GRANT CONNECT ON DATABASE "segue" TO segue_writer, segue_reader;
+CREATE SCHEMA IF NOT EXISTS segue AUTHORIZATION segue_owner;
+GRANT USAGE ON SCHEMA segue TO segue_writer, segue_reader;
+ALTER DEFAULT PRIVILEGES FOR ROLE segue_owner IN SCHEMA segue GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO segue_writer;
+ALTER DEFAULT PRIVILEGES FOR ROLE segue_owner IN SCHEMA segue GRANT USAGE ON SEQUENCES TO segue_writer;
+ALTER DEFAULT PRIVILEGES FOR ROLE segue_owner IN SCHEMA segue GRANT SELECT ON TABLES TO segue_reader;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA segue TO segue_writer;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA segue TO segue_writer;
+GRANT SELECT ON ALL TABLES IN SCHEMA segue TO segue_reader;
+ALTER ROLE segue_writer SET lock_timeout = 10000;
+ALTER ROLE segue_writer SET idle_in_transaction_session_timeout = 30000;
+ALTER ROLE segue_writer SET statement_timeout = 60000;
+ALTER ROLE segue_writer SET synchronous_commit = on;
+ALTER ROLE segue_reader SET default_transaction_read_only = on;
+ALTER ROLE segue_reader SET statement_timeout = 60000;
