@@ -36,6 +36,8 @@ from segue.stores.base import Journal
 
 PAUSE_SECONDS = 0.15
 LEASE_SECONDS = 20.0
+_PUTTING = threading.Lock()
+"""Python 3.11 now and then fails to parse in two threads at once."""
 READS = 0.2
 """The share of operations that only look."""
 RECORDS = 0.2
@@ -336,7 +338,8 @@ def by_hook(url: str, key: str = "") -> Callable[[Client], None]:
         home = client.load.home(client.name)
         data = DataFolder(home / "segue")
         data.make()
-        hook_file.put(data)
+        with _PUTTING:
+            hook_file.put(data)
         environment = {
             "PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "HOME": str(home),
             "SEGUE_HOME": str(data.path), "SEGUE_STORE": url, "SEGUE_API_KEY": key,
