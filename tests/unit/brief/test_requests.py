@@ -18,6 +18,9 @@ ASKED = "Fix the parser so that amounts are kept in cents"
     [
         ("yes", True),
         ("go on", True),
+        ("Go on where the last run stopped", True),
+        ("Please continue from where the previous session was interrupted.", True),
+        ("Continue with the login from where it crashed, and add a test of its tokens", False),
         ("do the quick wins", True),
         ("do the quick wins of today first", False),
         ("rename parser module", True),

@@ -35,6 +35,13 @@ _TROUBLE = regex(
     r"|\bwarn(?:ing)?\b|\bcannot\b|\bunable\b|\binvalid\b|\brefused\b|\bmissing\b|\bunknown\b",
     re.I,
 )
+_GO_ON = regex(
+    r"\W*(?:please\s+|just\s+)*(?:go on|continue|resume|carry on|keep going|proceed|pick (?:it |this )?up)\b"
+    r"[^.!?\n]{0,40}\b(?:where|what|from)\b[^.!?\n]{0,40}"
+    r"\b(?:stopped|left(?: off)?|ended|crashed|died|broke off|(?:was|were|got|is) \w+|was|were)\W*",
+    re.I,
+)
+"""To go on where the last run stopped says nothing about the work."""
 ENOUGH_WORDS = 6
 """So many words that say something are a request: agreeing takes two of them at most."""
 PASTED_LINES = 3
@@ -57,7 +64,7 @@ class Requests(Value):
 
 def is_weak(text: str) -> bool:
     """Whether a message says little without what it answers."""
-    if is_assent(text):
+    if is_assent(text) or _GO_ON.fullmatch(text):
         return True
     if len(content_words(text)) >= ENOUGH_WORDS:
         return False
