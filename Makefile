@@ -178,7 +178,7 @@ soak-integrations: $(INTEGRATIONS_VENV)/.installed ## kill programs on the four 
 .PHONY: soak-cluster
 ROUNDS ?= 20
 soak-cluster: $(STAMP) ## ROUNDS=20 rounds of random faults of a minute each, under fifty clients
-	SEGUE_ROUNDS=$(ROUNDS) $(PY) -m tests.support.run_tests -rP tests/cluster/test_rounds.py $(ARGS)
+	SEGUE_ROUNDS=$(ROUNDS) SEGUE_CLIENTS=50 $(PY) -m tests.support.run_tests -rP tests/cluster/test_rounds.py $(ARGS)
 
 .PHONY: soak-agents
 soak-agents: $(STAMP) ## kill five agents at random moments in chains of restarts, KILLS / 4 times each, and check what each next run is told
@@ -260,6 +260,10 @@ bench-server: $(BENCH_VENV)/.installed ## what the server costs, compared with a
 .PHONY: bench-quotas
 bench-quotas: $(BENCH_VENV)/.installed ## what an append through the server costs in a project with quotas, beside one without
 	$(call clean_python,$(BENCH_VENV)) -m bench.quotas $(ARGS)
+
+.PHONY: bench-cluster
+bench-cluster: $(STAMP) ## 200 clients for ten minutes on a whole cluster: p50, p99, memory; ARGS="--minutes 2"
+	$(PY) -m bench.cluster $(ARGS)
 
 .PHONY: bench-langgraph
 bench-langgraph: $(BENCH_VENV)/.installed ## what a graph's checkpoints cost, beside LangGraph's own savers for SQLite and Postgres

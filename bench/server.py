@@ -180,9 +180,13 @@ class Client:
         writer.write(
             f"{method} {path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n".encode() + body
         )
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        _, _, rest = head.partition(b"content-length:")
-        await reader.readexactly(int(rest.split(b"\r\n", 1)[0]))
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            _, _, rest = head.partition(b"content-length:")
+            await reader.readexactly(int(rest.split(b"\r\n", 1)[0]))
+        except (asyncio.IncompleteReadError, OSError):
+            self._streams = None
+            return 0
         return int(head.split(b" ", 2)[1])
 
     async def close(self) -> None:

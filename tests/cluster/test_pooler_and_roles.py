@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -157,14 +158,26 @@ def test_commands_that_only_look_ask_a_standby_and_see_what_this_machine_wrote(
         session.note("seen")
     look = {"SEGUE_READ_STORE": away}
     counts = "SELECT sum(xact_commit)::int FROM pg_stat_database WHERE datname = 'team'"
+    there = f"SELECT version FROM segue.streams WHERE namespace = '{namespace}' AND version = 3"
     primary = cluster.primary()
-    standby = next(one for one in cluster.machines if one is not primary)
-    until("it is there, too", lambda: len(PostgresStore(away).read(f"session/{session.id}")) == 3)
-    before = cluster.query(counts, machine=standby)[0][0]
+    standbys = [one for one in cluster.machines if one is not primary]
+
+    def counted() -> int:
+        return sum(cluster.query(counts, machine=one)[0][0] for one in standbys)
+
+    def is_quiet() -> bool:
+        first = counted()
+        time.sleep(1.0)
+        return counted() == first
+
+    until("it is there, too", lambda: all(cluster.query(there, "team", one) for one in standbys))
+    until("all is counted", is_quiet)
+    before = counted()
     assert [one["id"] for one in segue(tmp_path, url, "list", "--all", more=look)] == [session.id]
-    until("the standby counts it", lambda: cluster.query(counts, machine=standby)[0][0] > before, 20)
-    receivers = [pid for one in cluster.machines if one is not primary for pid in one.receivers()]
-    with cluster.stopped(receivers[:1]), Segue(store=url, home=tmp_path, folder=tmp_path) as client:
+    until("a standby counts it", lambda: counted() > before, 20)
+    roles = primary.roles()
+    [behind] = [one for one in standbys if roles.get(one.name) != "sync_standby"]
+    with cluster.stopped(behind.receivers()), Segue(store=url, home=tmp_path, folder=tmp_path) as client:
         client.session(session.id).note("and this at once")
         shown = segue(tmp_path, url, "log", "--session", session.id, more=look)
         assert "and this at once" in str(shown)

@@ -50,7 +50,9 @@ class SegueServer:
         return self.listening()
 
     def launch(self) -> None:
-        """Start the server without waiting for it."""
+        """Start the server without waiting for it; one that has ended by itself is started again."""
+        if self._process is not None:
+            self.kill()
         self.home.mkdir(parents=True, exist_ok=True)
         dying = ["-m", "segue.testing.failpoints", self.failpoint, "--"] if self.failpoint else []
         words = [sys.executable, *dying, "-m", "segue", "--json", "serve", "--port", str(self.port)]

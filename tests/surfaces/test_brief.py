@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.support.long_story import facts, story
+from tests.support.runs import place
 from tests.surfaces.conftest import Cli
 
 from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
-from segue.testing.transcripts import written
+from segue.testing.transcripts import MAKERS, written
 
 
 @pytest.fixture
@@ -149,3 +150,13 @@ def test_a_call_of_segues_own_tools_that_failed_is_nothing_that_is_broken(
     path.write_bytes(written(agent, steps))
     text = cli("brief", str(path)).out
     assert "BROKEN" not in text and "FAILING" not in text
+
+
+@pytest.mark.parametrize("agent", sorted(MAKERS.keys() - {"roo"}))  # an editor has its files
+def test_explain_says_what_the_lines_of_the_newest_run_of_any_agent_rest_on(
+    cli: Cli, home: Path, project: Path, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    place(home, project, agent, native="1a1b2c3d-explained")
+    lines = cli("brief", "--explain", "--json").value["lines"]
+    assert any("use tokens" in source["text"] for line in lines for source in line["sources"])

@@ -113,7 +113,7 @@ def test_an_agent_that_attests_in_another_name_is_named_too(started: Cli) -> Non
     started("--actor", "bot", "feature", "attest", "look", "--note", "seen", "--by", "ana")
     assert "attested by ana, reported by bot" in started("feature", "list").out
     assert "attested  it looks good: seen, by ana, reported by bot" in started("feature", "show", "look").out
-    assert started("feature", "list", "--json").value["features"][0]["verified_by"] == "ana, told by bot"
+    assert started("feature", "list", "--json").value["features"][0]["verified_by"] == "ana, reported by bot"
 
 
 def test_every_evidence_says_how_far_it_is_trusted(started: Cli, project: Path) -> None:

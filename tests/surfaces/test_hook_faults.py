@@ -19,10 +19,12 @@ from tests.support.runs import place
 from segue.agents.install import InstallTarget, Scope
 from segue.core.journal.event import read_body
 from segue.core.runs.events import RunHooked
-from segue.services.hooks import handler, hook_file
+from segue.errors import StoreUnavailable
+from segue.services.hooks import handler, hook_file, spool_drain
 from segue.services.hooks.spool_drain import drain
 from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.on_off import is_off
+from segue.stores.sqlite import SqliteStore
 
 
 @pytest.fixture
@@ -93,6 +95,28 @@ def test_while_the_store_is_locked_nothing_is_lost_and_nobody_waits_for_it(agent
 
 def test_patience_is_short() -> None:
     assert handler.PATIENCE_MS * 3 < 300, "an opening, a read and a write at most"
+
+
+def test_an_event_that_is_stored_although_the_store_did_not_say_so_is_there_once(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However late: the moment by which the same event of two installations is known is long over."""
+    commit = SqliteStore.append
+
+    def lose_answer(store: SqliteStore, *appends: Any, **more: Any) -> Any:
+        commit(store, *appends, **more)
+        raise StoreUnavailable("the connection was lost", hint="")
+
+    monkeypatch.setattr(spool_drain, "SAME_SECONDS", -1.0)
+    with monkeypatch.context() as lost:
+        lost.setattr(SqliteStore, "append", lose_answer)
+        agent.call("UserPromptSubmit", prompt="go")
+    assert agent.spooled() == ["UserPromptSubmit"]
+    with agent.open() as segue:
+        drain(segue.workspace)
+        events = segue.workspace.store.read("run/claude-code/now-1")
+    assert [event.kind for event in events] == ["run.hooked"]
+    assert agent.spooled() == []
 
 
 def test_a_store_of_a_newer_schema_is_left_alone_and_the_event_is_spooled(agent: Agent) -> None:

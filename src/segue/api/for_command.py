@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..core.base.text import clean_name
 from ..errors import SegueError
-from ..services.workspace.open_workspace import for_looking
+from ..services.workspace.open_workspace import for_looking, on_standby
 from ..services.workspace.workspace import Workspace
 from .segue import Segue
 
@@ -29,6 +29,12 @@ def segue_for_command(folder: Path, environment: Mapping[str, str], actor: str =
 def segue_for_looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
     """Segue for a command that only reads; None if there is a store. Creates none."""
     found = for_looking(folder, environment)
+    return Segue.of(found) if found is not None else None
+
+
+def segue_on_standby(folder: Path, environment: Mapping[str, str]) -> Segue | None:
+    """Segue on the standby that the settings name for looking; None if the store itself must be asked."""
+    found = on_standby(folder, environment)
     return Segue.of(found) if found is not None else None
 
 

@@ -274,8 +274,8 @@ class AppendWatch(Protocol):
     def refused(self, journal: Journal, stale: StaleVersion) -> None:
         """The same for an append that was refused."""
 
-    def check(self, journal: Journal, stream: str, seen: int) -> None:
-        """The same for a stream that was seen at a version."""
+    def check(self, journal: Journal, stream: str, seen: int, *, replaced: bool = False) -> None:
+        """The same for a stream that was seen at a version; ``replaced`` if another history is there now."""
 
     def after(self, events: Sequence[Event]) -> None:
         """These were acknowledged."""

@@ -1,8 +1,8 @@
 """Clients that write and read while machines fail, each by another way, and note what they were told.
 
-By the library on Postgres itself and through the pooler, by the library on a server, by REST, and by
-commands. Each write is a note with a token of its own. Nobody gives up: whoever is refused tries again with
-another token, whoever is left in doubt says so.
+By the library on Postgres itself and through the pooler, by the library on a server, by REST, by commands and
+by hooks. Each write is a note, or the prompt of a run, with a token of its own. Nobody gives up: whoever is
+refused tries again with another token, whoever is left in doubt says so.
 """
 
 from __future__ import annotations
@@ -26,26 +26,35 @@ from tests.support.cluster.histories import REFUSED, SAVED, UNKNOWN, Held, Read,
 from segue import Segue
 from segue.core import event_kinds as ev
 from segue.errors import HistoryWentBack, SegueError, SessionHeld, StoreError
+from segue.services.hooks import hook_file
+from segue.services.hooks.spool_drain import spool_of
+from segue.services.runs.run_stream import stream_of_run
 from segue.services.sessions.repository import stream_of
+from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.offline_queue import QueuedCommand
 from segue.stores.base import Journal
 
 PAUSE_SECONDS = 0.15
 LEASE_SECONDS = 20.0
+_PUTTING = threading.Lock()
+"""Python 3.11 now and then fails to parse in two threads at once."""
 READS = 0.2
 """The share of operations that only look."""
+RECORDS = 0.2
+"""The share of hooks that only record."""
 ANSWER_SECONDS = 60.0
 """How long a client of REST repeats a request before it calls the outcome unknown."""
 
 
 def tokens_of(journal: Journal, session: str, known: Sequence[str] = ()) -> tuple[str, ...]:
-    """The token of each version of a session, behind those that are known."""
-    stream, told = stream_of(session), list(known)
+    """The token of each version of a session, or of a run by the name of its stream, behind those that are
+    known."""
+    stream, told = session if "/" in session else stream_of(session), list(known)
     if journal.head(stream).version < len(told):
         told = []
     for event in journal.read(stream, after=len(told)):
         body = ev.read_body(event)
-        told.append(body.text if isinstance(body, ev.Noted) else "")
+        told.append(body.text if isinstance(body, ev.Noted | ev.RunHooked) else "")
     return tuple(told)
 
 
@@ -93,7 +102,8 @@ class Load:
 
     def stored(self, journal: Journal) -> dict[str, tuple[str, ...]]:
         """What is there at the end, for the checker."""
-        return {session: tokens_of(journal, session) for session in self.sessions}
+        names = {*self.sessions, *(write.session for write in self.writes())}
+        return {name: tokens_of(journal, name) for name in sorted(names)}
 
 
 class Client:
@@ -163,6 +173,7 @@ def by_library(url: str, **settings: Any) -> Callable[[Client], None]:
         pending: dict[str, str] = {}
         began = time.monotonic()
         with Segue(store=url, home=home, folder=home, actor=client.name, **settings) as segue:
+            segue.workspace.store.machine = client.name  # each stands for a machine of its own
             while client.goes_on():
                 if client.drawn.random() < READS:
                     client.read(segue.workspace.store)
@@ -212,6 +223,25 @@ def _hold_once(client: Client, segue: Segue, session: str) -> None:
             client.failed(fault)
             if time.monotonic() > began + LEASE_SECONDS:
                 return
+
+
+def by_holding_over_rest(url: str, key: str, session: str) -> Callable[[Client], None]:
+    """The same by REST."""
+
+    def work(client: Client) -> None:
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        path = f"/v1/sessions/{session}/hold"
+        while client.goes_on():
+            wish = {"run": f"{client.name}-{time.monotonic_ns()}", "lease_seconds": LEASE_SECONDS}
+            status, answer = _post(url, path, json.dumps(wish).encode(), headers)
+            if status != 201:
+                continue
+            since, fence = time.monotonic(), int(answer["fence"])
+            client.load.over.wait(PAUSE_SECONDS)
+            client.load.operations.append(Held(client.name, session, since, time.monotonic(), fence))
+            _post(url, f"{path}/release", json.dumps({"run": wish["run"], "fence": fence}).encode(), headers)
+
+    return work
 
 
 def by_rest(url: str, key: str) -> Callable[[Client], None]:
@@ -296,6 +326,43 @@ def by_command(url: str, key: str) -> Callable[[Client], None]:
         segue("status")
         for session, token, began in waiting:
             client.wrote(session, token, began, SAVED)
+
+    return work
+
+
+def by_hook(url: str, key: str = "") -> Callable[[Client], None]:
+    """Clients that call the hook of an agent with one prompt after the other. A hook has always taken in what
+    it was told: into the store, or onto the disk, from which the next one or a command brings it there."""
+
+    def work(client: Client) -> None:
+        home = client.load.home(client.name)
+        data = DataFolder(home / "segue")
+        data.make()
+        with _PUTTING:
+            hook_file.put(data)
+        environment = {
+            "PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "HOME": str(home),
+            "SEGUE_HOME": str(data.path), "SEGUE_STORE": url, "SEGUE_API_KEY": key,
+            "SEGUE_EMBEDDER": "static",
+        }  # fmt: skip
+        hook = [sys.executable, "-I", "-S", str(hook_file.file_of(data)), "claude-code", "UserPromptSubmit"]
+        run = stream_of_run("claude-code", client.name)
+        while client.goes_on():
+            token, began = client.token(), time.monotonic()
+            told = {"session_id": client.name, "cwd": str(home), "prompt": token}
+            mode = "record" if client.drawn.random() < RECORDS else "speak"
+            subprocess.run(
+                [*hook, mode], input=json.dumps(told).encode(), env=environment, cwd=home, timeout=60,
+                check=True, capture_output=True,
+            )  # fmt: skip
+            client.wrote(run, token, began, SAVED)
+            if mode == "speak" and spool_of(data.path).size():
+                client.load.errors["a hook left what it was told on its disk"] += 1
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while spool_of(data.path).size():
+            assert time.monotonic() < deadline, "what hooks left on the disk was not brought into the store"
+            words = [sys.executable, "-m", "segue", "--json", "list"]
+            subprocess.run(words, env=environment, cwd=home, timeout=60, capture_output=True)
 
     return work
 

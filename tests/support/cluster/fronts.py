@@ -57,7 +57,7 @@ auth_type = trust
 auth_file = {users}
 pool_mode = transaction
 max_client_conn = 1000
-default_pool_size = 20
+default_pool_size = {pool}
 server_lifetime = 60
 server_connect_timeout = 3
 server_login_retry = 1
@@ -89,12 +89,12 @@ class Balancer:
 class Pooler:
     """PgBouncer in transaction mode, before another port."""
 
-    def __init__(self, folder: Path, upstream: int) -> None:
+    def __init__(self, folder: Path, upstream: int, pool: int = 20) -> None:
         [self.port] = free_ports(1)
         config = folder / "pgbouncer.ini"
         users = folder / "pgbouncer.users"
         users.write_text("".join(f'"{name}" ""\n' for name in ROLES))
-        config.write_text(_POOLER.format(upstream=upstream, port=self.port, users=own(users)))
+        config.write_text(_POOLER.format(upstream=upstream, port=self.port, users=own(users), pool=pool))
         self.program = Program("pgbouncer", ["pgbouncer", str(own(config))], folder)
 
     def restart(self) -> None:

@@ -38,6 +38,8 @@ except ChildProcessError:
 """The first process of a machine: it reaps the others, or Patroni would take dead ones for alive. At
 SIGUSR1 it starts Patroni anew, and leaves Postgres alone."""
 DISK_BYTES = 512 << 20
+_BALLAST = "pgsql_tmp.ballast"
+"""A name that base backups leave out."""
 TTL_SECONDS, LOOP_SECONDS, RETRY_SECONDS = 8, 1, 3
 
 
@@ -125,11 +127,25 @@ class Machine:
         except (urllib.error.URLError, OSError):
             return False
 
-    def roles(self) -> list[str]:
+    def roles(self) -> dict[str, str]:
         """The roles of all members that run, as Patroni knows them."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._api}/cluster", timeout=2) as answer:
             members = json.load(answer)["members"]
-        return [one["role"] for one in members if one["state"] in ("running", "streaming")]
+        return {one["name"]: one["role"] for one in members if one["state"] in ("running", "streaming")}
+
+    def timeline(self) -> int:
+        """The number of its timeline; 0 if it does not say."""
+        url = f"http://127.0.0.1:{self._api}/patroni"
+        with contextlib.suppress(OSError, ValueError), urllib.request.urlopen(url, timeout=2) as answer:
+            return int(json.load(answer).get("timeline", 0))
+        return 0
+
+    def hand_over(self) -> None:
+        """Ask Patroni to let another machine be the primary; it refuses if none is fit for it."""
+        wish = json.dumps({"leader": self.name}).encode()
+        asked = urllib.request.Request(f"http://127.0.0.1:{self._api}/switchover", wish)
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(asked, timeout=30).close()
 
     def start(self) -> None:
         self.program.start()
@@ -147,30 +163,39 @@ class Machine:
 
         until(f"{self.name} is gone", is_gone, pause=0.02)
 
+    def renew(self) -> None:
+        """Give it an empty disk, so that Patroni copies everything from the primary."""
+        self.kill()
+        for path in self.data.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self.start()
+
     def receivers(self) -> list[int]:
         """The processes that take in what the primary sends."""
         words = {pid: Path(f"/proc/{pid}/cmdline") for pid in self.pids()}
         return [pid for pid, line in words.items() if b"walreceiver" in _read(line)]
 
-    def mount(self) -> bool:
+    def mount(self, disk_bytes: int) -> bool:
         """Put its data on a small disk of its own; False where that is not allowed."""
         if os.getuid():
             return False
         self.data.mkdir(mode=0o700)
-        options = f"size={DISK_BYTES},mode=0700,uid={user()}"
+        options = f"size={disk_bytes},mode=0700,uid={user()}"
         done = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.data)], capture_output=True
         )
         self._mounted = done.returncode == 0
         return self._mounted
 
-    def fill_disk(self) -> Path:
-        """Leave no room on its disk; the file that takes it."""
-        ballast = self.data / "ballast"
-        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+    def fill_disk(self) -> None:
+        """Leave no room on its disk."""
+        with contextlib.suppress(OSError), (self.data / _BALLAST).open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(65_536))
-        return ballast
+
+    def empty_disk(self) -> None:
+        """Give the room back; another machine may have got the ballast with a copy of the data."""
+        (self.data / _BALLAST).unlink(missing_ok=True)
 
     def kill_postgres(self) -> None:
         """End the processes of Postgres, and leave Patroni to see to it."""

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.cluster.fronts import Balancer, Pooler
-from tests.support.cluster.machines import LOOP_SECONDS, RETRY_SECONDS, TTL_SECONDS, Etcd, Machine
+from tests.support.cluster.machines import (
+    DISK_BYTES,
+    LOOP_SECONDS,
+    RETRY_SECONDS,
+    TTL_SECONDS,
+    Etcd,
+    Machine,
+)
 from tests.support.cluster.programs import free_ports, own, send, until
 from tests.support.server import SegueServer
 
@@ -27,7 +34,9 @@ _PARAMETERS = {
 class Cluster:
     """Machines named ``n1`` to ``n3`` and what stands before them."""
 
-    def __init__(self, *, synchronous: bool = True, servers: int = 2) -> None:
+    def __init__(
+        self, *, synchronous: bool = True, servers: int = 2, disk_bytes: int = DISK_BYTES, pool: int = 20
+    ) -> None:
         self.folder = own(Path(tempfile.mkdtemp(prefix="segue-cluster-")))
         self.folder.chmod(0o755)
         self.etcd = Etcd(self.folder)
@@ -41,13 +50,13 @@ class Cluster:
         self.machines = [Machine(f"n{n}", self.folder, self.etcd, dcs) for n in (1, 2, 3)]
         ports = free_ports(servers)
         self.balancer = Balancer(self.folder, self.machines, ports)
-        self.pooler = Pooler(self.folder, self.balancer.primary)
+        self.pooler = Pooler(self.folder, self.balancer.primary, pool)
         self.servers = [
             SegueServer(self.folder / f"server{n}", self.pooled("team"), options=OPTIONS, port=port)
             for n, port in enumerate(ports, 1)
         ]
         self.key = ""
-        self.small_disks = {machine.mount() for machine in self.machines} == {True}
+        self.small_disks = {machine.mount(disk_bytes) for machine in self.machines} == {True}
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -124,15 +133,28 @@ class Cluster:
     # -- looking -------------------------------------------------------------------------------
 
     def primary(self) -> Machine:
-        """Whoever is the primary; TimeoutError if there is none for a minute."""
-        until("there is a primary", lambda: any(machine.is_primary() for machine in self.machines))
-        return next(machine for machine in self.machines if machine.is_primary())
+        """Whoever is the primary; TimeoutError if there is none although everything was tried."""
+        with contextlib.suppress(TimeoutError):
+            return _primary_among(self.machines, 30.0)
+        return self._primary_without_diverged()
+
+    def _primary_without_diverged(self) -> Machine:
+        """What an operator does where Patroni waits for ever: the standby that has all does not take over
+        while a machine of an older timeline is further in its log. That one is off until it has."""
+        lines = {machine: machine.timeline() for machine in self.machines if machine.program.runs}
+        diverged = [machine for machine, line in lines.items() if line < max(lines.values())]
+        print(f"no primary: {[one.name for one in diverged]} of an older timeline are switched off")
+        for machine in diverged:
+            machine.kill()
+        try:
+            return _primary_among([one for one in self.machines if one not in diverged], 90.0)
+        finally:
+            for machine in diverged:
+                machine.start()
 
     def other_primary(self, before: Machine, seconds: float = 60.0) -> Machine:
         """The primary once it is another than this; frozen ones are not asked."""
-        rest = [machine for machine in self.machines if machine is not before]
-        until("there is a new primary", lambda: any(one.is_primary() for one in rest), seconds)
-        return next(machine for machine in rest if machine.is_primary())
+        return _primary_among([machine for machine in self.machines if machine is not before], seconds)
 
     def query(self, sql: str, database: str = "postgres", machine: Machine | None = None) -> list[Any]:
         """What a statement gives on the primary, or on a machine."""
@@ -145,6 +167,14 @@ class Cluster:
             found = db.execute(sql)
             return list(found.fetchall()) if found.description else []
 
+    def takes_writes(self, machine: Machine) -> bool:
+        """Whether the Postgres of a machine says that it is a primary."""
+        import psycopg
+
+        with contextlib.suppress(psycopg.Error):
+            return self.query("SELECT pg_is_in_recovery()", machine=machine) == [(False,)]
+        return False
+
     def whole(self) -> bool:
         """Whether two standbys stream, and Patroni knows of a synchronous one if there has to be one."""
         import psycopg
@@ -152,7 +182,7 @@ class Cluster:
         with contextlib.suppress(psycopg.Error):
             states = self.query("SELECT state FROM pg_stat_replication")
             roles = self.primary().roles()
-            is_safe = not self.synchronous or "sync_standby" in roles
+            is_safe = not self.synchronous or "sync_standby" in roles.values()
             return states.count(("streaming",)) >= 2 and len(roles) == len(self.machines) and is_safe
         return False
 
@@ -187,21 +217,41 @@ class Cluster:
                 server.start()
             server.until_ready(30)
 
-    def until_whole(self, seconds: float = 60.0) -> None:
-        """Wait until every machine is in its place, so that the next fault finds a whole cluster."""
+    def until_whole(self, seconds: float = 60.0) -> float:
+        """Wait until every machine is in its place, so that the next fault finds a whole cluster. Where that
+        takes long, do what an operator does: restart Patroni, and renew a standby that does not follow."""
         for machine in self.machines:
             if not machine.program.runs:
                 machine.start()
         try:
-            until("the cluster is whole", self.whole, seconds / 3)
+            return until("the cluster is whole", self.whole, seconds / 3)
         except TimeoutError:  # Patroni may have lost track of its key for the synchronous standby
-            self.primary().restart_patroni()
-            until("the cluster is whole", self.whole, seconds)
+            primary = self.primary()
+            primary.restart_patroni()
+            with contextlib.suppress(TimeoutError):
+                return until("the cluster is whole", self.whole, seconds / 3)
+            follow = self.primary().roles()
+            for machine in self.machines:
+                if machine.name not in follow:
+                    print(f"{machine.name} does not follow, and is renewed")
+                    machine.renew()
+            return until("the cluster is whole", self.whole, seconds)
 
     def logs(self, keep: Callable[[str], None] = print) -> None:
         """Say what everybody logged last, for a test that failed."""
         for program in (*(m.program for m in self.machines), self.balancer.program, self.pooler.program):
             keep(f"== {program.name}\n{program.told(1500)}")
+
+
+def _primary_among(machines: Sequence[Machine], seconds: float) -> Machine:
+    found: list[Machine] = []
+
+    def is_found() -> bool:
+        found[:] = [machine for machine in machines if machine.is_primary()]
+        return bool(found)
+
+    until("there is a primary", is_found, seconds)
+    return found[0]
 
 
 def _url(user: str, hosts: str, database: str, more: dict[str, str]) -> str:

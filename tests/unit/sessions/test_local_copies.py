@@ -135,3 +135,64 @@ def test_a_line_that_is_torn_or_changed_is_not_brought_back(team: Segue, tmp_pat
     file.write_bytes(b"\n".join([*lines[:2], changed, lines[3][:40]]))
     go_back(tmp_path, session.id, 2)
     assert copies_of(team).lost(team.workspace.store) == []
+
+
+def recover_elsewhere(team: Segue, tmp_path: Path) -> str:
+    """What `segue recover` in another process of this machine does; its words."""
+    with Segue(store=url_for(tmp_path), home=team.workspace.home.path, folder=tmp_path) as other:
+        other.workspace.store.watch = None
+        copies = LocalCopies(other.workspace.home.copies)
+        return bring_back_copies(copies, other.workspace.store, dry_run=False).status
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_process_that_runs_on_writes_again_after_another_one_has_recovered(
+    team: Segue, tmp_path: Path, is_told: bool
+) -> None:
+    """What another machine wrote is lost, too: the session does not come back to the version of before."""
+    session = team.start("a goal")
+    session.note("one")
+    with Segue(store=url_for(tmp_path), home=tmp_path / "elsewhere", folder=tmp_path) as other:
+        for number in range(4):
+            other.session(session.id).note(f"elsewhere {number}")
+    session.note("two")
+    go_back(tmp_path, session.id, 3)
+    if is_told:
+        with pytest.raises(HistoryWentBack):
+            session.note("three")
+    assert recover_elsewhere(team, tmp_path) == "used"
+    assert session.note("three").version == 5
+    assert notes(team, session.id) == ["one", "two", "three"]
+    go_back(tmp_path, session.id, 4)
+    with pytest.raises(HistoryWentBack):
+        session.note("four")
+
+
+def test_a_process_that_runs_on_writes_again_behind_what_others_wrote_meanwhile(
+    team: Segue, tmp_path: Path
+) -> None:
+    session = team.start("a goal")
+    for text in ("one", "two"):
+        session.note(text)
+    go_back(tmp_path, session.id, 3)
+    with Segue(store=url_for(tmp_path), home=tmp_path / "elsewhere", folder=tmp_path) as other:
+        other.session(session.id).note("of another machine")
+    assert recover_elsewhere(team, tmp_path) == "used"
+    session.note("three")
+    assert notes(team, session.id) == ["one", "of another machine", "two", "three"]
+
+
+def test_a_copy_that_could_not_be_written_does_not_count_as_brought_back(
+    team: Segue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = team.start("a goal")
+    session.note("one")
+
+    def no_room(*_: object) -> None:
+        raise OSError(28, "no room")
+
+    monkeypatch.setattr(LocalCopies, "_append", no_room)
+    session.note("two")
+    go_back(tmp_path, session.id, 3)
+    with pytest.raises(HistoryWentBack):
+        session.note("three")

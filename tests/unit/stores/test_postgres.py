@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,15 @@ def test_a_store_opens_nothing_before_it_is_used(tmp_path: Path) -> None:
     assert isinstance(journal, PostgresStore)
     with pytest.raises(StoreUnavailable):
         PostgresStore(where, busy_timeout_ms=200).append(Append("s", 0, drafts("a")))
+
+
+@needs_postgres
+def test_whoever_only_looks_is_refused_a_write_at_once(tmp_path: Path) -> None:
+    PostgresStore(url_for(tmp_path)).append(Append("session/s", 0, drafts("a")))
+    store = PostgresStore(url_for(tmp_path))
+    store.database.only_reads = True
+    assert len(store.read("session/s")) == 1
+    began = time.monotonic()
+    with pytest.raises(StoreUnavailable, match="takes no writes"):
+        store.append(Append("session/s", 1, drafts("b")))
+    assert time.monotonic() - began < 1.0

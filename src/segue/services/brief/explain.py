@@ -36,25 +36,26 @@ class ExplainedLine(Value):
     sources: tuple[Source, ...] = ()
 
 
-def explain_transcript(path: Path, agent: str = "", *, budget: int) -> list[ExplainedLine]:
-    """The lines of the brief of a transcript with their sources. Raises TranscriptUnreadable."""
+def explain_transcript(path: Path, agent: str = "", native: str = "", *, budget: int) -> list[ExplainedLine]:
+    """The lines of the brief of a transcript with their sources; ``native`` names the run in a file of many.
+    Raises TranscriptUnreadable."""
     author = recognised(path, agent, own_formats=True)
-    runs = summary_of_transcript(path, agent)
+    runs = summary_of_transcript(path, agent, native)
     lines = compose_lines(facts_of_runs(runs), budget)
     wanted = {step for line in lines for step in line.at}
-    found = _sources(path, author, wanted)
+    found = _sources(path, native, author, wanted)
     return [
         ExplainedLine(redact(line.text), tuple(found[step] for step in sorted(set(line.at)) if step in found))
         for line in lines
     ]
 
 
-def _sources(path: Path, author: Agent, wanted: set[int]) -> dict[int, Source]:
+def _sources(path: Path, native: str, author: Agent, wanted: set[int]) -> dict[int, Source]:
     """The steps with these numbers, as they stand in the transcript."""
     reader, number, record = author.reader(None), 0, 0
     found: dict[int, Source] = {}
     if author.form != "lines":
-        for number, step in enumerate(reader.read(author.load(path, "")), 1):
+        for number, step in enumerate(reader.read(author.load(path, native)), 1):
             if number in wanted:
                 found[number] = _source(number, 0, step)
         return found

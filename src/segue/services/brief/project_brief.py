@@ -124,11 +124,10 @@ def _uncommitted(workspace: Workspace) -> list[RunText]:
     return masked_blocks(texts)
 
 
-def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> tuple[Path, str]:
-    """The transcript of the run that ``brief_here`` tells of, and its agent. Raises UnknownRun."""
+def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> Found:
+    """The transcript of the run that ``brief_here`` tells of. Raises UnknownRun."""
     finder = runs_of(workspace).finder()
-    found = find_run(finder, what) if what else newest_other_run(finder, agent)
-    return Path(found.path), found.agent
+    return find_run(finder, what) if what else newest_other_run(finder, agent)
 
 
 class SessionFacts(NamedTuple):

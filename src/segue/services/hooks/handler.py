@@ -93,12 +93,13 @@ screen, which do not end when they stop."""
 def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str]) -> bytes:
     """The reply to the agent; never raises. What could not be stored is in the spool."""
     folder = Path(home)
+    record = SpoolRecord(agent, name, payload, os.urandom(8).hex(), time.time_ns(), os.getppid())
     try:
         event = wire.read(agent, name, payload)
         if event is None and name == STATUS_LINE:
             return b""
         if event is None:
-            _spool(folder, agent, name, payload)
+            _spool(folder, record)
             log(folder, f"hook {agent} {name}: {len(payload)} bytes that are not an event")
             return b""
         off = is_off(DataFolder(folder), Path(event.cwd or "/"))
@@ -107,14 +108,14 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
         event = replace(event, pid=event.pid or _pid(agent, environment))
         if _is_member(agent, event.pid):
             return b""
-        answer = Handler(folder, event, name, payload, environment).answer()
+        answer = Handler(folder, event, record, environment).answer()
         hooks = wire.hooks_of(agent)
         return hooks.write(event, name, answer) if hooks is not None else b""
     except Exception as fault:
         log(folder, f"hook {agent} {name}: {type(fault).__name__}: {fault}")
         with suppress(Exception):
             if name != STATUS_LINE:
-                _spool(folder, agent, name, payload)
+                _spool(folder, record)
         return b""
 
 
@@ -142,11 +143,11 @@ def _store(environment: Mapping[str, str]) -> str:
     return ""
 
 
-def _spool(home: Path, agent: str, name: str, payload: bytes) -> None:
+def _spool(home: Path, record: SpoolRecord) -> None:
     if (home / "PAUSE").exists():
         return
-    if not spool_of(home).append(SpoolRecord(agent, name, payload)):
-        log(home, f"hook {agent} {name}: the spool is full")
+    if not spool_of(home).append(record):
+        log(home, f"hook {record.agent} {record.event}: the spool is full")
 
 
 def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
@@ -185,9 +186,12 @@ class Handler:
     """One event of one run."""
 
     def __init__(
-        self, home: Path, event: HookEvent, name: str, payload: bytes, environment: Mapping[str, str]
+        self, home: Path, event: HookEvent, record: SpoolRecord, environment: Mapping[str, str]
     ) -> None:
-        self.home, self.event, self.name, self.payload = home, event, name, payload
+        self.home, self.event, self.name = home, event, record.event
+        self.record = record
+        """The event as it is kept, under one id: it may be in the store already when it is spooled because
+        the store did not say so."""
         self.began = time.monotonic()
         self.given = environment
         """The environment of the agent, without what holds for a hook alone."""
@@ -237,7 +241,7 @@ class Handler:
         """Spool the event; a run that starts still gets a brief from transcripts alone."""
         log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault.message}")
         if not isinstance(fault, Paused) and self.event.kind != "status":
-            _spool(self.home, self.event.agent, self.name, self.payload)
+            _spool(self.home, self.record)
         if self.event.kind not in ("start", "compact"):
             return HookReply()
         from ..workspace.last_seen import last_here
@@ -303,7 +307,7 @@ class Handler:
         kept = stored and self._try(write)
         if not kept and not workspace.pause_file.in_force():
             delivery = {"native": event.native, "body": msgspec.to_builtins(body)}
-            _spool(self.home, event.agent, GIVEN, msgspec.json.encode(delivery))
+            _spool(self.home, SpoolRecord(event.agent, GIVEN, msgspec.json.encode(delivery)))
         return HookReply(context=text if kind == "brief" else f"{STEER}\n{text}")
 
     def _bodies(self, workspace: Workspace, stream: str) -> list[ev.Body]:
@@ -321,12 +325,10 @@ class Handler:
         return self._look(workspace)
 
     def _keep_event(self, workspace: Workspace) -> bool:
-        id, at, pid = os.urandom(8).hex(), time.time_ns(), os.getppid()
-        record = SpoolRecord(self.event.agent, self.name, self.payload, id, at, pid)
-        if self._try(lambda: store(workspace, [record])):
+        if self._try(lambda: store(workspace, [self.record])):
             return True
         if not workspace.pause_file.in_force():
-            _spool(self.home, self.event.agent, self.name, self.payload)
+            _spool(self.home, self.record)
         return False
 
     def _look(self, workspace: Workspace) -> HookReply:

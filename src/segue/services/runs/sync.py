@@ -105,6 +105,8 @@ def sync(
 def take_in_newest(workspace: Workspace) -> None:
     """Read what is new in the newest runs of this project. Whatever stands in the way (nothing can be
     written, Segue is off, somebody else syncs), the runs that are known already stay as they are."""
+    if workspace.only_looks:
+        return
     with suppress(SegueError, OSError):
         finder = runs_of(workspace).finder()
         new, left = [], NEWEST_BYTES_MAX

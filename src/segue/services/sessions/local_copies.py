@@ -66,6 +66,10 @@ class LocalCopies:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._last: dict[str, int] = {}
+        self._unwritten: set[str] = set()
+        """The sessions of which a copy could not be written, so that what is on disk does not tell."""
+        self._settled: dict[str, int] = {}
+        """Up to which versions sessions were brought back by others, until something is written to them."""
 
     def _path(self, stream: str) -> Path:
         return self._folder / f"{sha256(stream.encode()).hexdigest()[:24]}{_SUFFIX}"
@@ -74,9 +78,13 @@ class LocalCopies:
         """The newest version of which there is a copy; 0 if there is none."""
         found = self._last.get(stream)
         if found is None:
-            found = max((one.version for one in self._read(self._path(stream))), default=0)
-            self._last[stream] = found
+            found = self._last[stream] = self._last_on_disk(stream)
         return found
+
+    def _last_on_disk(self, stream: str) -> int:
+        path = self._path(stream)
+        copies = (one for file in (path, path.with_suffix(_OLDER)) for one in self._read(file))
+        return max((one.version for one in copies), default=0)
 
     def newest(self) -> tuple[str, int]:
         """The session that was written to last, and its version; an empty name if there is none."""
@@ -97,25 +105,36 @@ class LocalCopies:
         if stale.stream.startswith(_SESSIONS) and stale.actual < self.last(stale.stream):
             self.check(journal, stale.stream, self.last(stale.stream))
 
-    def check(self, journal: Journal, stream: str, seen: int) -> None:
-        """Raise HistoryWentBack if a session stays behind a version: for a moment after a failover, the
-        primary of before may still answer."""
+    def check(self, journal: Journal, stream: str, seen: int, *, replaced: bool = False) -> None:
+        """Raise HistoryWentBack if a session stays behind a version, or another history came in its place:
+        for a moment after a failover, the primary of before may still answer."""
         deadline = time.monotonic() + OLD_PRIMARY_SECONDS_MAX
-        while (actual := journal.head(stream).version) < seen:
-            if not actual and _is_archived(journal, stream):
+        while (actual := journal.head(stream).version) < seen or replaced:
+            if self._is_settled(stream, seen) or (not actual and _is_archived(journal, stream)):
                 return
-            if time.monotonic() > deadline:
+            if actual >= seen or time.monotonic() > deadline:
                 raise HistoryWentBack(stream, seen, actual)
             time.sleep(_PAUSE_SECONDS)
+
+    def _is_settled(self, stream: str, seen: int) -> bool:
+        """Whether another process has dropped the copies up to a version: it has brought them back."""
+        known, there = self._last.get(stream, 0), self._last_on_disk(stream)
+        if there < known and stream not in self._unwritten:
+            self._last[stream], self._settled[stream] = there, known
+        return seen <= self._settled.get(stream, 0)
 
     def after(self, events: Sequence[Event]) -> None:
         """Keep copies of what was acknowledged. That it cannot be written is no error: the store has it."""
         streams = dict.fromkeys(event.stream for event in events if event.stream.startswith(_SESSIONS))
         for stream in streams:
             own = [event for event in events if event.stream == stream]
-            with suppress(OSError):
+            try:
                 self._append(stream, own)
+                self._unwritten.discard(stream)
+            except OSError:
+                self._unwritten.add(stream)
             self._last[stream] = max(self._last.get(stream, 0), own[-1].version)
+            self._settled.pop(stream, None)
 
     def _append(self, stream: str, events: Sequence[Event]) -> None:
         copies = [CopiedEvent(stream, e.version, e.header(), e.body, e.hash) for e in events]
@@ -141,11 +160,15 @@ class LocalCopies:
         """Drop the copies of sessions that were erased, removed or brought back."""
         for stream in streams:
             self._last.pop(stream, None)
+            self._unwritten.discard(stream)
+            self._settled.pop(stream, None)
             _remove(self._path(stream))
 
     def clear(self) -> None:
         """Drop all copies: they may hold a text that is being erased."""
         self._last.clear()
+        self._unwritten.clear()
+        self._settled.clear()
         for path in self._folder.glob(f"*{_SUFFIX}"):
             _remove(path)
 

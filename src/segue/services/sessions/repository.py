@@ -29,7 +29,7 @@ from ...core.sessions.state import SessionState
 from ...core.sessions.status import Card, card_of
 from ...effects.clock import now
 from ...effects.pause_file import PauseFile
-from ...errors import HistoryWentBack, SegueError, StaleVersion, StoreError, UnknownSession
+from ...errors import SegueError, StaleVersion, StoreError, UnknownSession
 from ...stores.base import Append, Journal, Snapshot
 
 if TYPE_CHECKING:
@@ -172,9 +172,8 @@ class SessionRepository:
             self.forget(session)  # dropped, recovered or scrubbed: the cached state is no longer valid
             watch = getattr(self.journal, "watch", None)
             if watch is not None and head.version and not scrubbed:
-                watch.check(self.journal, stream, known.state.version)
-                if other_history:
-                    raise HistoryWentBack(stream, known.state.version, head.version)
+                is_behind = head.version < state.version
+                watch.check(self.journal, stream, state.version, replaced=not is_behind)
             return self._refresh(session)
         for event in events:
             state = fold(state, event)

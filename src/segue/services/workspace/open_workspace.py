@@ -101,20 +101,26 @@ def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | Non
     """For commands that only read: an empty in-memory workspace, so that they leave no files where nothing
     was ever stored, or that of a standby which has all that this machine wrote. None: open the store."""
     home = DataFolder(data_folder(environment)).for_store(store_of(environment))
-    if home.shared_store and (where := read_store_of(environment)):
-        return _standby(where, home, folder, environment)
-    if home.shared_store or home.database.exists() or home.damage():
+    if home.shared_store:
+        return on_standby(folder, environment)
+    if home.database.exists() or home.damage():
         return None
     return without_store(folder, environment)
 
 
-def _standby(where: str, home: DataFolder, folder: Path, environment: Mapping[str, str]) -> Workspace | None:
-    """A workspace on a standby; None if it does not answer, or is behind what this machine wrote."""
+def on_standby(folder: Path, environment: Mapping[str, str]) -> Workspace | None:
+    """A workspace on the standby that the settings name; None if there is none, it does not answer, or is
+    behind what this machine wrote."""
+    where = read_store_of(environment)
+    home = DataFolder(data_folder(environment)).for_store(store_of(environment))
+    if not where or not home.shared_store:
+        return None
     from ...stores.postgres import PostgresStore
     from ..sessions.local_copies import LocalCopies
     from .open_store import this_machine
 
     journal = PostgresStore(where)
+    journal.database.only_reads = True
     journal.machine = this_machine()
     try:
         stream, version = LocalCopies(home.copies).newest()
@@ -123,7 +129,9 @@ def _standby(where: str, home: DataFolder, folder: Path, environment: Mapping[st
             return None
     except SegueError:
         return None
-    return open_workspace(journal, home=home, folder=folder, environment=environment)
+    opened = open_workspace(journal, home=home, folder=folder, environment=environment)
+    opened.only_looks = True
+    return opened
 
 
 def without_store(

@@ -46,6 +46,8 @@ class Workspace:
     """Whether files, git and processes of the project can be looked at."""
     works_offline = False
     """Whether commands are accepted, as pending, while the store cannot be reached."""
+    only_looks = False
+    """Whether its store is a standby, which takes no writes."""
 
     def __init__(
         self, store: Store, *, home: DataFolder, folder: Path, working_tree: WorkingTree, settings: Settings,

@@ -63,6 +63,8 @@ class Database:
         self.ready: schema.Ready | None = None
         self._answered = False
         """Whether a server ever let us in."""
+        self.only_reads = False
+        """Set by whoever looks at a standby: a write is refused at once instead of waiting for a primary."""
         self._preparing = threading.Lock()
         self._connector = Connector(address, busy_timeout_ms)
         hint = "try again, or allow more with ?pool=N in SEGUE_STORE"
@@ -161,6 +163,8 @@ class Database:
 
     def _trying(self, work: Callable[[Db], T], done: Callable[[Db], T | None] | None) -> T:
         psycopg = driver()
+        if self.only_reads and done is not None:
+            raise errors.StoreUnavailable("a standby takes no writes", hint="see SEGUE_READ_STORE")
         late = (errors.StaleVersion, psycopg.errors.UniqueViolation)
         began, whole = time.monotonic(), self.busy_timeout_ms / 1000
         deadline = began + self._patience_seconds()

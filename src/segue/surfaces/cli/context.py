@@ -127,6 +127,15 @@ class CommandContext:
             self._segue = segue_for_looking(self.folder, self.environment) or self.open()
         return self._segue
 
+    def look_at_standby(self) -> Segue:
+        """Segue on the standby that the settings name for looking, if it has what this machine wrote; else on
+        the store itself."""
+        if self._segue is None:
+            from ...api.for_command import segue_on_standby
+
+            self._segue = segue_on_standby(self.folder, self.environment)
+        return self.segue
+
     def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
         """The result of ``ask`` for a command that only reads. If the store cannot be read, which may show
         only while it is used, ``ask`` is called again without it, and a warning says what is used

@@ -52,13 +52,14 @@ def _explained(context: CommandContext, path: Path | None) -> int:
     from ...render import one_line
 
     args = context.args
-    agent = args.agent or ""
+    agent, native = args.agent or "", ""
     if path is None or not path.exists():
         from ....services.brief import project_brief as briefs
 
         with briefs.workspace_to_look(context.folder, context.environment) as workspace:
-            path, agent = briefs.transcript_here(workspace, args.what or "", agent)
-    lines = explain_transcript(path, agent, budget=args.max_bytes)
+            found = briefs.transcript_here(workspace, args.what or "", agent)
+        path, agent, native = Path(found.path), found.agent, found.native
+    lines = explain_transcript(path, agent, native, budget=args.max_bytes)
     context.emit({"transcript": str(path), "lines": lines})
     for line in lines:
         context.say(line.text)

@@ -27,7 +27,7 @@ def listing(context: CommandContext) -> int:
     """The sessions of this project, or of all, each with its newest runs below it."""
     from ....services.runs.sync import take_in_newest
 
-    args, segue = context.args, context.segue
+    args, segue = context.args, context.look_at_standby()
     take_in_newest(segue.workspace)
     cards = segue.list(
         everywhere=args.all, status=args.status or "", project=args.project or "", organization=args.org or ""
@@ -52,11 +52,9 @@ def resumable(context: CommandContext) -> int:
     """Sessions that were paused or left in the middle."""
     from ....services.runs.sync import take_in_newest
 
-    take_in_newest(context.segue.workspace)
-    args = context.args
-    cards = context.segue.resumable(
-        everywhere=args.all, project=args.project or "", organization=args.org or ""
-    )
+    args, segue = context.args, context.look_at_standby()
+    take_in_newest(segue.workspace)
+    cards = segue.resumable(everywhere=args.all, project=args.project or "", organization=args.org or "")
     return _cards(context, cards, "nothing to resume; `segue list` shows all sessions")
 
 

@@ -41,6 +41,8 @@ def log(context: CommandContext) -> int:
         )
     if context.args.follow and limit is None and after is None:
         limit = FOLLOWED_AT_FIRST
+    if not context.args.follow:
+        context.look_at_standby()
     session = context.session()
     first = after or 0
     if limit:
