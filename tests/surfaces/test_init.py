@@ -318,7 +318,7 @@ def test_at_a_terminal_it_shows_what_it_will_do_and_asks(cli: Cli, project: Path
     code, told = at_a_terminal(project, b"n\n", *words)
     assert code == 0 and "nothing to do" in told, "where nothing is to be done nobody is asked"
     code, told = at_a_terminal(project, b"n\n", "uninit", "--json")
-    assert code == 64 and "Remove this?" in told and "---" in told and file.exists()
+    assert code == 64 and "Put this back?" in told and "---" in told and file.exists()
     code, told = at_a_terminal(project, b"", "uninit", "--yes")
     assert code == 0 and "?" not in told and not file.exists()
 

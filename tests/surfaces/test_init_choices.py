@@ -136,7 +136,7 @@ def test_uninit_names_what_remains_and_the_command_that_removes_it(cli: Cli, hom
     assert "nothing to do" not in done.out
     assert f"still installed for the user, in {agent}: `segue uninit --user` removes it" in done.out
     removed = cli("uninit", "--user")
-    assert "still installed" not in removed.out and "removed" in removed.out
+    assert "still installed" not in removed.out and "put back as before" in removed.out
     assert "nothing to do: nothing is installed" in cli("uninit").out
 
 

@@ -100,9 +100,11 @@ def uninit(context: CommandContext) -> int:
     _check_pause(context)
     if not args.dry_run:
         plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
-        _ask(context, plan, "would be removed", "Remove this?")
+        _ask(context, plan, "would be put back as before", "Put this back?")
     done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
-    lines = _lines(done, "would be removed" if args.dry_run else "removed", left=done.notes)
+    lines = _lines(
+        done, "would be put back as before" if args.dry_run else "put back as before", left=done.notes
+    )
     return context.report(_object(done), *lines, *done.notes)
 
 
