@@ -100,7 +100,7 @@ def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cl
     for words, said in (
         (("backup",), "so Segue does not back it up"),
         (("doctor", "--prove"), "is not a file"),
-        (("migrate", "--from", "sqlite:///x.db", "--to", there.url), "where it keeps its own"),
+        (("migrate", "--from", "sqlite:///x.db", "--to", there.url), "on the machine of the Segue server"),
     ):
         ran = started(*words, code=65)
         assert said in ran.err and "hint:" in ran.err
