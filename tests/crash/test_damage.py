@@ -52,7 +52,7 @@ def test_a_changed_byte_of_an_event_is_named_with_stream_and_version(tmp_path: P
     with open_segue(tmp_path) as seg, pytest.raises(DamagedError) as raised:
         seg.session(session).log()
     assert raised.value.where == f"session/{session} version 21"
-    assert "segue recover" in raised.value.hint and "kept" in raised.value.hint
+    assert "segue recover" in raised.value.hint and "keeps" in raised.value.hint
 
 
 def test_a_changed_byte_of_a_snapshot_is_not_believed(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_session_that_is_begun_twice_because_the_answer_was_lost_is_one(tmp_pa
         status, body = asked(server, wish, "k") or (0, {})
         assert status == 201, body
         sessions = server.ask("GET", "/v1/sessions")[1]["sessions"]
-        assert [one["id"] for one in sessions] == [body["id"]]
+        assert [one["id"] for one in sessions] == [body["session"]]
         again = asked(server, wish, "k")
         assert again == (201, body)
     finally:

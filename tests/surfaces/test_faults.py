@@ -66,6 +66,7 @@ EXAMPLES: list[errors.SegueError] = [
     errors.NotTrusted("m"),
     errors.StepUncertain("m"),
     errors.OverBudget("m"),
+    errors.OverQuota.of("web", "events", 10, 10),
     errors.HandoffSettled("m"),
     errors.HandoverPending("step", "reason"),
     errors.NotInstalled("m"),

@@ -44,7 +44,8 @@ def test_habits_are_learnt_from_runs_and_commits(known: Cli) -> None:
     report = known("habits", "--json").value
     assert report["on"] and report["runs"] == report["commits"] == 5
     assert report["checks"] == ["edit", "pytest", "ruff check", "git commit"]
-    assert report["next_commands"] == ["pytest", "ruff check", "git commit"] and report["next_files"] == []
+    assert set(report["next_commands"]) == {"pytest", "ruff check", "git commit"}
+    assert report["next_files"] == []
     assert {one["text"] for one in kinds(report, "command")} == {"pytest", "ruff check", "git commit"}
     assert kinds(report, "together")[0]["source"] == "commits"
     told = known("habits").out

@@ -33,7 +33,7 @@ feature add works "it works" --check true --covers *.py | feature list | verify 
 verify --audit | remember m | remember --from-run | recall m | playbook m | memories list | memories audit
 vote {memory} helpful | forget {memory} --reason r
 handover check | handover status | handoff --to-file {outside}/bundle | handoff --to opencode
-agent list | key list | sync
+agent list | key list | quota | sync
 run --agent claude --max-runs 1 "a task" | run --agent opencode --max-runs 1 "a task"
 continue one --in claude --max-runs 1 --headless | hold
 export one --output {outside}/one.json | import {outside}/one.json --as again | backup | cleanup --dry-run

@@ -20,6 +20,7 @@ BLOCK = r"(<!-- run -->\n```console\n)(.*?)(```)"
 VARIES = (
     (r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DATE"),
     (r"\bm[0-9a-f]{12}\b", "MEMORY"),
+    (r'"request":"[0-9a-f]{16}"', "REQUEST"),
     (r" +", " "),
 )
 

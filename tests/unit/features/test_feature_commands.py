@@ -249,7 +249,7 @@ def test_attesting_the_same_again_is_no_event_and_another_word_is(
 
 
 @pytest.mark.parametrize(
-    ("actor", "name"), [("user", "ana"), ("ana", "ana"), ("codex", "ana, told by codex")]
+    ("actor", "name"), [("user", "ana"), ("ana", "ana"), ("codex", "ana, reported by codex")]
 )
 def test_an_agent_that_attests_in_the_name_of_somebody_is_named(
     looks: SessionState, actor: str, name: str
