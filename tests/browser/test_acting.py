@@ -40,7 +40,7 @@ def test_a_note_and_a_decision_are_recorded(open_page: OpenPage, cookies: Any, u
     page.get_by_role("button", name="Add the note").click()
     page.get_by_text("The note is saved").wait_for()
     page.get_by_label("Decision", exact=True).fill("leeway of five seconds")
-    page.get_by_label("Why").fill("the clock is late")
+    page.get_by_label("Why", exact=True).fill("the clock is late")
     page.get_by_role("button", name="Decide").click()
     page.get_by_text("The decision is saved").wait_for()
     assert page.get_by_role("region", name="Decisions").get_by_text("leeway of five seconds").is_visible()

@@ -58,7 +58,7 @@ def test_a_session_shows_what_others_do_and_takes_nothing_away(
     mark(page)
     page.get_by_label("Note").press_sequentially("half a sen")
     page.locator(".feature summary").last.click()
-    page.get_by_label("Why").fill("because of this")
+    page.get_by_label("Why", exact=True).fill("because of this")
     page.get_by_label("Note").focus()
     page.keyboard.press("ArrowLeft")
     ui.segue("ask", "A first question?")
@@ -66,7 +66,7 @@ def test_a_session_shows_what_others_do_and_takes_nothing_away(
     ui.segue("feature", "add", "new", "Something new works", "--check", "true")
     page.locator(".feature", has_text="Something new works").wait_for()
     assert page.get_by_label("Note").input_value() == "half a sen"
-    assert page.get_by_label("Why").input_value() == "because of this"
+    assert page.get_by_label("Why", exact=True).input_value() == "because of this"
     assert page.evaluate("[document.activeElement.id, document.activeElement.selectionStart]") == ["note", 9]
     assert page.locator(".feature", has_text="An expired token").get_attribute("open") is not None
     assert page.locator(".feature[open]").count() == 1 and was_not_reloaded(page)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 
 import msgspec
 
@@ -34,6 +35,8 @@ from .rows import HITS, TRACE, TRAIL, is_on, keep_table, project_of, table_of
 
 PASSING_SECONDS, COMMAND_SECONDS, GIT_SECONDS = 2.0, 30.0, 2.0
 END_SECONDS, END_GIT_SECONDS, END_RUNS_MAX = 0.25, 0.2, 8
+STEPS_MAX = 6_000
+"""So many steps of a run tell what is usual in it."""
 _trace = msgpack_decoder(RunTrace)
 
 
@@ -137,9 +140,10 @@ def _kept(workspace: Workspace, kind: str, project: str) -> list[ProjectFact]:
 
 
 def _whole_trace(workspace: Workspace, row: RunRow) -> RunTrace:
-    """The trace of a run; an empty one of a run that cannot be read any more."""
+    """The trace of a run's first steps; an empty one of a run that cannot be read any more."""
     try:
-        return trace_of(runs_of(workspace).finder().steps(found_of(row), redact_bytes))
+        steps = runs_of(workspace).finder().steps(found_of(row), redact_bytes)
+        return trace_of(islice(steps, STEPS_MAX))
     except (SegueError, OSError):
         return RunTrace()
 
