@@ -14,7 +14,7 @@ def test_the_python_of_the_guide_runs_from_its_first_line(tmp_path: Path) -> Non
 
 
 def test_the_installed_versions_are_not_older_than_those_that_the_guide_names_as_tested() -> None:
-    told = re.search(r"langgraph ([\d.]+\d), langgraph-checkpoint ([\d.]+\d)", guide("langgraph"))
+    told = re.search(r"langgraph ([\d.]+\d) and langgraph-checkpoint ([\d.]+\d)", guide("langgraph"))
     assert told is not None
     for name, number in zip(("langgraph", "langgraph-checkpoint"), told.groups(), strict=True):
         assert release(name) >= tuple(map(int, number.split(".")))
