@@ -295,7 +295,10 @@ def test_nothing_is_written_but_how_long_it_took(seg: Segue, repo: Repository, h
     before = stamps()
     seg.bootstrap()
     changed = {path.name for path, at in stamps().items() if before.get(path) != at}
-    assert changed <= {"segue.db", "segue.db-wal", "segue.db-shm"} and len(list(seg.session("jwt").log())) == version
+    assert (
+        changed <= {"segue.db", "segue.db-wal", "segue.db-shm"}
+        and len(list(seg.session("jwt").log())) == version
+    )
 
 
 def test_edits_since_are_told_of_left_files_and_of_others(seg: Segue, repo: Repository) -> None:
