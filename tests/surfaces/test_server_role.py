@@ -91,8 +91,10 @@ def test_commands_and_the_library_need_no_more_than_one_role(
 ) -> None:
     cli("--store", database.url, "start", "one person, one address", "--id", "mine")
     cli("--store", database.url, "key", "create", "--role", "writer")
+    assert len(cli("--store", database.url, "key", "list", "--json").value) == 1
     with Segue(store=database.url, home=tmp_path / "home", folder=tmp_path) as segue:
         segue.session("mine").note("by the library")
+    assert "by the library" in cli("--store", database.url, "log", "mine").out
 
 
 def test_what_roles_may_do_and_how_long_is_set_for_the_roles_themselves(database: Database) -> None:
