@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from tests.cluster.test_history_went_back import segue
 from tests.support.cluster.clients import tokens_of
@@ -21,6 +20,8 @@ from tests.support.cluster.programs import (
     free_ports,
     needs_cluster,
     own,
+    query,
+    takes_writes,
     until,
     user,
 )
@@ -77,17 +78,7 @@ class BackedUp:
 
     def start(self) -> None:
         self.server.start()
-        until("it takes writes", self._answers)
-
-    def _answers(self) -> bool:
-        try:
-            return self.query("SELECT pg_is_in_recovery()") == [(False,)]
-        except psycopg.Error:
-            return False
-
-    def query(self, sql: str) -> list[tuple[object, ...]]:
-        with psycopg.connect(self.url, autocommit=True, connect_timeout=2) as db:
-            return list(db.execute(sql.encode()).fetchall())
+        until("it takes writes", lambda: takes_writes(self.url))
 
     def pgbackrest(self, *words: str) -> str:
         return self._run("pgbackrest", f"--config={self.settings}", "--stanza=segue", *words)
@@ -132,11 +123,11 @@ def test_a_store_is_restored_by_pgbackrest_to_the_moment_before_a_mistake(
         server.pgbackrest("--type=incr", "backup")
         session.note("after the second backup")
         time.sleep(0.2)
-        [(moment,)] = server.query("SELECT now()")
+        [(moment,)] = query(server.url, "SELECT now()")
         time.sleep(0.2)
         session.note("after the moment")
-    server.query("DELETE FROM segue.events RETURNING 1")
-    server.query("SELECT pg_switch_wal()")
+    query(server.url, "DELETE FROM segue.events RETURNING 1")
+    query(server.url, "SELECT pg_switch_wal()")
     server.pgbackrest("check")  # waits until the log is archived
     assert server.pgbackrest("info").count("backup:") >= 2
     server.server.kill()

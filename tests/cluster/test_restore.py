@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from tests.cluster.test_history_went_back import segue
 from tests.support.cluster.clients import tokens_of
@@ -17,6 +16,8 @@ from tests.support.cluster.programs import (
     free_ports,
     needs_cluster,
     own,
+    query,
+    takes_writes,
     until,
     user,
 )
@@ -51,17 +52,7 @@ class Archiving:
 
     def start(self) -> None:
         self.program.start()
-        until("it answers", self._answers)
-
-    def _answers(self) -> bool:
-        try:
-            return self.query("SELECT pg_is_in_recovery()") == [(False,)]
-        except psycopg.Error:
-            return False
-
-    def query(self, sql: str) -> list[tuple[object, ...]]:
-        with psycopg.connect(self.url, autocommit=True, connect_timeout=2) as db:
-            return list(db.execute(sql.encode()).fetchall())
+        until("it answers", lambda: takes_writes(self.url))
 
     def restore(self, moment: str) -> None:
         """The base backup in the place of the data, and the log up to a moment."""
@@ -110,11 +101,11 @@ def test_a_store_is_restored_to_the_moment_before_a_mistake(archiving: Archiving
         run(archiving.folder, "pg_basebackup", "-d", archiving.url, "-D", "base", "-X", "stream")
         session.note("after the backup")
         time.sleep(0.2)
-        [(moment,)] = archiving.query("SELECT now()")
+        [(moment,)] = query(archiving.url, "SELECT now()")
         time.sleep(0.2)
         session.note("after the moment")
-    archiving.query("DELETE FROM segue.events RETURNING 1")
-    [(segment,)] = archiving.query("SELECT pg_walfile_name(pg_switch_wal())")
+    query(archiving.url, "DELETE FROM segue.events RETURNING 1")
+    [(segment,)] = query(archiving.url, "SELECT pg_walfile_name(pg_switch_wal())")
     until("the log is archived", lambda: (archiving.log / str(segment)).exists())
     archiving.program.kill()
     archiving.restore(str(moment))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cluster.conftest import ROUNDS
 from tests.support.cluster.load import under_load
+from tests.support.cluster.machines import Machine
 from tests.support.cluster.programs import needs_cluster
 from tests.support.cluster.rig import Cluster
 
@@ -35,9 +36,13 @@ def freeze_primary(cluster: Cluster, drawn: random.Random) -> None:
     before.thaw()
 
 
-def kill_standby(cluster: Cluster, drawn: random.Random) -> None:
+def some_standby(cluster: Cluster, drawn: random.Random) -> Machine:
     primary = cluster.primary()
-    standby = drawn.choice([one for one in cluster.machines if one is not primary])
+    return drawn.choice([one for one in cluster.machines if one is not primary])
+
+
+def kill_standby(cluster: Cluster, drawn: random.Random) -> None:
+    standby = some_standby(cluster, drawn)
     standby.kill()
     time.sleep(drawn.uniform(0, 5))
     standby.start()
@@ -81,8 +86,7 @@ def freeze_server(cluster: Cluster, drawn: random.Random) -> None:
 
 
 def freeze_standby(cluster: Cluster, drawn: random.Random) -> None:
-    primary = cluster.primary()
-    standby = drawn.choice([one for one in cluster.machines if one is not primary])
+    standby = some_standby(cluster, drawn)
     standby.freeze()
     time.sleep(drawn.uniform(1, 12))
     standby.thaw()

@@ -28,7 +28,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Archivin
     server = Archiving(folder)
     server.create()
     server.start()
-    server.query("SELECT 1")
     with psycopg.connect(server.url, autocommit=True) as db:
         db.execute("CREATE ROLE segue LOGIN")
         db.execute("GRANT CREATE ON DATABASE postgres TO segue")

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import psycopg
 import pytest
 from tests.support.children import ends_with_us
 
@@ -118,6 +119,20 @@ class Program:
     def told(self, count: int = 3000) -> str:
         """The end of its log."""
         return self.log.read_text(errors="replace")[-count:] if self.log.exists() else ""
+
+
+def query(url: str, sql: str) -> list[tuple[object, ...]]:
+    """The rows that a statement gives."""
+    with psycopg.connect(url, autocommit=True, connect_timeout=2) as db:
+        return list(db.execute(sql.encode()).fetchall())
+
+
+def takes_writes(url: str) -> bool:
+    """Whether a Postgres answers, and is no standby."""
+    try:
+        return query(url, "SELECT pg_is_in_recovery()") == [(False,)]
+    except psycopg.Error:
+        return False
 
 
 def below(parent: int) -> list[int]:
