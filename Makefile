@@ -131,9 +131,8 @@ mutants: $(STAMP) ## check whether unit and property tests notice wrong code; AR
 	$(PY) -m tests.mutants $(ARGS)
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
-# `make test-cluster` is not among them: its suite has not passed as a whole yet.
 .PHONY: test-all test-install test-e2e test-model test-browser test-integrations test-cluster model-venv
-test-all: test site test-install test-model test-browser test-integrations test-e2e ## `make test`, and everything that it leaves out
+test-all: test site test-install test-model test-browser test-integrations test-cluster test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
 test-browser: $(STAMP) $(VENV)/.browser ## the pages in the system's Chromium, judged by axe-core (by npm into SEGUE_E2E_CACHE)

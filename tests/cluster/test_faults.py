@@ -7,6 +7,7 @@ end.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,10 +35,12 @@ from tests.support.server import SegueServer
 
 from segue.stores.base import Append
 from segue.stores.postgres import PostgresStore
-from segue.stores.postgres.schema import SCHEMA
+from segue.stores.postgres.schema import MIGRATIONS, SCHEMA
 from segue.testing.stores import drafts
 
 pytestmark = [needs_cluster, pytest.mark.timeout(300)]
+
+TABLES = re.compile(r"CREATE TABLE segue\.(\w+)")
 
 
 def test_a_primary_that_is_killed_costs_time_and_nothing_else(
@@ -80,7 +83,10 @@ def test_without_a_majority_of_etcd_nobody_writes_and_afterwards_everybody_does(
         for member in cluster.etcd.members[:2]:
             member.kill()
         until("nobody takes writes", lambda: not any(map(cluster.takes_writes, cluster.machines)))
+        since = time.monotonic()
         time.sleep(QUIET_SECONDS)
+        told = [one for one in load.writes() if one.began > since and one.version]
+        assert not told, "a primary that may not be one acknowledged these"
         for member in cluster.etcd.members[:2]:
             member.start()
         cluster.primary()
@@ -162,10 +168,8 @@ def test_a_failover_in_the_middle_of_a_migration_leaves_it_to_the_next_one(
     old = PostgresStore(cluster.direct(database))
     old.append(Append("session/s", 0, drafts("a")))
     old.close()
-    script = (
-        "DROP TABLE segue.search_texts, segue.search_sources, segue.project_facts;"
-        "UPDATE segue.meta SET value = '2' WHERE key = 'schema'"
-    )
+    later = [f"segue.{name}" for script in MIGRATIONS[2:] for name in TABLES.findall(script)]
+    script = f"DROP TABLE {', '.join(later)}; UPDATE segue.meta SET value = '2' WHERE key = 'schema'"
     cluster.query(script, database)
     waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'segue.meta'::regclass"
     stores = [PostgresStore(cluster.direct(database), busy_timeout_ms=30_000) for _ in range(4)]
