@@ -32,7 +32,7 @@ CLIENTS = 200
 DISK_BYTES = 5 << 30
 PROCESSES = 10
 """Among which the clients of the library are divided."""
-POOL = 20
+POOL = 8
 WARM_SECONDS = 5.0
 REST, LIBRARY = "REST, two servers", "library"
 LOOKS = 6

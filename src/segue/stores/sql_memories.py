@@ -24,7 +24,7 @@ from .matching import SqlWords, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
 from .sql import Row, SqlDatabase, Statements
 from .sql_memory_writes import memory_of
-from .vectors import PLAIN_SCANS_MAX, ScanIndex, VectorIndex
+from .vectors import PLAIN_SCANS_MAX, ScanIndex, VectorBits, VectorIndex
 
 _PAGE = 200
 _READERS_CACHED = 64
@@ -77,8 +77,6 @@ class SqlMemories(ABC):
     """Selects number, body, its hash, four counts and creation of all memories ``m``, with a condition."""
     STAMP: ClassVar[str]
     """Selects a number that grows whenever a vector that was there has changed."""
-    BITS_TABLE: ClassVar[str]
-    """Where the bits of vectors stand."""
     SIDES: ClassVar[str]
     """Two columns for the numbers of the nearest live neighbours in a session, before and behind."""
     NEWEST_FIRST_JOIN: ClassVar[str] = "JOIN"
@@ -209,16 +207,16 @@ class SqlMemories(ABC):
         if made is None or before != now or better:
             last, made = 0, self._index_in_database(model)
         if made is None or made.needs_rows:
-            sql = (
-                f"SELECT no, audience, bits FROM {self.BITS_TABLE}"
-                " WHERE namespace = :namespace AND model = :model AND no > :last ORDER BY no"
-            )
-            rows = self._rows(sql, model=model, last=last)
             made = made or ScanIndex()
-            made.add([(no, audience, bits) for no, audience, bits in rows])
-            last = rows[-1][0] if rows else last
+            while new := self._bits(model, last):
+                made.add(new)
+                last = max(max(some.numbers) for some in new)
         self._indexes[model] = (now, last, made)
         return made
+
+    def _bits(self, model: str, last: int) -> list[VectorBits]:
+        """The bits of the next vectors of a model behind a number; none if there are no more."""
+        raise NotImplementedError
 
     def _index_in_database(self, model: str) -> VectorIndex | None:
         """An index that the database itself has, where that is the quicker one."""

@@ -5,8 +5,8 @@ well below zero, and whether it is well above. Small collections are compared by
 bits first, then the best by their bytes.
 
 The bits stand in columns, a byte of each vector, so that a table of 256 distances serves a whole column at
-once, in which a bit counts by how far the question is from zero in its dimension. Vectors with about as many
-bits stand together: what they have in common with the question is worth the more the fewer they are. With
+once, in which a bit counts by how far the question is from zero in its dimension. What a vector has in common
+with the question is worth the more the fewer bits it has, so vectors with about as many are told apart. With
 numpy it is fast; without it Python's own long integers add up the columns, which is fast enough. Behind
 ``VectorIndex`` another index can stand.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from math import log2
 from operator import mul
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..core.memories.ranking import Pairs
 
@@ -29,6 +29,8 @@ HAMMING_SHORTLIST_MIN = 1_536
 HIDDEN = 255
 WELL_BEYOND = 0.6
 DENSITY_STEPS = 6
+_BYTES_COUNTED = 31
+"""Of so many bytes the bits can be counted in one."""
 _FIXED = 16
 _HALF = 1 << _FIXED - 1
 _ALL = bytes(range(256))
@@ -39,14 +41,34 @@ PLAIN_SCANS_MAX = 4
 Bodies = Callable[[Sequence[int]], dict[int, bytes]]
 
 
+class VectorBits(NamedTuple):
+    """Vectors whose bits are equally long, as an index takes them in: what each has, in the same order."""
+
+    numbers: Sequence[int]
+    groups: Sequence[int]
+    bits: bytes
+    """One behind the other."""
+
+
+def joined(rows: Iterable[tuple[int, int, bytes]]) -> list[VectorBits]:
+    """(number, group, bits) of vectors, those together whose bits are equally long."""
+    by_width: dict[int, list[tuple[int, int, bytes]]] = {}
+    for row in rows:
+        by_width.setdefault(len(row[2]), []).append(row)
+    return [
+        VectorBits([no for no, _, _ in some], [group for _, group, _ in some], b"".join(r[2] for r in some))
+        for some in by_width.values()
+    ]
+
+
 class VectorIndex(Protocol):
     """The vectors of one model."""
 
     needs_rows: bool
     """Whether it finds only what was added to it."""
 
-    def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
-        """(number, group, bits) of more vectors."""
+    def add(self, vectors: Iterable[VectorBits]) -> None:
+        """More vectors."""
 
     def near(
         self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
@@ -108,24 +130,30 @@ def asks_once(asked: int) -> bool:
 
 
 class _Part:
-    """Vectors with about as many bits: their numbers, their groups, and their bits in columns."""
+    """Vectors whose bits are equally long: their numbers, their groups, and their bits in columns."""
 
     def __init__(self, width: int) -> None:
         self.numbers: list[int] = []
         self._groups: list[int] = []
         self._different_groups: set[int] = set()
         self.columns = [bytearray() for _ in range(width)]
-        self._bits = 0
+        self._densities = bytearray()
+        self._masks: list[tuple[float, int]] = []
+        """For those with about as many bits: how many they have, and a byte for each vector, all ones where
+        it is one of them. Made when they are first needed."""
 
-    def add(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
-        self.numbers += [no for no, _, _ in rows]
-        groups = [group for _, group, _ in rows]
-        self._groups += groups
-        self._different_groups.update(groups)
-        joined = b"".join(bits for _, _, bits in rows)
-        self._bits += int.from_bytes(joined, "big").bit_count()
+    def add(self, some: VectorBits) -> None:
+        self.numbers += some.numbers
+        self._groups += some.groups
+        self._different_groups.update(some.groups)
+        width, shares = len(self.columns), -(-len(self.columns) // _BYTES_COUNTED)
+        counts = [0] * shares
         for place, column in enumerate(self.columns):
-            column += joined[place :: len(self.columns)]
+            more = some.bits[place::width]
+            column += more
+            counts[place % shares] += int.from_bytes(more.translate(_BIT_COUNTS), "little")
+        self._densities += _densities(counts, len(some.numbers))
+        self._masks = []
 
     def hidden(self, groups: Collection[int]) -> bytes:
         """A byte for each vector: 0 where it is in one of these groups."""
@@ -144,7 +172,19 @@ class _Part:
         else:
             total = sum(int.from_bytes(part, "little") for part in parts)
             sums = total.to_bytes(len(self.numbers), "little")
-        return sums.translate(asked.distances(len(self.columns), self._bits / len(self.numbers)))
+        far = 0
+        for bits, mask in self._by_density():
+            meant = sums.translate(asked.distances(len(self.columns), bits))
+            far |= int.from_bytes(meant, "little") & mask
+        return far.to_bytes(len(self.numbers), "little")
+
+    def _by_density(self) -> list[tuple[float, int]]:
+        if not self._masks:
+            for kind in set(self._densities):
+                only = bytes(kind) + b"\xff" + bytes(255 - kind)
+                mask = int.from_bytes(self._densities.translate(only), "little")
+                self._masks.append((2 ** ((kind - 1) / DENSITY_STEPS) if kind else 0.0, mask))
+        return self._masks
 
 
 class Question:
@@ -189,24 +229,22 @@ class ScanIndex:
     needs_rows = True
 
     def __init__(self) -> None:
-        self._parts: dict[tuple[int, int], _Part] = {}
-        """By the bytes of bits, and by about how many bits are set."""
+        self._parts: dict[int, _Part] = {}
+        """By the bytes of bits."""
         self._numbers: list[int] = []
         self._hidden: tuple[frozenset[int], bytes, int] = (frozenset(), b"", 0)
         """The groups that were last asked for, a byte for each vector, 0 where it is in one of them, and how
         many are."""
         self._asked = 0
 
-    def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
-        new: dict[tuple[int, int], list[tuple[int, int, bytes]]] = {}
-        for row in rows:
-            new.setdefault((len(row[2]), _density(_bit_count(row[2]))), []).append(row)
-        for key, some in new.items():
-            if key not in self._parts:
-                self._parts[key] = _Part(key[0])
-            self._parts[key].add(some)
-        if new:
+    def add(self, vectors: Iterable[VectorBits]) -> None:
+        for some in vectors:
+            width = len(some.bits) // len(some.numbers)
+            if width not in self._parts:
+                self._parts[width] = _Part(width)
+            self._parts[width].add(some)
             self._numbers = []
+        if not self._numbers:
             for part in self._parts.values():
                 self._numbers += part.numbers
             self._hidden = (frozenset(), b"", 0)
@@ -253,14 +291,20 @@ def _tables(weights: Sequence[int], scale: float) -> list[bytes]:
     return tables
 
 
-def _bit_count(bits: bytes) -> int:
-    return int.from_bytes(bits, "big").bit_count()
+def _densities(counts: Sequence[int], many: int) -> bytes:
+    """A byte for each of so many vectors: which count as alike, by how many bits they have, at most an eighth
+    apart. The bits of each share of their columns were counted, a byte for each vector."""
+    shares = len(counts)
+    if not shares:
+        return bytes(many)
+    part = bytes(value // shares for value in range(256))
+    total = sum(int.from_bytes(one.to_bytes(many, "little").translate(part), "little") for one in counts)
+    return total.to_bytes(many, "little").translate(bytes(_density(value * shares) for value in range(256)))
 
 
 @cache
 def _density(count: int) -> int:
-    """Which vectors stand together, by how many bits they have: at most an eighth apart."""
-    return round(DENSITY_STEPS * log2(count)) if count else -1
+    return 1 + round(DENSITY_STEPS * log2(count)) if count else 0
 
 
 def _either(one: bytes, other: bytes) -> bytes:
@@ -344,6 +388,7 @@ def _signed(value: int) -> int:
     return value - 256 if value > 127 else value
 
 
+_BIT_COUNTS = bytes(value.bit_count() for value in range(256))
 _SQUARES = [_signed(value) ** 2 for value in range(256)]
 _TABLES = (
     bytes(_signed(value) + 128 for value in range(256)),

@@ -12,7 +12,7 @@ from bench.memory.quality import pairs
 from segue.effects.vectors.embedder import Embedder, HashEmbedder
 from segue.effects.vectors.static import StaticEmbedder
 from segue.stores import vectors
-from segue.stores.vectors import ScanIndex, bits_of, by_bytes, cosine, numpy_or_none, packed, signs_of
+from segue.stores.vectors import ScanIndex, bits_of, by_bytes, cosine, joined, numpy_or_none, packed, signs_of
 
 SUBJECTS = "the login, a test, the cache, our server, this parser, the build, a worker, the queue".split(", ")
 VERBS = "fails after, waits for, is slower than, depends on, breaks without, hides, retries".split(", ")
@@ -62,8 +62,8 @@ def test_the_nearest_come_first_and_only_of_the_groups_asked_for(
 ) -> None:
     monkeypatch.setattr(vectors, "SHORTLIST_MIN", 60)
     bodies, made = random_bodies(900, width), ScanIndex()
-    made.add((no, no % 3, bits_of(body)) for no, body in bodies.items() if no <= 500)
-    made.add((no, no % 3, bits_of(body)) for no, body in bodies.items() if no > 500)
+    made.add(joined((no, no % 3, bits_of(body)) for no, body in bodies.items() if no <= 500))
+    made.add(joined((no, no % 3, bits_of(body)) for no, body in bodies.items() if no > 500))
     asked = packed(
         [(one + other / 2) for one, other in zip(_signed(bodies[403]), _signed(bodies[1]), strict=True)]
     )
@@ -84,7 +84,7 @@ def test_numpy_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for chosen in (None, numpy):
         monkeypatch.setattr(vectors, "_loaded_numpy", lambda chosen=chosen: chosen)
         made = ScanIndex()
-        made.add((no, no % 3, bits_of(body)) for no, body in bodies.items())
+        made.add(joined((no, no % 3, bits_of(body)) for no, body in bodies.items()))
         results.append(made.near(asked, {0, 1}, None, 10, lambda ns: {no: bodies[no] for no in ns}))
     assert results[0] == results[1] and len(results[0]) == 10
 
@@ -93,7 +93,7 @@ def test_the_first_ten_are_the_nearest_ten_of_sentences() -> None:
     texts = list(sentences())
     bodies = {no: packed(vector) for no, vector in enumerate(StaticEmbedder().embed(texts))}
     made = ScanIndex()
-    made.add((no, 0, bits_of(body)) for no, body in bodies.items())
+    made.add(joined((no, 0, bits_of(body)) for no, body in bodies.items()))
     hits = asked = 0
     for no in range(0, len(texts), 131):
         exact = by_bytes(bodies[no], bodies, 10)
@@ -114,7 +114,7 @@ def test_questions_find_the_nearest_ten_of_texts_of_all_lengths(embedder: Embedd
     texts = known + [" ".join(chance.choices(words, k=chance.randint(2, 40))) for _ in range(4_000)]
     bodies = {no: packed(vector) for no, vector in enumerate(embedder.embed(texts))}
     made = ScanIndex()
-    made.add((no, 0, bits_of(body)) for no, body in bodies.items())
+    made.add(joined((no, 0, bits_of(body)) for no, body in bodies.items()))
     hits = asked = 0
     for _, question in pairs("restated.tsv")[:40]:
         vector = packed(embedder.embed([question])[0])
@@ -129,7 +129,7 @@ def test_vectors_that_were_kept_with_one_bit_a_dimension_are_found_beside_the_ot
     texts = list(sentences())[:1_500]
     bodies = {no: packed(vector) for no, vector in enumerate(StaticEmbedder().embed(texts))}
     made = ScanIndex()
-    made.add((no, 0, signs_of(body) if no % 2 else bits_of(body)) for no, body in bodies.items())
+    made.add(joined((no, 0, signs_of(body) if no % 2 else bits_of(body)) for no, body in bodies.items()))
     for no in range(0, len(texts), 101):
         exact = by_bytes(bodies[no], bodies, 5)
         found = made.near(bodies[no], {0}, None, 5, lambda ns: {one: bodies[one] for one in ns})

@@ -12,7 +12,7 @@ from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, 
 from ...core.memories.ranking import Hit, Neighbours, Pairs, SessionNeighbours, Texts, length_of
 from ...errors import StaleVersion
 from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
-from ..vectors import ScanIndex, bits_of
+from ..vectors import ScanIndex, bits_of, joined
 
 _ANYTIME = ""
 
@@ -152,7 +152,7 @@ class VolatileMemories:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
             made = ScanIndex()
-            made.add((no, 0, bits_of(body)) for no, body in bodies.items())
+            made.add(joined((no, 0, bits_of(body)) for no, body in bodies.items()))
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 
     def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> Neighbours:

@@ -23,7 +23,7 @@ from ..memory_changes import MemoryChange, StoredMemory
 from ..sql import insert, update
 from ..sql_memories import SqlMemories, narrow, narrow_values
 from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
-from ..vectors import by_bytes
+from ..vectors import VectorBits, by_bytes, joined
 from .connection import driver
 from .database import Database, plain, remember, tried
 from .schema import Db, as_vector
@@ -59,7 +59,6 @@ class PostgresMemories(SqlMemories):
         " WHERE m.namespace = :namespace"
     )
     STAMP = "SELECT stamp FROM segue.namespaces WHERE namespace = :namespace"
-    BITS_TABLE = "segue.memory_vectors"
     SIDES = _SIDE.format(sign="<", order="DESC") + _SIDE.format(sign=">", order="ASC")
 
     def __init__(self, database: Database) -> None:
@@ -96,6 +95,13 @@ class PostgresMemories(SqlMemories):
 
     def _words(self, seen: Sequence[int], marks: list[list[str]]) -> SqlWords:
         return _Words(self._sql, [[self._mark("a", no) for no in seen], *marks])
+
+    def _bits(self, model: str, last: int) -> list[VectorBits]:
+        sql = (
+            "SELECT no, audience, bits FROM segue.memory_vectors"
+            " WHERE namespace = :namespace AND model = :model AND no > :last ORDER BY no"
+        )
+        return joined((no, group, bits) for no, group, bits in self._rows(sql, model=model, last=last))
 
     def near(self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int) -> Pairs:
         """With pgvector: the server chooses, and what is chosen is compared as everywhere."""
