@@ -34,7 +34,9 @@ def test_old_and_new_servers_write_to_one_database_while_one_after_the_other_is_
 ) -> None:
     monkeypatch.setenv("SEGUE_EMBEDDER", "hash")  # which both versions have
     database = PostgresServer(tcp=True).start()
-    before = SegueServer(tmp_path / "old", database.url(), options=["--rate", "0"], prefix=old, as_owner=False)
+    before = SegueServer(
+        tmp_path / "old", database.url(), options=["--rate", "0"], prefix=old, as_owner=False
+    )
     after = SegueServer(tmp_path / "new", database.url(), options=["--rate", "0"])
     try:
         before.start()

@@ -16,7 +16,7 @@ import apsw
 import msgspec
 
 from ...core.memories.ranking import Pairs
-from ..vectors import HAMMING_SHORTLIST_MIN, Bodies, bits_of, by_bytes, signs_of
+from ..vectors import HAMMING_SHORTLIST_MIN, Bodies, VectorBits, bits_of, by_bytes, signs_of
 
 _NEAR = """
     SELECT no FROM memory_bits WHERE model = ?1 AND audience IN (SELECT value FROM json_each(?2))
@@ -63,7 +63,7 @@ class SqliteVecIndex:
         self._model = model
         self._fetch = fetch
 
-    def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
+    def add(self, vectors: Iterable[VectorBits]) -> None:
         """They are in the table already."""
 
     def near(
