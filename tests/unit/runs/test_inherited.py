@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from segue.core.base.same_items import KnownItems, is_same_item
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, facts
 from segue.core.brief.manifest import manifest
-from segue.core.runs.carried_over import EARLIER, Inherited
+from segue.core.runs.carried_over import EARLIER, EARLIER_AGENT, Inherited
 from segue.core.runs.digest import fold
 from segue.core.runs.inherited import inherited_facts, split_brief
 from segue.core.runs.model import Failure, RunDigest
@@ -230,3 +231,29 @@ def test_what_a_run_leaves_is_joined_with_what_the_run_before_knew_whole() -> No
     assert joined.plan == (ITEMS[0], "Describe it", *ITEMS[1:])
     assert (joined.goal, joined.standing, joined.failing) == (GOAL, tuple(RULES), (("make", "boom"),))
     assert Inherited().joined(whole) == whole and whole.joined(Inherited()).standing == tuple(RULES)
+
+
+def test_what_an_agent_chose_is_known_three_runs_later() -> None:
+    choice = "I decided against a cache because rows change too often."
+    left = facts([fold([Prompt(1, GOAL), Say(2, choice), *little_work(0)])]).leaves
+    for number in range(3):
+        run = replace(fold([Prompt(1, "go on"), *little_work(number)]), inherited=left)
+        shown = facts([run])
+        assert f"{EARLIER_AGENT}{choice}" in compose(shown), compose(shown)
+        assert choice in manifest(shown).decode()
+        left = shown.leaves
+
+
+def test_what_an_agent_chose_is_no_decision_of_the_user_when_it_is_read_back() -> None:
+    told = inherited_facts(
+        compose(BriefFacts(goal=GOAL, decided=[DECISION], chosen_before=["I chose SQLite."]))
+    )
+    assert told.decided == (DECISION,) and told.chosen == ("I chose SQLite.",)
+
+
+def test_what_an_agent_chose_is_gone_when_the_user_takes_it_back() -> None:
+    left = Inherited(goal=GOAL, chosen=("I decided against a cache because rows change too often.",))
+    run = replace(
+        fold([Prompt(1, "No longer decide against a cache because rows change too often.")]), inherited=left
+    )
+    assert facts([run]).chosen_before == []

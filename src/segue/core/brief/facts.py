@@ -126,6 +126,7 @@ class BriefFacts(msgspec.Struct):
     focus: str = ""
     decided: list[str] = []
     chosen: list[str] = []  # what the agent says that it chose; only a manifest has room for it
+    chosen_before: list[str] = []  # what agents of earlier runs said that they chose
     learnt: list[str] = []
     memories: list[str] = []
     habits: list[str] = []  # what usually comes next, by the habits of the project, with their counts
@@ -216,6 +217,8 @@ def _of_run(digest: RunDigest) -> BriefFacts:
         _still_said([*_newest_first(digest.decided), *_from_before(digest.inherited.decided)], digest)
     )
     facts.chosen = _chosen(digest)
+    before = _still_said(_from_before(digest.inherited.chosen), digest)
+    facts.chosen_before = [one for one in before if one not in facts.chosen]
     facts.leaves = _left_by(facts, digest)
     return facts
 
@@ -248,6 +251,7 @@ def _left_by(facts: BriefFacts, digest: RunDigest) -> Inherited:
             (one.what, one.why.removesuffix(f"\n{EARLIER}")) for one in facts.failing[:FAILING_MAX]
         ),
         said=_question(digest) if facts.ending == FINISHED else "",
+        chosen=tuple([*facts.chosen, *facts.chosen_before][:CHOICES_MAX]),
         asked=_asked_since(digest),
     )
 

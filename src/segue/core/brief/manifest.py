@@ -410,7 +410,7 @@ def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
 def _context(sheet: _Sheet, facts: BriefFacts, place: Workplace) -> None:
     goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
     _fill(sheet, "standing_instructions", [rule for rule in facts.rules if rule not in goal], 4)
-    _fill(sheet, "key_decisions", [*facts.decided, *facts.chosen], 6)
+    _fill(sheet, "key_decisions", [*facts.decided, *facts.chosen, *facts.chosen_before], 6)
     todo = [task.text for task in facts.plan if task.state == "next"]
     _fill(
         sheet, "next_steps", [f"check whether {one} completed" for one in pending_calls(facts)] + todo[:2], 2

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..base.lazy import regex
 from ..base.same_items import BETWEEN, as_item
 from ..runs.brief_labels import Label
-from ..runs.carried_over import EARLIER, FROM_BEFORE
+from ..runs.carried_over import EARLIER, EARLIER_AGENT, FROM_BEFORE
 from ..runs.model import Failure, TrailStep
 from ..runs.sentences import ASKED, flat, sentences
 from ..runs.shell_commands import parse_shell
@@ -48,6 +48,7 @@ LONG_SENTENCE = 80
 STEP_BYTES, STEPS_MAX, LOOKS_RANK = 125, 12, 3
 DECLARED_BYTES = 70  # what each kind of declared fact gets before one of them gets more
 TIGHT_ITEMS = 240  # where there is no room for whole items, the beginning of each
+CHOICES_SHOWN_MAX = 2  # of agents of earlier runs
 ROW_BYTES = 170  # more than this nobody needs of one kind, unless there is much room
 NOTICE_BYTES = 480  # who else is at work, where, on what, and how to see it
 _BOILERPLATE = regex(r"^(?:sleep \d|KillShell|TaskStop|BashOutput|TaskOutput|write_stdin|wait(?:_agent)?)$")
@@ -552,12 +553,13 @@ def rules_part(facts: BriefFacts, most: int) -> list[Line]:
 def declared_part(facts: BriefFacts, most: int) -> list[Line]:
     """What people and agents told Segue, the most important first, each in a row that leaves the others a
     fair share."""
+    earlier = [f"{EARLIER_AGENT}{one}" for one in facts.chosen_before[:CHOICES_SHOWN_MAX]]
     rows = [
         (Label.NOTICE, facts.notices[:3], "; "),
         (Label.PITFALL, facts.pitfalls[:2], BETWEEN),
         (Label.UNPROVEN, facts.unproven[:6], "; "),
         (Label.QUESTIONS, facts.questions[:3], "; "),
-        (Label.DECIDED, facts.decided[:6], BETWEEN),
+        (Label.DECIDED, [*facts.decided[:6], *earlier], BETWEEN),
         (Label.FOCUS, [facts.focus] if facts.focus else [], "; "),
         (Label.THREADS, facts.threads[:3], "; "),
         (Label.LEARNT, facts.learnt[:4], BETWEEN),

@@ -14,6 +14,7 @@ import msgspec
 from ..base.same_items import KnownItems, is_same_item
 
 FROM_BEFORE = "from before: "  # stands before the first item that a run has not planned itself
+EARLIER_AGENT = "an earlier agent: "  # stands before what such a one chose
 EARLIER = "in an earlier run, not run since"
 """Stands behind the reasons of a check that failed in a run before."""
 
@@ -31,6 +32,7 @@ class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
     done: tuple[str, ...] = ()  # finished items of the same plan
     failing: tuple[tuple[str, str], ...] = ()  # checks, and the lines that say why
     said: str = ""  # the end of the agent's last message, if it asked something
+    chosen: tuple[str, ...] = ()  # what agents said that they chose, the newest first
     asked: int = 0  # how many other things the user asked for since the plan was last touched
 
     def __bool__(self) -> bool:
@@ -53,7 +55,8 @@ class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
         failing = tuple((clean(what), clean(why)) for what, why in self.failing)
         return Inherited(
             clean(self.goal), clean(self.first), clean(self.since), each(self.standing), each(self.plan),
-            each(self.blocked), each(self.decided), each(self.done), failing, clean(self.said), self.asked,
+            each(self.blocked), each(self.decided), each(self.done), failing, clean(self.said),
+            each(self.chosen), self.asked,
         )  # fmt: skip
 
     def joined(self, other: Inherited) -> Inherited:
@@ -71,6 +74,7 @@ class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
             done=_joined_items(self.done, other.done, ()),
             failing=tuple({**dict(other.failing), **dict(self.failing)}.items()),
             said=self.said or other.said,
+            chosen=tuple(dict.fromkeys([*self.chosen, *other.chosen])),
             asked=max(self.asked, other.asked),
         )
 

@@ -19,7 +19,7 @@ from ..base.same_items import BETWEEN
 from ..base.text import harmless_text
 from . import sentences
 from .brief_labels import Label
-from .carried_over import EARLIER, FROM_BEFORE, Inherited
+from .carried_over import EARLIER, EARLIER_AGENT, FROM_BEFORE, Inherited
 from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"
@@ -100,6 +100,7 @@ def inherited_facts(brief: str) -> Inherited:
     requests = (_quoted(lines.get(label, "")) for label in (Label.REQUEST, Label.ADDS_TO, Label.USER))
     goals = (lines.get(Label.GOAL, ""), *requests)
     goal = next((text for text in goals if text and not sentences.is_assent(text)), "")
+    decided = _decided(lines.get(Label.DECIDED, ""))
     return Inherited(
         goal=goal,
         first=_quoted(lines.get(Label.FIRST_REQUEST) or lines.get("FIRST ASKED", "")),
@@ -107,8 +108,9 @@ def inherited_facts(brief: str) -> Inherited:
         standing=_rules(_items(lines.get(Label.RULES) or lines.get("STANDING", ""), BETWEEN), goal),
         plan=tuple(item for item in items if not _MORE.match(item)),
         blocked=_blocked(_items(lines.get(Label.BLOCKED, ""), BETWEEN)),
-        decided=_decided(lines.get(Label.DECIDED, "")),
+        decided=tuple(one for one in decided if not one.startswith(EARLIER_AGENT)),
         failing=tuple(_failing(_FAILING.findall(brief))),
+        chosen=tuple(one.removeprefix(EARLIER_AGENT) for one in decided if one.startswith(EARLIER_AGENT)),
     )
 
 
