@@ -25,6 +25,8 @@ from segue.services.hooks import hook_file
 from segue.services.runs.observed import runs_of
 from segue.services.runs.run_stream import brief_given
 from segue.services.runs.sync import sync
+from segue.services.supervision.begin import session_to_continue
+from segue.services.supervision.prompts import first_prompt
 from segue.services.workspace.data_folder import DataFolder
 from segue.surfaces.mcp.calls import Calls
 
@@ -448,3 +450,24 @@ def test_the_user_waits_for_nothing_but_a_record_at_the_first_prompt(chain: Chai
 def spooled(chain: Chain) -> bytes:
     path = chain.data / "spool" / "hooks"
     return path.read_bytes() if path.exists() else b""
+
+
+@pytest.mark.parametrize("agent", MIXED)
+@pytest.mark.parametrize("work", [False, True], ids=["killed at once", "killed at work"])
+def test_a_supervised_run_goes_on_with_the_newest_request(chain: Chain, agent: str, work: bool) -> None:
+    first_run(chain, agent)
+    run = chain.begin(agent).prompt("Rename the export command to dump, and keep the old name for a while")
+    if work:
+        run.edits("src/export.py")
+        chain.begin(agent).prompt("go on").edits("src/names.py")
+    workspace = chain.open().workspace
+    told = first_prompt(workspace, session_to_continue(workspace))
+    assert told.endswith("\n\nRename the export command to dump, and keep the old name for a while")
+
+
+def test_a_supervised_run_goes_on_with_a_declared_goal_whatever_was_asked_since(chain: Chain) -> None:
+    segue = chain.open()
+    segue.start(TASK)
+    chain.begin("claude-code").prompt("Rename the export command to dump").edits("src/export.py").stop()
+    workspace = segue.workspace
+    assert first_prompt(workspace, session_to_continue(workspace)).endswith(f"\n\n{TASK}")

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ...core.base.text import harmless_text
+from ...core.base.text import harmless_text, one_line
+from ...core.brief.requests import is_weak
 from ...core.runs.inherited import CLOSING, OPENING
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
+from ..brief.gather import gather, summary_of_session
 from ..brief.project_brief import brief_of_session
 from ..features.features import session_status
+from ..runs.assign_session import has_observed_goal
 from ..runs.observed import runs_of
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
@@ -35,12 +38,26 @@ PROOF = f"{ALONE}; Segue then runs the checks itself, and what they do not prove
 
 def first_prompt(workspace: Workspace, session: SessionHandle) -> str:
     """The goal, the plan, and what must be proven; with a brief if there was work before."""
-    goal = harmless_text(session.state.goal)
+    goal = harmless_text(_wanted(workspace, session))
     brief = brief_of_work(workspace, session) if has_history(workspace, session) else ""
     lines = [*_plan(session), *_proofs(session), _ending(session)]
     if not brief:
         return f"{goal}\n\n{_marked(lines)}"
     return f"{_marked(['Go on with this work where it stopped.', *lines], brief)}\n\n{goal}"
+
+
+def _wanted(workspace: Workspace, session: SessionHandle) -> str:
+    """The goal; where nobody declared one, the last request in the session that says something by itself."""
+    state = session.state
+    if has_observed_goal(workspace, state):
+        with suppress(SegueError):
+            runs = summary_of_session(workspace, state)
+            known = gather(workspace, None, runs, memories=(), covers=False, handover=False)
+            said = [one.text for one in (known.wanted.last, known.wanted.request) if one is not None]
+            wanted = next((text for text in said if not is_weak(text)), known.goal)
+            if not one_line(state.goal).startswith(one_line(wanted).removesuffix("…")):
+                return wanted
+    return state.goal
 
 
 def has_history(workspace: Workspace, session: SessionHandle) -> bool:
