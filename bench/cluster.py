@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -177,9 +178,12 @@ async def by_rest(wish: Turn, count: int, begin: Callable[[], None]) -> Seen:
     begin()
     await work(clients, WARM_SECONDS)
     drained(clients)
+    for client in clients:
+        client.refused = []
     await work(clients, wish.seconds)
-    found, errors = drained(clients)
-    return Seen(found, ["another status than 200"] * errors)
+    found, _ = drained(clients)
+    told = [one or "the connection was closed" for client in clients for one in client.refused]
+    return Seen(found, told)
 
 
 def turn(wish: Turn) -> dict[str, Seen]:
@@ -206,7 +210,8 @@ def turn(wish: Turn) -> dict[str, Seen]:
 
 def measured(cluster: Cluster, options: argparse.Namespace) -> tuple[dict[str, Seen], Sizes]:
     """What clients of both ways saw in all turns, and what the cluster had in memory meanwhile."""
-    sizes, seen = Sizes(cluster), {}
+    sizes = Sizes(cluster)
+    seen: dict[str, Seen] = {}
     token = cluster.servers[0].key(role="writer", project="bench-rest")
     url = cluster.pooled(namespace="bench", pool="2")
     for number in range(options.turns):
@@ -285,8 +290,8 @@ def report(options: argparse.Namespace, seen: dict[str, Seen], sizes: Sizes) -> 
                 f"{p50:.0f}", f"{p99:.0f}", f"{p99 / max(p50, 0.001):.1f}×",
             ]
         )  # fmt: skip
-        for told in sorted(set(one.errors))[:5]:
-            print(f"  {told}")
+        for told, number in Counter(one.errors).most_common(5):
+            print(f"  {number} × {told}")
     head = ["way", "clients", "writes", "a second", "errors", "p50 ms", "p99 ms", "p99/p50"]
     table(f"{options.clients} clients for {options.minutes:g} minutes through PgBouncer", head, rows)
     shown = sizes.rows[:: max(1, len(sizes.rows) // 10)]

@@ -152,6 +152,8 @@ class Client:
         self.number = 0
         self.seconds: list[float] = []
         self.errors = 0
+        self.refused: list[str] = []
+        """What errors were answered with; empty where the connection was closed."""
 
     async def create(self) -> None:
         await self._ask("POST", "/memories/ace/session", {"session_id": self._session})
@@ -183,11 +185,15 @@ class Client:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             _, _, rest = head.partition(b"content-length:")
-            await reader.readexactly(int(rest.split(b"\r\n", 1)[0]))
+            answer = await reader.readexactly(int(rest.split(b"\r\n", 1)[0]))
         except (asyncio.IncompleteReadError, OSError):
             self._streams = None
+            self.refused.append("")
             return 0
-        return int(head.split(b" ", 2)[1])
+        status = int(head.split(b" ", 2)[1])
+        if status >= 400:
+            self.refused.append(f"{status} {answer[:200].decode(errors='replace')}")
+        return status
 
     async def close(self) -> None:
         if self._streams is not None:
