@@ -230,7 +230,8 @@ class Cluster:
             primary.restart_patroni()
             with contextlib.suppress(TimeoutError):
                 return until("the cluster is whole", self.whole, seconds / 3)
-            follow = self.primary().roles()
+            streams = "SELECT application_name FROM pg_stat_replication WHERE state = 'streaming'"
+            follow = {self.primary().name, *(name for (name,) in self.query(streams))}
             for machine in self.machines:
                 if machine.name not in follow:
                     print(f"{machine.name} does not follow, and is renewed")
