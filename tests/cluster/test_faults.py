@@ -19,6 +19,7 @@ import pytest
 from tests.support.cluster.clients import Load, begin_sessions, by_holding_over_rest, by_library, by_rest
 from tests.support.cluster.histories import Held
 from tests.support.cluster.load import (
+    CLIENTS,
     IS_FULL,
     QUIET_SECONDS,
     check,
@@ -28,15 +29,15 @@ from tests.support.cluster.load import (
     under_load,
     until_all_write,
 )
+from tests.support.cluster.machines import Machine
 from tests.support.cluster.programs import needs_cluster, until
 from tests.support.cluster.rig import OPTIONS, Cluster
 from tests.support.network import Network
 from tests.support.server import SegueServer
 
-from segue.stores.base import Append
+from segue.services.sessions.repository import stream_of
 from segue.stores.postgres import PostgresStore
 from segue.stores.postgres.schema import MIGRATIONS, SCHEMA
-from segue.testing.stores import drafts
 
 pytestmark = [needs_cluster, pytest.mark.timeout(300)]
 
@@ -159,33 +160,46 @@ def test_a_primary_whose_disk_is_full_loses_nothing_and_goes_on_when_there_is_ro
         assert late(load, time.monotonic() + 5.0) == {}
 
 
-def test_a_failover_in_the_middle_of_a_migration_leaves_it_to_the_next_one(
+def test_a_failover_in_the_middle_of_a_migration_leaves_it_to_the_next_one_while_clients_write(
     cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
     """Tables were made already, and all but one who migrates wait, when the primary is killed."""
     database = f"m{namespace}"
     cluster.query(f"CREATE DATABASE {database}")
-    old = PostgresStore(cluster.direct(database))
-    old.append(Append("session/s", 0, drafts("a")))
-    old.close()
-    later = [f"segue.{name}" for script in MIGRATIONS[2:] for name in TABLES.findall(script)]
-    script = f"DROP TABLE {', '.join(later)}; UPDATE segue.meta SET value = '2' WHERE key = 'schema'"
-    cluster.query(script, database)
+    direct = cluster.direct(database)
+    load = Load(tmp_path, begin_sessions(direct, tmp_path, 4))
+    try:
+        load.add(CLIENTS // 2, by_library(direct), "direct")
+        load.add(CLIENTS // 2, by_library(cluster.pooled(database)), "pooled")
+        until_all_write(load, {"direct", "pooled"})
+        later = [f"segue.{name}" for script in MIGRATIONS[2:] for name in TABLES.findall(script)]
+        cluster.query(f"DROP TABLE {', '.join(later)}", database)
+        cluster.query("UPDATE segue.meta SET value = '2' WHERE key = 'schema'", database)
+        before = fail_over_in_migration(cluster, database, load.sessions[0])
+        assert late(load, time.monotonic()) == {}
+        before.start()
+    finally:
+        load.finish()
+    assert cluster.query("SELECT value FROM segue.meta WHERE key = 'schema'", database) == [(str(SCHEMA),)]
+    check(load, direct)
+
+
+def fail_over_in_migration(cluster: Cluster, database: str, session: str) -> Machine:
+    """Let some stores migrate, and kill the primary while one of them does: in the end all are ready. Gives
+    the machine that was killed."""
     waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'segue.meta'::regclass"
     stores = [PostgresStore(cluster.direct(database), busy_timeout_ms=30_000) for _ in range(4)]
     before = cluster.primary()
     with suppress(psycopg.OperationalError), psycopg.connect(cluster.direct(database)) as holder:
         holder.execute("LOCK TABLE segue.meta IN SHARE MODE")  # what a migration writes last
         with ThreadPoolExecutor(4) as pool:
-            reads = [pool.submit(one.read, "session/s") for one in stores]
+            reads = [pool.submit(one.head, stream_of(session)) for one in stores]
             until("one of them is in the middle", lambda: bool(cluster.query(waiting, database)))
             before.kill()
-            assert [len(one.result(90)) for one in reads] == [1] * 4
-    before.start()
-    assert cluster.query("SELECT value FROM segue.meta WHERE key = 'schema'", database) == [(str(SCHEMA),)]
-    stores[0].append(Append("session/s", 1, drafts("b")))
+            assert all(one.result(90).version for one in reads)
     for one in stores:
         one.close()
+    return before
 
 
 def test_servers_whose_clocks_are_an_hour_apart_agree_on_who_holds_a_session(
