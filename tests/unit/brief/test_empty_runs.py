@@ -74,6 +74,17 @@ def test_a_run_that_called_or_answered_something_stands_for_itself(steps: list[S
     assert not did_nothing(fold(steps))
 
 
+def test_a_run_that_was_told_to_go_on_and_only_said_something_hides_nothing() -> None:
+    killed = WORK[:4] + [Call(5, "s", "Bash", "run", "make soak", "make soak")]
+    only_words = fold([Prompt(1, "go on"), Say(2, "I go on with the rounding."), End(3)])
+    assert did_nothing(only_words)
+    [joined] = joined_with_empty([only_words, fold(killed)])
+    text = compose(facts([joined]))
+    for fact in ("$ pytest -q → FAILED", "make soak", "NO RESULT YET", "I go on with the rounding."):
+        assert fact in text, (fact, text)
+    assert "nothing came after it" not in text
+
+
 def test_the_prompt_of_a_run_that_did_nothing_is_the_last_message_and_answers_the_run_before() -> None:
     [joined] = joined_with_empty([fold([Prompt(1, "yes")]), fold(WORK)])
     text = compose(facts([joined]))
@@ -131,7 +142,7 @@ def test_a_run_that_ended_with_few_words_has_answered_and_one_that_did_not_end_h
     short, long = "x" * 300, "x" * 301
     assert did_nothing(fold([Prompt(1, "go on"), Say(2, short)]))
     assert not did_nothing(fold([Prompt(1, "go on"), Say(2, long)]))
-    assert not did_nothing(fold([Prompt(1, "go on"), Say(2, "Done."), End(3)]))
+    assert not did_nothing(fold([Prompt(1, "Is it done?"), Say(2, "Done."), End(3)]))
     assert did_nothing(fold([Prompt(1, "go on"), End(3)]))
 
 

@@ -27,19 +27,23 @@ _WORDS = ("prompt", "say", "notice")
 
 def did_nothing(digest: RunDigest) -> bool:
     """Whether a run called nothing but its plan's tool and Segue itself, and gave no answer either. Of one
-    that was only told to go on and was cut off, a few looks do not count."""
+    that was only told to go on, words are no answer, and if it was cut off a few looks do not count."""
     calls = [step for step in digest.trail if step.id]
     own = [step for step in calls if not _is_preparation(step)]
     if digest.calls > len(calls) or (own and not _is_cut_off_looking(digest, own)):
         return False
     if digest.ended is not None:
-        return not digest.says
+        return not digest.says or _was_told_to_go_on(digest)
     return sum(len(said.text) for said in digest.says) <= WORDS_CHARS  # some formats never say that it ended
 
 
 def _is_cut_off_looking(digest: RunDigest, calls: Sequence[TrailStep]) -> bool:
-    told_to_go_on = all(is_assent(message.text) for message in digest.prompts)
-    return digest.ended is None and told_to_go_on and len(calls) <= LOOKS_MAX and all(map(is_look, calls))
+    is_little = len(calls) <= LOOKS_MAX and all(map(is_look, calls))
+    return digest.ended is None and is_little and _was_told_to_go_on(digest)
+
+
+def _was_told_to_go_on(digest: RunDigest) -> bool:
+    return all(is_assent(message.text) for message in digest.prompts)
 
 
 def _is_preparation(step: TrailStep) -> bool:
@@ -70,6 +74,7 @@ def followed_by(digest: RunDigest, later: RunDigest) -> RunDigest:
         done = tuple(row[0] for row in digest.plan if row[1] == "done")
         inherited = Inherited(plan=left, done=done).joined(inherited)
     ended = SaidText(digest.ended.text, start + later.steps) if digest.ended is not None else None
+    says = [SaidText(one.text, start + one.at) for one in later.says]
     return replace(
         digest,
         steps=start + later.steps,
@@ -82,7 +87,8 @@ def followed_by(digest: RunDigest, later: RunDigest) -> RunDigest:
         trail=[*trail(digest), *steps],
         interrupted=_later(later.interrupted, start) or digest.interrupted,
         fault=_later(later.fault, start) or digest.fault,
-        ended=None if messages else ended,
+        says=[*digest.says, *says],
+        ended=(_later(later.ended, start) if says else None) if messages else ended,
     )
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from ...agents import agent as agent_of
 from ...agents.base import Agent
 from ...core.base.record_lines import PassedLines, record_lines
 from ...core.base.values import Value
 from ...core.brief.compose import compose_lines
+from ...core.brief.parts import Line
 from ...core.runs.steps import Step
 from ...effects.files.growing_file import chunks
 from ...effects.redaction.redact import redact
 from ..runs.read_transcript import recognised
+from ..workspace.workspace import Workspace
+from .project_brief import facts_here
 from .runs_summary import facts_of_runs, summary_of_transcript
 
 SHOWN_CHARS = 160
@@ -36,18 +41,39 @@ class ExplainedLine(Value):
     sources: tuple[Source, ...] = ()
 
 
-def explain_transcript(path: Path, agent: str = "", native: str = "", *, budget: int) -> list[ExplainedLine]:
-    """The lines of the brief of a transcript with their sources; ``native`` names the run in a file of many.
-    Raises TranscriptUnreadable."""
+class Explanation(Value):
+    """A brief, line by line."""
+
+    transcript: str
+    """The file that the steps stand in; empty where the brief rests on none."""
+    lines: list[ExplainedLine]
+
+
+def explain_transcript(path: Path, agent: str = "", *, budget: int) -> Explanation:
+    """The lines of the brief of a transcript with their sources. Raises TranscriptUnreadable."""
     author = recognised(path, agent, own_formats=True)
-    runs = summary_of_transcript(path, agent, native)
-    lines = compose_lines(facts_of_runs(runs), budget)
+    lines = compose_lines(facts_of_runs(summary_of_transcript(path, agent)), budget)
+    return _explained(lines, path, "", author)
+
+
+def explain_here(workspace: Workspace, what: str = "", agent: str = "", *, budget: int) -> Explanation:
+    """The lines of the brief of a run or a session, or of this project, with their sources. Raises UnknownRun
+    if there is nothing to tell."""
+    known, _, more, shown = facts_here(workspace, what, agent)
+    lines = compose_lines(known, budget, more)
+    if shown is None or not shown.path:
+        return Explanation("", [ExplainedLine(redact(line.text)) for line in lines])
+    return _explained(lines, Path(shown.path), shown.native, agent_of(shown.agent))
+
+
+def _explained(lines: Sequence[Line], path: Path, native: str, author: Agent) -> Explanation:
     wanted = {step for line in lines for step in line.at}
     found = _sources(path, native, author, wanted)
-    return [
+    told = [
         ExplainedLine(redact(line.text), tuple(found[step] for step in sorted(set(line.at)) if step in found))
         for line in lines
     ]
+    return Explanation(str(path), told)
 
 
 def _sources(path: Path, native: str, author: Agent, wanted: set[int]) -> dict[int, Source]:

@@ -69,6 +69,31 @@ def brief_here(
     """The brief of a run or a session, or without an id of the present state of work in this project. Raises
     UnknownRun if there is nothing to tell."""
     check_budget(budget)
+    known, runs, more, shown = facts_here(workspace, what, agent)
+    blocks: Sequence[RunText] = ()
+    if shown is not None and has_room_for_quotes(budget, form):
+        from .quoting import blocks_of
+
+        blocks = [*blocks_of(runs_of(workspace).finder(), shown), *_uncommitted(workspace)]
+    return render_brief(
+        known, runs, blocks=blocks, budget=budget, form=form, more=more, place=_place(workspace, runs, form)
+    )
+
+
+class FactsHere(NamedTuple):
+    """What the brief of a project is made of."""
+
+    known: BriefFacts
+    runs: RunsSummary
+    more: str
+    """The command that shows what does not fit."""
+    shown: Found | None
+    """The run that it tells of."""
+
+
+def facts_here(workspace: Workspace, what: str = "", agent: str = "") -> FactsHere:
+    """What is known of a run or a session, or without an id of the present state of work in this project.
+    Raises UnknownRun if there is nothing to tell."""
     finder = runs_of(workspace).finder()
     finder.remember()
     found: Found | None = None
@@ -98,16 +123,7 @@ def brief_here(
         workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,
         covers=not as_of, by_meaning=True,
     )  # fmt: skip
-    blocks: Sequence[RunText] = ()
-    shown = runs.found or found
-    if shown is not None and has_room_for_quotes(budget, form):
-        from .quoting import blocks_of
-
-        blocks = [*blocks_of(finder, shown), *_uncommitted(workspace)]
-    return render_brief(
-        known, runs, blocks=blocks, budget=budget, form=form, more=command_for_more(runs, state) + as_of,
-        place=_place(workspace, runs, form),
-    )  # fmt: skip
+    return FactsHere(known, runs, command_for_more(runs, state) + as_of, runs.found or found)
 
 
 def _uncommitted(workspace: Workspace) -> list[RunText]:
@@ -122,12 +138,6 @@ def _uncommitted(workspace: Workspace) -> list[RunText]:
     files = HunkQuery(root, own=own_files(workspace.home, root)).changes().files
     texts = [RunText("diff", file.path, file.text, _AFTER_ALL, file.path) for file in files]
     return masked_blocks(texts)
-
-
-def transcript_here(workspace: Workspace, what: str = "", agent: str = "") -> Found:
-    """The transcript of the run that ``brief_here`` tells of. Raises UnknownRun."""
-    finder = runs_of(workspace).finder()
-    return find_run(finder, what) if what else newest_other_run(finder, agent)
 
 
 class SessionFacts(NamedTuple):

@@ -48,20 +48,19 @@ def brief(context: CommandContext) -> int:
 
 def _explained(context: CommandContext, path: Path | None) -> int:
     """Each line with the records of the transcript that it rests on."""
-    from ....services.brief.explain import explain_transcript
+    from ....services.brief.explain import explain_here, explain_transcript
+    from ....services.brief.project_brief import workspace_to_look
     from ...render import one_line
 
     args = context.args
-    agent, native = args.agent or "", ""
-    if path is None or not path.exists():
-        from ....services.brief import project_brief as briefs
-
-        with briefs.workspace_to_look(context.folder, context.environment) as workspace:
-            found = briefs.transcript_here(workspace, args.what or "", agent)
-        path, agent, native = Path(found.path), found.agent, found.native
-    lines = explain_transcript(path, agent, native, budget=args.max_bytes)
-    context.emit({"transcript": str(path), "lines": lines})
-    for line in lines:
+    agent, most = args.agent or "", args.max_bytes
+    if path is not None and (path.exists() or _names_a_file(args.what)):
+        told = explain_transcript(path, agent, budget=most)
+    else:
+        with workspace_to_look(context.folder, context.environment) as workspace:
+            told = explain_here(workspace, args.what or "", agent, budget=most)
+    context.emit(told)
+    for line in told.lines:
         context.say(line.text)
         for source in line.sources:
             where = f"record {source.record}" if source.record else f"step {source.step}"
