@@ -390,9 +390,10 @@ class NotInstalled(AgentError, code="not_installed"):
 
 
 def extra(name: str) -> str:
-    """How to install an optional part of Segue: from where Segue itself was installed, since a package index
-    may have another package of this name."""
-    return f"reinstall Segue with this extra from where you got it: pip install '.[{name}]'"
+    """How to install an optional part of Segue: from where Segue itself was installed."""
+    from ._installed import command_for_extra
+
+    return f"install Segue with the extra `{name}`: {command_for_extra(name)}"
 
 
 class ModelFailed(AgentError, code="model_failed", retryable=True):

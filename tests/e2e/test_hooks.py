@@ -102,7 +102,7 @@ def test_off_sends_and_stores_nothing_and_uninit_restores_every_byte(rig: MakeRi
     after = snapshot(data(made))
     assert {p for p in after if after[p] != kept.get(p)} == set(), "nothing was stored"
     assert made.segue("on").code == 0
-    assert made.segue("uninit").code == 0
+    assert made.segue("uninit", "--yes").code == 0
     assert {path: body for path, body in snapshot(made.work).items() if ".git/" not in path} == {
         path: body for path, body in before.items() if ".git/" not in path
     }

@@ -82,7 +82,7 @@ def test_installing_touches_only_what_it_says_and_uninit_restores_every_byte(
     assert not set(before) - set(after)
     assert not cli("init", "--yes", *names, *scope, "--json").value["changes"], "twice is once"
     assert snapshot(home, project) == after
-    cli("uninit", *scope)
+    cli("uninit", "--yes", *scope)
     assert snapshot(home, project) == before, "it leaves no trace"
 
 
@@ -107,7 +107,7 @@ def test_after_the_user_changed_a_file_only_what_is_ours_goes(cli: Cli, project:
     config.write_text(config.read_text() + "\n[more]\ny = 2\n")
     notes = project / "AGENTS.md"
     notes.write_text(notes.read_text() + "\nMore.\n")
-    cli("uninit", "--user")
+    cli("uninit", "--yes", "--user")
     left = parse(settings.read_text()).value
     assert left == {**parse(COMMENTED).value, "theme": "light"} or "segue" not in settings.read_text()
     assert "say done" in settings.read_text() and "segue" not in settings.read_text()
@@ -127,7 +127,7 @@ def test_a_data_folder_that_was_lost_does_not_keep_uninit_from_working(
 ) -> None:
     cli("init", "--yes", "--agent", "claude-code", "--agent", "agents-md")
     shutil.rmtree(home / "segue")
-    cli("uninit")
+    cli("uninit", "--yes")
     assert not (project / ".claude" / "settings.local.json").exists()
     assert "segue" not in ((project / "AGENTS.md").read_text() if (project / "AGENTS.md").exists() else "")
 
@@ -181,7 +181,7 @@ def test_settings_that_are_a_link_are_changed_where_they_are(cli: Cli, project: 
     cli("init", "--yes", "--user", "--agent", "claude-code", "--no-mcp")
     assert (home / ".claude" / "settings.json").is_symlink()
     assert "SessionStart" in real.read_text()
-    cli("uninit", "--user")
+    cli("uninit", "--yes", "--user")
     assert snapshot(home, project) == before
 
 
@@ -220,9 +220,9 @@ def test_two_projects_share_what_acts_everywhere_and_the_last_one_takes_it_out(
     marks = home / "segue" / "hook" / "roots" / "codex"
     mine, others = (marks / str(one).lstrip("/") / ".on" for one in (project, other))
     assert mine.exists() and others.exists()
-    cli("uninit")
+    cli("uninit", "--yes")
     assert hooks.exists() and not mine.exists()
-    cli("-C", str(other), "uninit")
+    cli("-C", str(other), "uninit", "--yes")
     assert not hooks.exists() and not (home / "segue" / "hook").exists()
 
 
@@ -243,10 +243,10 @@ def test_each_project_takes_back_its_own_part_of_a_file_that_another_needs_too(
     alone = file.read_bytes()
     cli("-C", str(other), "init", "--yes", "--agent", "claude-code")
     assert sorted(json.loads(file.read_bytes())["projects"]) == sorted([str(project), str(other)])
-    cli("-C", str(other), "uninit")
+    cli("-C", str(other), "uninit", "--yes")
     assert json.loads(file.read_bytes()) == json.loads(alone)
-    assert "nothing is installed here" in cli("-C", str(other), "uninit").out
-    cli("uninit")
+    assert "nothing is installed here" in cli("-C", str(other), "uninit", "--yes").out
+    cli("uninit", "--yes")
     assert snapshot(home, project, other) == before
 
 
@@ -257,9 +257,9 @@ def test_a_project_takes_back_its_own_part_where_the_user_has_it_everywhere(
     file.write_text("{}\n")
     cli("init", "--yes", "--agent", "claude-code")
     cli("init", "--yes", "--agent", "claude-code", "--user")
-    cli("uninit")
+    cli("uninit", "--yes")
     assert list(json.loads(file.read_bytes())) == ["mcpServers"]
-    cli("uninit", "--user")
+    cli("uninit", "--yes", "--user")
     assert file.read_text() == "{}\n"
 
 
@@ -270,8 +270,8 @@ def test_what_an_agent_changed_between_the_inits_of_two_projects_is_kept_by_unin
     cli("init", "--yes", "--agent", "claude-code")
     file.write_text(file.read_text().replace('ups": 3', 'ups": 4'))
     cli("-C", str(other), "init", "--yes", "--agent", "claude-code")
-    cli("-C", str(other), "uninit")
-    cli("uninit")
+    cli("-C", str(other), "uninit", "--yes")
+    cli("uninit", "--yes")
     assert json.loads(file.read_bytes()) == {"numStartups": 4}
 
 
@@ -282,7 +282,7 @@ def test_what_the_user_changed_between_two_inits_is_kept_by_uninit(cli: Cli, pro
     cli("init", "--yes", "--agent", "claude-code")
     file.write_text(file.read_text().replace("dark", "light"))
     cli("init", "--yes", "--agent", "claude-code", "--live")
-    cli("uninit")
+    cli("uninit", "--yes")
     assert json.loads(file.read_bytes()) == {"theme": "light"}
 
 
@@ -318,7 +318,7 @@ def test_at_a_terminal_it_shows_what_it_will_do_and_asks(cli: Cli, project: Path
     code, told = at_a_terminal(project, b"n\n", *words)
     assert code == 0 and "nothing to do" in told, "where nothing is to be done nobody is asked"
     code, told = at_a_terminal(project, b"n\n", "uninit", "--json")
-    assert code == 64 and "Put this back?" in told and "---" in told and file.exists()
+    assert code == 64 and "Remove this?" in told and "---" in told and file.exists()
     code, told = at_a_terminal(project, b"", "uninit", "--yes")
     assert code == 0 and "?" not in told and not file.exists()
 
@@ -498,11 +498,11 @@ def test_without_the_mcp_sdk_no_server_is_installed_and_one_that_is_there_is_nam
     assert "mcpServers" in file.read_text()
     monkeypatch.setitem(sys.modules, "mcp", None)  # as if it were not there
     found = finding(cli, "hooks")
-    assert found["status"] == "warn" and ".[mcp]" in found["hint"]
-    assert ".[mcp]" not in cli("uninit").err
+    assert found["status"] == "warn" and "[mcp]'" in found["hint"]
+    assert "[mcp]'" not in cli("uninit", "--yes").err
     assert not file.exists()
     told = cli("init", "--yes", "--agent", "claude-code").err
-    assert "left out" in told and "pip install '.[mcp]'" in told and not file.exists()
+    assert "left out" in told and "[mcp]'" in told and not file.exists()
     assert finding(cli, "hooks")["status"] == "ok"
     assert "left out" not in cli("init", "--yes", "--agent", "claude-code", "--no-mcp").err
 

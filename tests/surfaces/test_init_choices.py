@@ -76,7 +76,7 @@ def test_every_command_that_takes_an_agent_takes_its_aliases(cli: Cli, home: Pat
     path = place(home, project, "claude-code", native="0a1b2c3d")
     place(home, project, "opencode", native="ses_one")
     assert cli("init", "--yes", "--agent", "claude", "--json").value["agents"] == ["claude-code"]
-    assert cli("uninit", "--agent", "claude", "--json").value["agents"] == ["claude-code"]
+    assert cli("uninit", "--yes", "--agent", "claude", "--json").value["agents"] == ["claude-code"]
     assert cli("sync", "--agent", "claude", "--json").value["read"] == 1
     assert [run["agent"] for run in cli("runs", "--agent", "claude", "--json").value] == ["claude-code"]
     assert "tokens" in cli("brief", str(path), "--agent", "claude").out
@@ -132,12 +132,12 @@ def test_that_clines_hooks_are_off_is_said_only_where_they_are(cli: Cli, home: P
 @pytest.mark.parametrize("agent", ["codex", "opencode"])
 def test_uninit_names_what_remains_and_the_command_that_removes_it(cli: Cli, home: Path, agent: str) -> None:
     cli("init", "--yes", "--agent", agent, "--user")
-    done = cli("uninit")
+    done = cli("uninit", "--yes")
     assert "nothing to do" not in done.out
     assert f"still installed for the user, in {agent}: `segue uninit --user` removes it" in done.out
-    removed = cli("uninit", "--user")
-    assert "still installed" not in removed.out and "put back as before" in removed.out
-    assert "nothing to do: nothing is installed" in cli("uninit").out
+    removed = cli("uninit", "--yes", "--user")
+    assert "still installed" not in removed.out and "cleared of Segue" in removed.out
+    assert "nothing to do: nothing is installed" in cli("uninit", "--yes").out
 
 
 def test_uninit_of_one_agent_names_the_others_and_other_projects(
@@ -147,7 +147,7 @@ def test_uninit_of_one_agent_names_the_others_and_other_projects(
     other = tmp_path / "other shop"
     other.mkdir()
     cli("init", "--yes", "--agent", "claude", "-C", str(other))
-    notes = cli("uninit", "--agent", "codex", "--json").value["notes"]
+    notes = cli("uninit", "--yes", "--agent", "codex", "--json").value["notes"]
     assert any("for this project, in opencode: `segue uninit --agent opencode`" in note for note in notes)
     assert any(f"for {other}, in claude-code: `segue uninit` there" in note for note in notes)
 
@@ -182,5 +182,5 @@ def test_the_local_settings_that_init_makes_are_no_work_of_the_user(
     cli("init", "--yes", "--agent", "claude")
     assert (project / ".claude" / "settings.local.json").exists()
     assert repository.git("status", "--porcelain") == ""
-    cli("uninit")
+    cli("uninit", "--yes")
     assert (exclude.read_bytes() if exclude.exists() else None) == before

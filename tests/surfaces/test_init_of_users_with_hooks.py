@@ -200,6 +200,18 @@ def test_uninit_keeps_what_codex_noted_about_the_users_hooks(cli: Cli, home: Pat
     assert (folder / "config.toml").read_text() == trusted
 
 
+def test_uninit_leaves_no_empty_table_of_what_codex_noted_about_our_hooks(cli: Cli, home: Path) -> None:
+    folder = home / ".codex"
+    folder.mkdir()
+    mine = 'model = "m"\n\n'
+    (folder / "config.toml").write_text(mine)
+    cli("init", "--agent", "codex", "--no-mcp", "--yes")
+    ours = f'[hooks.state."{folder / "hooks.json"}:stop:0:0"]\ntrusted_hash = "sha256:11"\n'
+    (folder / "config.toml").write_text(f"{mine}[hooks.state]\n\n{ours}")
+    cli("uninit", "--yes")
+    assert (folder / "config.toml").read_text().rstrip() == mine.rstrip()
+
+
 def test_a_marker_that_is_quoted_in_a_line_is_no_marker(cli: Cli, project: Path) -> None:
     cli("init", "--agent", "agents-md", "--yes")
     file = project / "AGENTS.md"

@@ -219,7 +219,7 @@ def test_init_gives_a_line_to_those_who_have_none_and_uninit_takes_it_back(
     settings_file(home).write_bytes(b'{"theme": "dark"}')
     cli("init", "--yes", "--agent", "claude", "--user", "--no-mcp")
     assert "StatusLine" in installed(settings_file(home))["command"]
-    cli("uninit", "--user")
+    cli("uninit", "--yes", "--user")
     assert settings_file(home).read_bytes() == b'{"theme": "dark"}'
     cli("init", "--yes", "--agent", "claude", "--user", "--no-mcp", "--no-status-line")
     assert installed(settings_file(home)) is None
@@ -234,7 +234,7 @@ def test_a_line_of_ones_own_stays_in_whichever_file_it_is(
     cli("init", "--yes", "--agent", "claude", "--no-mcp", *scope)
     assert installed(settings_file(home)) == OWN
     assert installed(project / ".claude" / "settings.local.json") is None
-    cli("uninit", *scope)
+    cli("uninit", "--yes", *scope)
     assert settings_file(home).read_bytes() == body
 
 
@@ -247,7 +247,7 @@ def test_the_option_puts_ours_in_its_place_and_uninit_gives_it_back_to_the_byte(
     assert not cli(
         "init", "--yes", "--agent", "claude", "--user", "--status-line", "--no-mcp", "--json"
     ).value["changes"]
-    cli("uninit", "--user")
+    cli("uninit", "--yes", "--user")
     assert settings_file(home).read_bytes() == body
 
 
@@ -256,7 +256,7 @@ def test_a_file_that_was_edited_since_gets_its_own_line_back_too(cli: Cli, proje
     cli("init", "--yes", "--agent", "claude", "--user", "--status-line", "--no-mcp")
     text = settings_file(home).read_text()
     settings_file(home).write_text(text.replace('"dark"', '"light"'))
-    cli("uninit", "--user")
+    cli("uninit", "--yes", "--user")
     assert installed(settings_file(home)) == OWN
     assert '"light"' in settings_file(home).read_text() and "segue" not in settings_file(home).read_text()
 

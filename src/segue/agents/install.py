@@ -13,6 +13,7 @@ import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -338,13 +339,26 @@ def _without_block(edit: Edit, text: str) -> str:
 
 
 def _without_tables(text: str, headers: tuple[str, ...]) -> str:
-    """A TOML text without the tables with these headers."""
+    """A TOML text without the tables with these headers, and without the table around them if that has
+    nothing else."""
     if not any(header in text for header in headers):
         return text
+    around = {header.partition('"')[0].rstrip(".") + "]" for header in headers}
     lines, keeps = [], True
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith("["):
             keeps = line.strip() not in headers
         if keeps:
             lines.append(line)
+    for header in around:
+        lines = _without_empty_table(lines, header)
     return "".join(lines)
+
+
+def _without_empty_table(lines: list[str], header: str) -> list[str]:
+    """Lines of TOML without a table that has no line of its own."""
+    places = [place for place, line in enumerate(lines) if line.strip() == header]
+    if not places:
+        return lines
+    own = takewhile(lambda line: not line.lstrip().startswith("["), lines[places[0] + 1 :])
+    return lines if any(line.strip() for line in own) else lines[: places[0]] + lines[places[0] + 1 :]

@@ -75,7 +75,7 @@ def test_a_run_that_called_or_answered_something_stands_for_itself(steps: list[S
 
 
 def test_a_run_that_was_told_to_go_on_and_only_said_something_hides_nothing() -> None:
-    killed = WORK[:4] + [Call(5, "s", "Bash", "run", "make soak", "make soak")]
+    killed = [*WORK[:4], Call(5, "s", "Bash", "run", "make soak", "make soak")]
     only_words = fold([Prompt(1, "go on"), Say(2, "I go on with the rounding."), End(3)])
     assert did_nothing(only_words)
     [joined] = joined_with_empty([only_words, fold(killed)])
@@ -142,7 +142,7 @@ def test_a_run_that_ended_with_few_words_has_answered_and_one_that_did_not_end_h
     short, long = "x" * 300, "x" * 301
     assert did_nothing(fold([Prompt(1, "go on"), Say(2, short)]))
     assert not did_nothing(fold([Prompt(1, "go on"), Say(2, long)]))
-    assert not did_nothing(fold([Prompt(1, "Is it done?"), Say(2, "Done."), End(3)]))
+    assert not did_nothing(fold([Prompt(1, "What does it do?"), Say(2, "Done."), End(3)]))
     assert did_nothing(fold([Prompt(1, "go on"), End(3)]))
 
 

@@ -72,7 +72,7 @@ def test_a_missing_driver_is_said_with_what_to_install() -> None:
         "from segue.stores.postgres import PostgresStore\n"
         "from segue.errors import NotInstalled\n"
         "try:\n    PostgresStore('postgresql://db/x').streams()\n"
-        "except NotInstalled as fault:\n    sys.exit('.[postgres]' not in fault.hint)\n"
+        "except NotInstalled as fault:\n    sys.exit('[postgres]' not in fault.hint)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

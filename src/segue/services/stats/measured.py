@@ -6,6 +6,7 @@ Runs are judged in commands, once each, within a time limit; never on a hook's w
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 import msgspec
@@ -73,15 +74,22 @@ def _recovery(workspace: Workspace, row: RunRow) -> Recovery | None:
     judged = judge(given.text, steps)
     told = [_error(line) for text in _texts(workspace, row) for line in text.split("\n") if _is_pitfall(line)]
     solved = {one for lesson in mended.lessons for one in lesson.signatures}
-    before = workspace.store.runs.get(given.runs[0])
-    predecessor = run_in(before) if before is not None else None
-    crashed = predecessor is not None and predecessor.ended == "crashed"
     began = next((step.at for step in steps if step.at), row.last)
     return Recovery(
         began, row.native, judged.score, round(judged.measures.seconds_to_edit, 1),
-        judged.measures.calls_to_edit, given.bytes, crashed,
+        judged.measures.calls_to_edit, given.bytes, _is_after_crash(workspace, given.runs),
         len(told), sum(any(error in one for one in solved) for error in told),
     )  # fmt: skip
+
+
+def _is_after_crash(workspace: Workspace, runs: Sequence[str]) -> bool:
+    """Whether the newest of these runs that called anything had crashed, or one behind it that did not."""
+    for key in runs:
+        row = workspace.store.runs.get(key)
+        run = run_in(row) if row is not None else None
+        if run is None or run.ended == "crashed" or run.calls:
+            return run is not None and run.ended == "crashed"
+    return False
 
 
 def _texts(workspace: Workspace, row: RunRow) -> list[str]:

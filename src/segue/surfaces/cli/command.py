@@ -71,7 +71,7 @@ class CliCommand:
         this module imports or that ``shapes.py`` declares, or one for each action or option that changes it;
         docs/reference/json is written from it. ``session`` is ``id`` for an optional ID and
         --session, ``flag`` for --session only. ``more`` is what may follow ``--``, as the usage line shows
-        it. With ``actions``, the first argument names one of them, and no other function is needed."""
+        it. With ``actions``, the first argument names one of them, by default ``list`` if that is one."""
         self.name = name
         self.arguments = arguments
         self.json = json
@@ -80,7 +80,9 @@ class CliCommand:
         self.session = session
         self.more = more
         if actions is not None:
-            self.arguments = (argument("action", None, "what to do", choices=tuple(actions)), *arguments)
+            lists = {"nargs": "?", "default": "list"} if "list" in actions else {}
+            what = "what to do; by default list" if lists else "what to do"
+            self.arguments = (argument("action", None, what, choices=tuple(actions), **lists), *arguments)
             self.run = lambda context: actions[context.args.action](context)
         _DECLARED[name] = self
 

@@ -1,6 +1,6 @@
 """`segue init` and `segue uninit`: what will be written is shown first, and a user at a terminal is asked.
 
-Scripts and agents are not asked: there is nobody to answer. They are told what was written."""
+Scripts and agents cannot be asked: they say --yes, and are told what was written."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def init(context: CommandContext) -> int:
     if args.dry_run:
         done = plan
     else:
-        _ask(context, plan, "would be written", "Write this?", needed=True)
+        _ask(context, plan, "would be written", "Write this?")
         done = replace(installing.install(home, agents, where, changes), refused=refused)
     context.report(_object(done), *_lines(done, "would be written" if args.dry_run else "written"))
     for one in refused:
@@ -81,6 +81,8 @@ def init(context: CommandContext) -> int:
         _trust(context, home, where)
     elif not args.dry_run:
         context.say(*done.notes)
+    if not args.dry_run:
+        context.say("start your agent as always: the run after it is told where it stopped")
     return 0
 
 
@@ -100,11 +102,12 @@ def uninit(context: CommandContext) -> int:
     _check_pause(context)
     if not args.dry_run:
         plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
-        _ask(context, plan, "would be put back as before", "Put this back?")
+        _ask(context, plan, "would be cleared of Segue", "Remove this?")
     done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
-    lines = _lines(
-        done, "would be put back as before" if args.dry_run else "put back as before", left=done.notes
-    )
+    verb = "would be cleared of Segue" if args.dry_run else "cleared of Segue"
+    lines = _lines(done, verb, left=done.notes)
+    if not args.dry_run and any(one.is_one for one in done.changes):
+        lines += [f"sessions and copies of transcripts are still in {one_line(str(home.path))}"]
     return context.report(_object(done), *lines, *done.notes)
 
 
@@ -134,21 +137,17 @@ def _check_pause(context: CommandContext) -> None:
         check_pause(context.folder, data_folder(context.environment))
 
 
-def _ask(
-    context: CommandContext, plan: InstallReport, verb: str, question: str, *, needed: bool = False
-) -> None:
-    """Show what would be changed and ask, unless the answer was given. If nobody can be asked, a ``needed``
-    answer raises UsageError."""
+def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str) -> None:
+    """Show what would be changed and ask, unless the answer was given. Raises UsageError if nobody can be
+    asked."""
     files = sum(one.is_one for one in plan.changes)
     if context.args.yes or not files:
         return
     if not can_ask():
-        if needed:
-            raise UsageError(
-                f"{count(files, 'file')} {verb}, and there is no terminal to ask you on",
-                hint="`--dry-run` shows them, `--yes` writes them",
-            )
-        return
+        raise UsageError(
+            f"{count(files, 'file')} {verb}, and there is no terminal to ask you on",
+            hint="`--dry-run` shows them, `--yes` goes ahead",
+        )
     for line in _lines(plan, verb):
         write(context.err if context.json else context.out, line)
     context.out.flush()

@@ -27,7 +27,8 @@ def overview_lines(found: LocatedWork, style: Style) -> list[str]:
     where = f"{style.paint(one_line(known.project), 'bold')}  {style.paint(one_line(known.folder), 'dim')}"
     if known.is_empty:
         nothing = f"nothing is known about {one_line(known.folder)} yet"
-        return [ABOUT, nothing, *_elsewhere(known), "", *_suggested(known, style)]
+        hint = ["start your agent as always: Segue takes in what it does"] if known.is_set_up else []
+        return [ABOUT, nothing, *hint, *_elsewhere(known), "", *_suggested(known, style)]
     view = View(style)
     if known.session is not None:
         plan_rows(view, known.session, numbered(found.state), only_open=True)
@@ -42,8 +43,8 @@ def overview_lines(found: LocatedWork, style: Style) -> list[str]:
     if known.run is not None:
         view.fact("Last run", run_words(known.run))
     view.rows("For you", [("!", one_line(text)) for text in known.waits], colour="yellow")
-    head = header(known.session, style) if known.session is not None else ["no session is current here"]
-    return [where, "", *head, "", *view.lines, *([""] if view.lines else []), *_suggested(known, style)]
+    head = [*header(known.session, style), ""] if known.session is not None else []
+    return [where, "", *head, *view.lines, *([""] if view.lines else []), *_suggested(known, style)]
 
 
 def _elsewhere(known: Overview) -> list[str]:

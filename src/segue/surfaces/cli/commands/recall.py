@@ -18,7 +18,7 @@ _LIMIT = argument("--limit", "N", "the best N; by default 10, at most 1,000", ty
 
 @command(
     "recall",
-    argument("query", "QUERY", "words, a question or names; `*` lists the newest memories"),
+    argument("query", "QUERY", "words, a question or names; `*` lists the newest memories", nargs="+"),
     _LIMIT,
     many("--type", "TYPE", "only memories of this type"),
     argument(
@@ -39,25 +39,26 @@ _LIMIT = argument("--limit", "N", "the best N; by default 10, at most 1,000", ty
 def recall(context: CommandContext) -> int:
     """List the memories that answer a query, the best first."""
     args = context.args
-    if not args.query.strip():
+    query = " ".join(args.query)
+    if not query.strip():
         raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
     segue = context.look()
     found = segue.recall(
-        args.query, top_k=args.limit, types=args.type or None, scopes=args.scope or None,
+        query, top_k=args.limit, types=args.type or None, scopes=args.scope or None,
         agents=args.agent or None, sessions=args.session or None, metadata=facts(args.meta),
         since=args.since or "", until=args.until or "", session=args.session or "",
     )  # fmt: skip
     count_search(segue.workspace)
     _warn_of_damage(context, segue)
     least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH
-    if found and found[0].score < least and args.query != "*":
+    if found and found[0].score < least and query != "*":
         context.say(context.style.paint("nothing matches well; these are the closest:", "dim"))
     return _shown(context, found, "no memories about that")
 
 
 @command(
     "playbook",
-    argument("task", "TASK", "the task"),
+    argument("task", "TASK", "the task", nargs="+"),
     _LIMIT,
     json="an array of Memories with `score` and `effectiveness`",
     shape="list[FoundMemory]",
@@ -66,7 +67,7 @@ def recall(context: CommandContext) -> int:
 def playbook(context: CommandContext) -> int:
     """List strategies that worked for such a task."""
     segue = context.look()
-    found = segue.playbook(context.args.task, top_k=context.args.limit)
+    found = segue.playbook(" ".join(context.args.task), top_k=context.args.limit)
     count_search(segue.workspace)
     _warn_of_damage(context, segue)
     return _shown(context, found, "no strategies for that; `segue remember --type strategy` adds one")

@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 from ....core.memories.model import SCOPES
 from ....errors import UsageError
 from ...render import cut, one_line
-from ..command import argument, command, flag, many, optional
+from ..command import argument, command, flag, many
 from ..context import CommandContext, facts, text_or_stdin
 from ..progress import model_progress
 
@@ -17,7 +17,7 @@ _COMPARED = 3
 
 @command(
     "remember",
-    optional("text", "TEXT", "what was learnt; `-` reads it from stdin"),
+    argument("text", "TEXT", "what was learnt; `-` reads it from stdin", nargs="*"),
     argument(
         "--type", "TYPE", "its type: decision, reflection, strategy, error-solution …", default="standard",
     ),
@@ -54,10 +54,10 @@ def remember(context: CommandContext) -> int:
             "there is nothing to remember", hint='for example: segue remember "pytest needs JWT_SECRET set"'
         )
     kept = context.segue.remember(
-        text_or_stdin(args.text), type=args.type, scope=args.scope or "", session=context.session_id(),
-        shared_with=args.share or None, metadata=facts(args.meta), ttl_seconds=args.ttl,
-        error_pattern=args.error or "", correct_approach=args.approach or "", file=args.file or "",
-        commit=args.commit or "",
+        text_or_stdin(" ".join(args.text)), type=args.type, scope=args.scope or "",
+        session=context.session_id(), shared_with=args.share or None, metadata=facts(args.meta),
+        ttl_seconds=args.ttl, error_pattern=args.error or "", correct_approach=args.approach or "",
+        file=args.file or "", commit=args.commit or "",
     )  # fmt: skip
     lines = [f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}"]
     lines += [f"  see also {pair.other}: {pair.why}" for pair in kept.duplicates[:_COMPARED]]

@@ -44,7 +44,7 @@ def runs(context: CommandContext) -> int:
         )
         for run in found
     ]  # fmt: skip
-    head = ("run", "agent", *(["project"] * args.all), "active", "ended", "window", "prompt")
+    head = ("run", "agent", *(["project"] * args.all), "active", "ended", "window", "about")
     first, *lines = table(head, rows, context.style)
     if len(lines) == len(found):  # else rows take several lines
         lines = [

@@ -81,8 +81,6 @@ def header(status: SessionStatus, style: Style) -> list[str]:
     if progress.total:
         meter = f"{bar(progress.percent, 16, style)} {progress.percent}%"
         facts += [meter, f"{progress.done}/{progress.total} done"]
-    else:
-        facts.append("no items yet")
     facts.append(style.paint(ago(status.last_active or status.updated), "dim"))
     return [*(style.paint(line, "bold") for line in goal), *packed(facts, style, between=dot)]
 

@@ -42,8 +42,8 @@ def month_report(report: StatsReport) -> list[str]:
 
 
 MEANINGS = (
-    "A restart is a run that was given a brief about another run's work; it survived a crash if that run had",
-    "crashed. Times and calls are medians, sizes and scores are means. A score of 100 means that everything",
-    "in a brief was used and nothing had to be found again. By habit: how often the next command was among",
-    "the first three guesses, compared with guesses from the run alone.",
+    "A restart is a run that was given a brief about another run's work and called at least one tool; it",
+    "survived a crash if that run had crashed. Times and calls are medians, sizes and scores are means. A",
+    "score of 100 means that everything in a brief was used and nothing had to be found again. By habit: how",
+    "often the next command was among the first three guesses, compared with guesses from the run alone.",
 )
