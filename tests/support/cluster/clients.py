@@ -165,6 +165,18 @@ class Client:
         self.load.operations.append(Read(self.name, session, began, time.monotonic(), seen))
 
 
+def _opened(client: Client, url: str, home: Path, **settings: Any) -> Segue:
+    """The library on a store, as soon as that can be reached."""
+    end = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            return Segue(store=url, home=home, folder=home, actor=client.name, **settings)
+        except StoreError as fault:
+            client.failed(fault)
+            if time.monotonic() > end:
+                raise
+
+
 def by_library(url: str, **settings: Any) -> Callable[[Client], None]:
     """Clients on a store: Postgres, or a server."""
 
@@ -172,7 +184,7 @@ def by_library(url: str, **settings: Any) -> Callable[[Client], None]:
         home = client.load.home(client.name)
         pending: dict[str, str] = {}
         began = time.monotonic()
-        with Segue(store=url, home=home, folder=home, actor=client.name, **settings) as segue:
+        with _opened(client, url, home, **settings) as segue:
             segue.workspace.store.machine = client.name  # each stands for a machine of its own
             while client.goes_on():
                 if client.drawn.random() < READS:
@@ -192,7 +204,7 @@ def by_holding(url: str, session: str, **settings: Any) -> Callable[[Client], No
 
     def work(client: Client) -> None:
         home = client.load.home(client.name)
-        with Segue(store=url, home=home, folder=home, actor=client.name, **settings) as segue:
+        with _opened(client, url, home, **settings) as segue:
             while client.goes_on():
                 _hold_once(client, segue, session)
 

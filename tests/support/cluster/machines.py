@@ -109,6 +109,7 @@ class Machine:
                     "rewind": {"username": "rewinder", "password": "made-for-a-test"},
                 },
                 "parameters": {"unix_socket_directories": str(self.folder)},
+                "basebackup": {"checkpoint": "fast"},
                 "remove_data_directory_on_diverged_timelines": True,
                 "remove_data_directory_on_rewind_failure": True,
             },
