@@ -56,6 +56,7 @@ STORY: tuple[Sample, ...] = (
     Sample("show", f"show {FIRST_RUN}"),
     Sample("show --timeline", f"show {FIRST_RUN} --timeline"),
     Sample("show --timeline", "show jwt --timeline"),
+    Sample("show --told", f"show {FIRST_RUN} --told"),
     Sample("show RUN#STEP", f"show {FIRST_RUN}#5 -C 4"),
     Sample("log", "log"),
     Sample("log --follow", "log --follow"),

@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.hooks import Agent
 from tests.support.runs import DAY, SECRET, place
+from tests.support.told_runs import ToldRun
 from tests.surfaces.conftest import Cli
 
 from segue.core.runs.steps import Call, End, Prompt, Result, Say, Start, Step
@@ -32,7 +34,7 @@ def test_runs_lists_every_run_of_the_project_and_makes_no_store(
     cli: Cli, agents: list[Path], home: Path
 ) -> None:
     lines = cli("runs").out.splitlines()
-    assert lines[0].split() == ["run", "agent", "active", "ended", "window", "prompt"]
+    assert lines[0].split() == ["run", "agent", "active", "ended", "window", "about"]
     assert [line.split()[:2] for line in lines[1:]] == [
         ["2a1b2c3d", "copilot-cli"], ["1a1b2c3d", "codex"], ["0a1b2c3d", "claude-code"],
     ]  # fmt: skip
@@ -119,7 +121,7 @@ def test_show_of_an_ambiguous_beginning_names_the_runs(cli: Cli, home: Path, pro
 
 def test_a_timeline_shows_the_steps_masked_from_transcript_or_copy(cli: Cli, agents: list[Path]) -> None:
     lines = cli("show", "1a1b", "--timeline").out.splitlines()
-    assert any(line.split()[1:3] == ["prompt", "Make"] for line in lines if len(line.split()) > 2)
+    assert any(line.split()[2:4] == ["prompt", "Make"] for line in lines if len(line.split()) > 3)
     assert any("failed" in line and "AssertionError" in line for line in lines)
     assert SECRET not in "\n".join(lines)
     cli("sync")
@@ -348,3 +350,23 @@ def test_a_step_is_shown_shortened_with_its_command_unless_all_of_it_is_wanted(
     of_result = cli("show", f"0c#{call + 1}").out
     assert "line 29\n" in of_result and "… 120 more lines (--full)" in of_result
     assert "line 149\n" in cli("show", f"0c#{call + 1}", "--full").out
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_what_a_run_was_told_is_shown_whole(cli: Cli, home: Path, project: Path, name: str) -> None:
+    run = ToldRun(str(project), native="0a1b2c3d-1", at=time.time() - 4_000).asked("Make the login work")
+    run.edited("auth.py").placed(home, name)
+    brief = Agent(home, project, name).start(native="0a1b2c3d-2")
+    ToldRun(str(project), native="0a1b2c3d-2", at=time.time() - 60).asked("go on").placed(home, name)
+    [told] = cli("show", "0a1b2c3d-2", "--told", "--json").value
+    assert told["text"].startswith("(segue) Where the last run stopped")
+    assert all(line in brief for line in told["text"].splitlines()[1:-1])
+    shown = cli("show", "0a1b2c3d-2", "--told").out
+    assert all(line.strip() in shown for line in told["text"].splitlines()[1:-1])
+    assert "told this run nothing" in cli("show", "0a1b2c3d-1", "--told").out
+
+
+def test_a_timeline_numbers_the_steps_as_show_takes_them(cli: Cli, agents: list[Path]) -> None:
+    first = cli("show", "1a1b", "--timeline").out.splitlines()[1].split()
+    assert first[0].lstrip("#").isdigit()
+    assert first[2] in cli("show", f"1a1b{first[0]}").out

@@ -5,13 +5,14 @@ from __future__ import annotations
 from shlex import quote
 from typing import Any
 
+from ....services.brief.delivered import delivered_to
 from ....services.runs.listing import run_named
 from ....services.runs.run import Run
 from ....services.search.found_step import found_step
 from ...render import one_line, plain, steps_object
 from ..command import argument, command, flag
 from ..context import CommandContext
-from ..views.runs import run_lines, step_lines, whole_step_lines
+from ..views.runs import run_lines, step_lines, told_lines, whole_step_lines
 from ..views.session import show_lines
 from .log import show_events
 
@@ -24,17 +25,18 @@ from .log import show_events
     ),
     argument("-C --context", "N", "with RUN#STEP: also N steps before and after it", type=int, default=0),
     flag("--full", "with RUN#STEP: show long texts in full"),
+    flag("--told", "what Segue told a run: its brief, and what came later"),
     session="id",
     json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
     "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps with "
-    "their numbers, or of Events; of RUN#STEP an array of steps",
+    "their numbers, or of Events; of RUN#STEP an array of steps; with `--told` an array of texts",
     shape={
         "": "ShownSession | Run", "--timeline": "list[ShownStep] | list[ShownEvent]",
-        "RUN#STEP": "list[ShownStep]",
+        "RUN#STEP": "list[ShownStep]", "--told": "list[DeliveredBrief]",
     },
     examples=(
         "segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline",
-        "segue show 56e8#214 -C 3",
+        "segue show 56e8#214 -C 3 --full",
     ),
 )  # fmt: skip
 def show(context: CommandContext) -> int:
@@ -54,7 +56,7 @@ def show(context: CommandContext) -> int:
 
 def _run(context: CommandContext) -> Run | None:
     """The run that is meant; None if a session is."""
-    id, newest = context.session_id(), context.args.timeline
+    id, newest = context.session_id(), context.args.timeline or context.args.told
     if not id and not newest:
         return None
     return context.looked(lambda segue: run_named(segue.workspace, id), "the agents' files")
@@ -82,7 +84,11 @@ def _show_step(context: CommandContext, handle: str) -> int:
 
 
 def _show_run(context: CommandContext, run: Run) -> int:
-    """Show the facts of a run, or its steps."""
+    """Show the facts of a run, its steps, or what it was told."""
+    if context.args.told:
+        found = delivered_to(context.segue.workspace, run.agent, run.id)
+        lines = [line for one in found for line in told_lines(one, context.style)]
+        return context.report(found, *(lines or ["Segue told this run nothing"]))
     if not context.args.timeline:
         return context.report(run, *run_lines(run, context.style))
     from ....services.runs.listing import steps_of
@@ -90,7 +96,7 @@ def _show_run(context: CommandContext, run: Run) -> int:
     steps = list(enumerate(steps_of(context.segue.workspace, run), 1))
     if context.args.limit > 0:
         steps = steps[-context.args.limit :]
-    return context.report(steps_object(steps), *step_lines([step for _, step in steps], context.style))
+    return context.report(steps_object(steps), *step_lines(steps, context.style))
 
 
 def _beyond_status(state: Any) -> dict[str, Any]:

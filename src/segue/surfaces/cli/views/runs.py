@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
 from ....core.runs.steps import Call, Step
+from ....services.brief.delivered import DeliveredBrief
 from ....services.runs.run import Run
-from ...render import Style, ago, count, cut, one_line, safe
+from ...render import Style, ago, count, cut, moment, one_line, safe
 
 _STEP_CHARS = 240
 _ID_CHARS_MIN = 8
@@ -65,19 +66,28 @@ def _window(run: Run) -> str:
     return f"{run.context:,} tokens{full}" if run.context else ""
 
 
-def step_lines(steps: Iterable[Step], style: Style) -> list[str]:
-    """Steps of a run, under the days on which they happened."""
+def step_lines(steps: Sequence[tuple[int, Step]], style: Style) -> list[str]:
+    """Steps of a run with their numbers, under the days on which they happened."""
     lines: list[str] = []
     day = ""
-    for step in steps:
+    digits = len(str(steps[-1][0])) if steps else 1
+    for number, step in steps:
         today, clock = _clock(step.at)
         if today != day:
             lines += [*([""] if day else []), style.paint(today, "bold")]
             day = today
         kind, text = step_words(step)
-        room = max(20, style.width - 21) if style.width else _STEP_CHARS
-        lines.append(f"{style.paint(clock, 'dim')}  {kind:9} {cut(one_line(text), room, style)}")
+        room = max(20, style.width - 24 - digits) if style.width else _STEP_CHARS
+        head = style.paint(f"{f'#{number}':>{digits + 1}}  {clock}", "dim")
+        lines.append(f"{head}  {kind:9} {cut(one_line(text), room, style)}")
     return lines
+
+
+def told_lines(told: DeliveredBrief, style: Style) -> list[str]:
+    """A text that a run was given, whole."""
+    at = moment(told.at)
+    head = f"{told.kind}, {at.astimezone():%Y-%m-%d %H:%M:%S}" if at else told.kind
+    return [style.paint(head, "bold"), *(f"  {safe(line)}" for line in told.text.split("\n")), ""]
 
 
 STEP_LINES_MAX, STEP_LINES_BESIDE = 30, 8
