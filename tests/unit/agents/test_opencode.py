@@ -237,7 +237,7 @@ def test_a_tool_that_the_user_aborted_did_not_fail() -> None:
         (tool("write", filePath="a.py", content="x"), [s.Change("a.py", "create", "", "x")]),
         (
             tool("write", metadata={"exists": True}, filePath="a.py", content="x"),
-            [s.Change("a.py", "edit", "", "x")],
+            [s.Change("a.py", "create", "", "x")],
         ),
         (
             tool(
@@ -623,3 +623,10 @@ def test_an_export_and_the_database_are_recognised(tmp_path: Path) -> None:
     assert not OPENCODE.recognises(b'{"info": "of something else"}', "x.json")
     assert not OPENCODE.recognises(b"SQLite format 3\x00", "segue.db")
     assert recognise(data[:65_536], "x.json") is OPENCODE
+
+
+def test_a_file_that_was_written_over_was_there_before() -> None:
+    part = tool("write", metadata={"exists": True}, filePath="a.py", content="x")
+    assert first(s.Result, steps(document(said("assistant", part)))).overwrote
+    part = tool("write", metadata={"exists": False}, filePath="a.py", content="x")
+    assert not first(s.Result, steps(document(said("assistant", part)))).overwrote

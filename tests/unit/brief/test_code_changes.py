@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segue.core.brief.code_changes import ChangeWords, change_words
+from segue.core.brief.trail_words import edit_words
 from segue.core.runs.steps import Change
 
 
@@ -76,3 +77,11 @@ def test_of_a_very_long_change_the_beginning_is_looked_at() -> None:
     assert edit("", "\n".join([*lines, "x", "def later(): pass"])).new == ()
     assert edit("", "\n".join(["x"] * 59 + ["amount = cents(row)"])).added == "amount = cents(row)"
     assert edit("", "\n".join(["x"] * 60 + ["amount = cents(row)"])).added == "x"
+
+
+def test_a_file_that_was_written_over_is_told_by_what_changed_or_by_some_of_its_names() -> None:
+    text = "class Cart:\n" + "".join(f"    def {name}(self): ...\n" for name in ("add", "drop", "total"))
+    new = Change("cart.py", "create", "", text)
+    assert edit_words(new, change_words(new))[0] == " (5 lines: Cart, add, drop, …)"
+    over = Change("cart.py", "create", "", text, place="    def total(self):")
+    assert edit_words(over, change_words(over))[0] == " (5 lines, changed in total)"

@@ -322,7 +322,7 @@ class Reader:
             succeeded = None
         if tool == "task" and succeeded and text:
             yield Report(at, text, name, id)
-        yield Result(at, id, succeeded, about.exit, text)
+        yield Result(at, id, succeeded, about.exit, text, overwrote=bool(about.exists))
 
     def _todos(self, raw: msgspec.Raw) -> Iterator[Step]:
         rows = [_part(row, TODO, Todo) for row in self._list(raw)]

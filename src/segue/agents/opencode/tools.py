@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import Act, Call, Change, Plan, Planning
@@ -49,7 +49,7 @@ def call(at: float, id: str, tool: str, state: State, about: Metadata, process: 
     elif tool == "write" and about.exists:
         act = "edit"
     if paths and not changes:
-        changes = _changes(tool, act, paths[0], arguments)
+        changes = _changes(tool, paths[0], arguments)
     note = question_texts(arguments) if act == "ask" else arguments.get("description")
     command = arguments.get("command") if act == "run" else ""
     return Call(
@@ -58,12 +58,11 @@ def call(at: float, id: str, tool: str, state: State, about: Metadata, process: 
     )  # fmt: skip
 
 
-def _changes(tool: str, act: Act, path: str, arguments: dict[str, Any]) -> tuple[Change, ...]:
+def _changes(tool: str, path: str, arguments: dict[str, Any]) -> tuple[Change, ...]:
     """What a tool that edits one file changes in it."""
     if tool == "write":
         content = arguments.get("content")
-        how: Literal["edit", "create"] = "edit" if act == "edit" else "create"
-        return (Change(path, how, "", content),) if isinstance(content, str) else ()
+        return (Change(path, "create", "", content),) if isinstance(content, str) else ()
     if tool == "edit":
         edits: list[Any] = [arguments]
     elif tool == "multiedit":

@@ -35,8 +35,9 @@ def change_words(change: Change) -> ChangeWords:
     new = change.new.split("\n")[:LINES_MAX]
     if change.how == "create":
         return ChangeWords(
-            new=tuple(definitions(new)[:4]), added=_telling(new, set()), lines=change.lines or len(new)
-        )
+            definition(change.place.partition("\n")[0]), tuple(definitions(new)[:4]), _telling(new, set()),
+            lines=change.lines or len(new),
+        )  # fmt: skip
     old = change.old.split("\n")[:LINES_MAX]
     before, after = {_key(line) for line in old}, {_key(line) for line in new}
     added = [line for line in new if line.strip() and _key(line) not in before]

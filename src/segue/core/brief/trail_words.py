@@ -308,7 +308,10 @@ def edit_words(change: Change, words: ChangeWords) -> tuple[str, str]:
     if change.how == "delete":
         return "", ""
     if change.how == "create":
-        names = f": {', '.join(words.new[:3])}" if words.new else ""
+        more = ", …" if len(words.new) > 3 else ""
+        names = f": {', '.join(words.new[:3])}{more}" if words.new else ""
+        if words.where:  # it was there before, and this is where it changed
+            names = f", changed in {words.where}"
         return (f" ({words.lines} lines{names})" if words.lines > 1 else ""), ""
     where = f" {_PLACED.get(words.where[:1], 'in')} {words.where}" if words.where else ""
     where = where.replace(" in line ", " at line ")
