@@ -257,3 +257,10 @@ def test_what_an_agent_chose_is_gone_when_the_user_takes_it_back() -> None:
         fold([Prompt(1, "No longer decide against a cache because rows change too often.")]), inherited=left
     )
     assert facts([run]).chosen_before == []
+
+
+def test_a_list_that_is_ticked_off_is_told_and_leaves_nothing_open() -> None:
+    done = Plan(2, tuple(PlanItem(text, "done") for text in ITEMS))
+    text = compose(facts([fold([Prompt(1, GOAL), done, *little_work(0)])]))
+    assert "OPEN (3 of 3 ticked off): nothing" in text
+    assert inherited_facts(text).plan == ()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..base.lazy import regex
 from ..base.same_items import BETWEEN, as_item
 from ..runs.brief_labels import Label
-from ..runs.carried_over import EARLIER, EARLIER_AGENT, FROM_BEFORE
+from ..runs.carried_over import EARLIER, EARLIER_AGENT, FROM_BEFORE, NOTHING_OPEN
 from ..runs.model import Failure, TrailStep
 from ..runs.sentences import ASKED, flat, sentences
 from ..runs.shell_commands import parse_shell
@@ -322,6 +322,9 @@ def list_part(facts: BriefFacts, most: int) -> list[Line]:
             most = min(most, OLD_BYTES)  # the user has asked for something else since
         text = f"{label}: {_items(open_items, most - size(label) - 2, now=not facts.plan_note)}"
         lines.append(Line(text, facts.sources.get(Label.OPEN, ())))
+    elif not facts.plan and 0 < facts.plan_total <= len(facts.plan_done) and facts.plan_age < OLD_CALLS:
+        text = f"{Label.OPEN} ({facts.plan_total} of {facts.plan_total} ticked off): {NOTHING_OPEN}"
+        lines += [Line(text, facts.sources.get(Label.OPEN, ()))] if size(text) < most else []
     blocked = [item for item in facts.plan if item.state == "blocked"]
     if blocked:
         reasons = [

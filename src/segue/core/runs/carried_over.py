@@ -14,6 +14,7 @@ import msgspec
 from ..base.same_items import KnownItems, is_same_item
 
 FROM_BEFORE = "from before: "  # stands before the first item that a run has not planned itself
+NOTHING_OPEN = "nothing"  # stands where open items would
 EARLIER_AGENT = "an earlier agent: "  # stands before what such a one chose
 EARLIER = "in an earlier run, not run since"
 """Stands behind the reasons of a check that failed in a run before."""

@@ -19,7 +19,7 @@ from ..base.same_items import BETWEEN
 from ..base.text import harmless_text
 from . import sentences
 from .brief_labels import Label
-from .carried_over import EARLIER, EARLIER_AGENT, FROM_BEFORE, Inherited
+from .carried_over import EARLIER, EARLIER_AGENT, FROM_BEFORE, NOTHING_OPEN, Inherited
 from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"
@@ -106,7 +106,7 @@ def inherited_facts(brief: str) -> Inherited:
         first=_quoted(lines.get(Label.FIRST_REQUEST) or lines.get("FIRST ASKED", "")),
         since=_quoted(lines.get(Label.BEFORE, "")),
         standing=_rules(_items(lines.get(Label.RULES) or lines.get("STANDING", ""), BETWEEN), goal),
-        plan=tuple(item for item in items if not _MORE.match(item)),
+        plan=tuple(item for item in items if item != NOTHING_OPEN and not _MORE.match(item)),
         blocked=_blocked(_items(lines.get(Label.BLOCKED, ""), BETWEEN)),
         decided=tuple(one for one in decided if not one.startswith(EARLIER_AGENT)),
         failing=tuple(_failing(_FAILING.findall(brief))),
