@@ -24,7 +24,7 @@ from .matching import SqlWords, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
 from .sql import Row, SqlDatabase, Statements
 from .sql_memory_writes import memory_of
-from .vectors import PLAIN_SCANS_MAX, ScanIndex, VectorBits, VectorIndex
+from .vectors import ScanIndex, VectorBits
 
 _PAGE = 200
 _READERS_CACHED = 64
@@ -87,9 +87,8 @@ class SqlMemories(ABC):
         self._rows = sql.rows
         self._lock = threading.RLock()
         self._audiences = Audiences()
-        self._indexes: dict[str, tuple[int, int, VectorIndex]] = {}
+        self._indexes: dict[str, tuple[int, int, ScanIndex]] = {}
         """By model: the stamp, the last number, and the bits up to there."""
-        self._scans = 0
 
     @abstractmethod
     def _words(self, seen: Sequence[int], marks: list[list[str]]) -> SqlWords:
@@ -196,31 +195,23 @@ class SqlMemories(ABC):
         with self._lock:
             return self._index_of(model).near(vector, seen, only, limit, self._vectors)
 
-    def _index_of(self, model: str) -> VectorIndex:
+    def _index_of(self, model: str) -> ScanIndex:
         """The bits of all vectors of a model, kept here: what is new is fetched, and everything when
-        something changed, or when one in this process pays by now."""
+        something changed."""
         stamp = self._rows(self.STAMP)
         now = int(stamp[0][0]) if stamp else 0
-        before, last, made = self._indexes.get(model, (0, 0, None))
-        self._scans += 1
-        better = self._scans == PLAIN_SCANS_MAX and made is not None and not made.needs_rows
-        if made is None or before != now or better:
-            last, made = 0, self._index_in_database(model)
-        if made is None or made.needs_rows:
-            made = made or ScanIndex()
-            while new := self._bits(model, last):
-                made.add(new)
-                last = max(max(some.numbers) for some in new)
+        before, last, made = self._indexes.get(model, (now, 0, ScanIndex()))
+        if before != now:
+            last, made = 0, ScanIndex()
+        while new := self._bits(model, last):
+            made.add(new)
+            last = max(max(some.numbers) for some in new)
         self._indexes[model] = (now, last, made)
         return made
 
+    @abstractmethod
     def _bits(self, model: str, last: int) -> list[VectorBits]:
         """The bits of the next vectors of a model behind a number; none if there are no more."""
-        raise NotImplementedError
-
-    def _index_in_database(self, model: str) -> VectorIndex | None:
-        """An index that the database itself has, where that is the quicker one."""
-        return None
 
     def _vectors(self, numbers: Sequence[int]) -> dict[int, bytes]:
         sql = "SELECT no, body FROM segue.memory_vectors WHERE namespace = :namespace AND no = ANY(:numbers)"

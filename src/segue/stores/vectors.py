@@ -7,8 +7,7 @@ bits first, then the best by their bytes.
 The bits stand in columns, a byte of each vector, so that a table of 256 distances serves a whole column at
 once, in which a bit counts by how far the question is from zero in its dimension. What a vector has in common
 with the question is worth the more the fewer bits it has, so vectors with about as many are told apart. With
-numpy it is fast; without it Python's own long integers add up the columns, which is fast enough. Behind
-``VectorIndex`` another index can stand.
+numpy it is fast; without it Python's own long integers add up the columns, which is fast enough.
 """
 
 from __future__ import annotations
@@ -19,13 +18,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from math import log2
 from operator import mul
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..core.memories.ranking import Pairs
 
 SHORTLIST_MIN = 600
-HAMMING_SHORTLIST_MIN = 1_536
-"""Where the bits are only counted."""
 HIDDEN = 255
 WELL_BEYOND = 0.6
 DENSITY_STEPS = 6
@@ -59,21 +56,6 @@ def joined(rows: Iterable[tuple[int, int, bytes]]) -> list[VectorBits]:
         VectorBits([no for no, _, _ in some], [group for _, group, _ in some], b"".join(r[2] for r in some))
         for some in by_width.values()
     ]
-
-
-class VectorIndex(Protocol):
-    """The vectors of one model."""
-
-    needs_rows: bool
-    """Whether it finds only what was added to it."""
-
-    def add(self, vectors: Iterable[VectorBits]) -> None:
-        """More vectors."""
-
-    def near(
-        self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
-    ) -> Pairs:
-        """(number, cosine) of the nearest in these groups, among ``only`` these if given."""
 
 
 def packed(vector: Sequence[float]) -> bytes:
@@ -225,8 +207,6 @@ class Question:
 
 class ScanIndex:
     """The bits of all vectors, in this process."""
-
-    needs_rows = True
 
     def __init__(self) -> None:
         self._parts: dict[int, _Part] = {}

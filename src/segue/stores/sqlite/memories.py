@@ -1,4 +1,4 @@
-"""Memories on SQLite: full text by FTS5, vectors by a scan or by the extension sqlite-vec.
+"""Memories on SQLite: full text by FTS5, vectors by a scan.
 
 Full text keeps, beside the words, marks for audience, type, agent and session (``~a7``), so that the index
 itself leaves out what is not asked for.
@@ -20,10 +20,9 @@ from ..memory_changes import MemoryChange, StoredMemory
 from ..sql import insert, update
 from ..sql_memories import Audiences, SqlMemories
 from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
-from ..vectors import PLAIN_ROWS_MAX, VectorBits, VectorIndex, asks_once, joined
+from ..vectors import VectorBits, joined
 from .database import Database
 from .sql import SqliteSql, SqliteStatements
-from .vec_index import SqliteVecIndex, extension, loaded
 
 _SIDE = (
     ", (SELECT json_group_array(no) FROM (SELECT o.no FROM memories o WHERE o.session = m.session"
@@ -126,16 +125,6 @@ class SqliteMemories(SqlMemories):
             return [VectorBits(numbers, audiences, bits)]
         rows = self._rows(f"SELECT no, audience, bits {_BITS}", **asked)  # not all are equally long
         return joined((no, audience, some) for no, audience, some in rows)
-
-    def _index_in_database(self, model: str) -> VectorIndex | None:
-        """An index that reads nothing first, for a process that asks once among many."""
-        if not asks_once(self._scans) or not extension():
-            return None
-        sql = "SELECT count(*) FROM (SELECT 1 FROM memory_bits WHERE model = ? LIMIT ?)"
-        [(many,)] = self._database.fetch(sql, (model, PLAIN_ROWS_MAX + 1))
-        if many <= PLAIN_ROWS_MAX or not self._database.reading(loaded):
-            return None
-        return SqliteVecIndex(model, self._database.fetch)
 
 
 class _Words(SqlWords):
