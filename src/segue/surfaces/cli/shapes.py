@@ -40,6 +40,7 @@ from ...core.stats.report import StatsReport as StatsReport
 from ...core.usage.report import UsageReport as UsageReport
 from ...handover.compaction import CompactionReport as CompactionReport
 from ...handover.scoring import ScoredHandover
+from ...services.brief.delivered import DeliveredBrief as DeliveredBrief
 from ...services.brief.explain import ExplainedLine
 from ...services.brief.overview import Overview as Overview
 from ...services.codemap.ask import MapAnswer as MapAnswer

@@ -158,7 +158,7 @@ _shtab_segue_agent_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what to do:(list save load note drop)"
+  ":what to do\; by default list:(list save load note drop)"
   ":the agent\'s name:"
   ":with save\: a file with one JSON value\; \`-\`\: stdin:_files"
 )
@@ -550,7 +550,7 @@ _shtab_segue_feature_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what to do:(add change remove show list attest begin block fail import export)"
+  ":what to do\; by default list:(add change remove show list attest begin block fail import export)"
   ":the id of the feature\; with import and export, a file:_segue_features"
   ":with add, change\: what must work\; with block, fail\: the reason:"
 )
@@ -847,7 +847,7 @@ _shtab_segue_memories_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what to do:(list show audit prune decay consolidate reembed export import)"
+  ":what to do\; by default list:(list show audit prune decay consolidate reembed export import)"
   ":with show\: the id of a memory\; with export, import\: a file or \`-\`:_files"
 )
 
@@ -984,7 +984,7 @@ _shtab_segue_playbook_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":the task:"
+  "*:the task:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1079,7 +1079,7 @@ _shtab_segue_recall_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":words, a question or names\; \`\*\` lists the newest memories:"
+  "*:words, a question or names\; \`\*\` lists the newest memories:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1122,7 +1122,7 @@ _shtab_segue_remember_options=(
   "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
   "--no-color[no colours, even on a terminal]"
   "(- : *)"{-h,--help}"[show this help]"
-  ":what was learnt\; \`-\` reads it from stdin:"
+  "*:what was learnt\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1311,6 +1311,7 @@ _shtab_segue_show_options=(
   "--limit[with --timeline of a run\: the newest N steps\; by default all]:N:"
   {-C,--context}"[with RUN\#STEP\: also N steps before and after it]:N:"
   "--full[with RUN\#STEP\: show long texts in full]"
+  "--told[what Segue told a run\: its brief, and what came later]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
   "--folder[run as if started in this folder]:DIR:_files -/"
