@@ -347,6 +347,9 @@ class Supervisor:
             with suppress(SegueError):
                 verify(features)
         gate, status = features.gate(), session_status(self.session)
+        if not gate.ok and state.features:
+            found = f"{gate.counts.passing} of {gate.counts.total} proven"
+            self._say("proving", self.kept.launches[-1], found)
         left = [*status.active, *status.next]
         own = left_open(self.session, self._unticked)
         if gate.ok and (state.features or not (left or own)):
