@@ -23,7 +23,7 @@ from tests.support.followed import Followed
 from tests.support.models import DECIDED, Replay, openai
 from tests.support.postgres_store import url_for
 from tests.support.told_runs import ToldRun
-from tests.support.workplace import FIRST_RUN, Workplace
+from tests.support.workplace import FIRST_RUN, SECOND_RUN, Workplace
 
 from segue.surfaces.cli.main import main
 
@@ -42,6 +42,7 @@ class Sample(NamedTuple):
     stdin: str = ""
 
 
+_STARTED = json.dumps({"session_id": SECOND_RUN, "hook_event_name": "SessionStart", "source": "clear"})
 STORY: tuple[Sample, ...] = (
     Sample("segue", ""),
     Sample("version", "--version"),
@@ -56,7 +57,6 @@ STORY: tuple[Sample, ...] = (
     Sample("show", f"show {FIRST_RUN}"),
     Sample("show --timeline", f"show {FIRST_RUN} --timeline"),
     Sample("show --timeline", "show jwt --timeline"),
-    Sample("show --told", f"show {FIRST_RUN} --told"),
     Sample("show RUN#STEP", f"show {FIRST_RUN}#5 -C 4"),
     Sample("log", "log"),
     Sample("log --follow", "log --follow"),
@@ -136,6 +136,8 @@ STORY: tuple[Sample, ...] = (
     Sample("continue", "continue --in claude --headless --max-runs 1"),
     Sample("mcp", "mcp"),
     Sample("hook", "hook claude-code SessionStart", '{"session_id": "x", "hook_event_name": "SessionStart"}'),
+    Sample("hook", "hook claude-code SessionStart", _STARTED),
+    Sample("show --told", f"show {SECOND_RUN} --told"),
     Sample("statusline", "statusline", "{}"),
     # -- leaving and coming back
     Sample("start", "start 'Sell bread' --item dough --item oven --id bread"),

@@ -49,7 +49,6 @@ def test_agents_are_noted_listed_and_dropped(started: Cli) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["agent"],
         ["agent", "save"],
         ["agent", "load", "nobody"],
         ["agent", "drop", "nobody"],

@@ -120,7 +120,7 @@ def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
         (["start", "g", "--type", "party"], "--type"),
         (["done"], "missing: ITEM"),
         (["handover"], "run|check|status|score|compact"),
-        (["memories"], "missing: list|"),
+        (["memories", "juggle"], "list"),
         (["key"], "missing: create|list|"),
         (["log", "--limit", "-1"], "--limit and --after cannot be negative"),
         (["log", "--limit", "many"], "--limit: 'many' is not a whole number"),

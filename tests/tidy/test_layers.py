@@ -19,7 +19,8 @@ PACKAGE = Path(__file__).parents[2] / "src" / "segue"
 LOW = {"errors", "core", "_failpoints", "_files", "_locks"}
 MIDDLE = {"stores", "agents", "effects"}
 MAY: dict[str, set[str]] = {
-    "errors": set(),
+    "errors": {"_installed"},
+    "_installed": set(),
     "_failpoints": set(),
     "_folders": set(),
     "_files": set(),

@@ -36,9 +36,10 @@ ALONE = "Nobody watches: do not ask, decide and go on. Stop when all of it is do
 PROOF = f"{ALONE}; Segue then runs the checks itself, and what they do not prove is not done."
 
 
-def first_prompt(workspace: Workspace, session: SessionHandle) -> str:
-    """The goal, the plan, and what must be proven; with a brief if there was work before."""
-    goal = harmless_text(_wanted(workspace, session))
+def first_prompt(workspace: Workspace, session: SessionHandle, *, own_goal: bool = False) -> str:
+    """The goal, the plan, and what must be proven; with a brief if there was work before. If nobody declared
+    the goal, a newer request takes its place, unless the session's ``own_goal`` is wanted."""
+    goal = harmless_text(session.state.goal if own_goal else _wanted(workspace, session))
     brief = brief_of_work(workspace, session) if has_history(workspace, session) else ""
     lines = [*_plan(session), *_proofs(session), _ending(session)]
     if not brief:

@@ -53,6 +53,8 @@ class Options(Value):
     screen: bool = False
     more: tuple[str, ...] = ()
     """Further words for the agent's command line."""
+    named: bool = False
+    """Whether somebody named the session or the run: then its goal holds, whatever was asked since."""
 
 
 class Supervision(Value):

@@ -419,7 +419,7 @@ class Supervisor:
 
     def _prompt(self, action: decide.Launch) -> str:
         if not self.kept.launches:
-            return first_prompt(self.workspace, self.session)
+            return first_prompt(self.workspace, self.session, own_goal=self.kept.options.named)
         if action.how == "resume":
             return resume_prompt(self.session, action.why, self._left)
         return next_prompt(self.workspace, self.session, action.why, self._left)

@@ -32,8 +32,9 @@ def continue_(context: CommandContext) -> int:
 
     args, workspace = context.args, context.segue.workspace
     screen = is_terminal(sys.stdin) and is_terminal(sys.stdout) and not args.headless
-    options = Options(full_access=args.full_access, screen=screen, more=tuple(context.behind))
-    session = begin.session_to_continue(workspace, context.session_id())
+    id = context.session_id()
+    options = Options(args.full_access, screen, tuple(context.behind), named=bool(id))
+    session = begin.session_to_continue(workspace, id)
     begin.refuse_if_over(session, "`segue list` shows what is open")
     policy = policy_of(context, [args.in_agent] if args.in_agent else [], options)
     at_work = begin.run_at_work(workspace, session)
