@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from tests.support.git import Repository
 from tests.support.runs import work
+from tests.support.told_runs import ToldRun
 from tests.surfaces.conftest import Cli
 
 from segue.core.runs.steps import Call, Change, Plan, PlanItem, Prompt, Result, Start, Step
@@ -204,3 +206,13 @@ def test_a_session_that_an_older_version_began_with_go_on_is_not_told_as_the_tas
 ) -> None:
     cli("--actor", "segue", "start", "go on", "--id", "old")
     assert "go on" not in cli("brief", "old").out.partition("[/segue]")[0]
+
+
+def test_a_brief_says_that_its_session_was_completed(cli: Cli, home: Path, project: Path) -> None:
+    cli("start", "Make the login work")
+    run = ToldRun(str(project), native="0a1b2c3d-1", at=time.time() - 60).asked("Make the login work")
+    run.edited("auth.py").over().placed(home)
+    cli("sync")
+    assert "was completed" not in cli("brief").out
+    cli("complete", "JWT everywhere")
+    assert "the session was completed: JWT everywhere" in cli("brief").out

@@ -1,4 +1,5 @@
-"""What Segue itself has to say about the work: an interrupted handover, a budget nearly spent, a pause.
+"""What Segue itself has to say about the work: an interrupted handover, a budget nearly spent, a pause
+or the end of the session.
 
 Each is one sentence, and only said while it holds. Of a handover the file beside the journal is read, as
 `segue handover check` does, so that no store is needed.
@@ -27,7 +28,7 @@ def notices_of(workspace: Workspace, state: SessionState | None, *, handover: bo
     one, which a handover under way does not."""
     found = [notice_of_handover(workspace)] if handover else []
     if state is not None:
-        found += [_budget(workspace, state), _pause(state), _handed(state)]
+        found += [_budget(workspace, state), _standstill(state), _handed(state)]
     return [text for text in found if text]
 
 
@@ -87,10 +88,13 @@ def _spent(budget: Standing) -> str:
     return ", ".join(amounts)
 
 
-def _pause(state: SessionState) -> str:
-    if state.status != "paused":
+def _standstill(state: SessionState) -> str:
+    """That a session is paused, or has ended, and why."""
+    reasons = {"paused": state.pause_reason, "completed": state.end_reason, "abandoned": state.end_reason}
+    if state.status not in reasons:
         return ""
-    return f"the session is paused: {state.pause_reason}" if state.pause_reason else "the session is paused"
+    told = f"the session {'is' if state.status == 'paused' else 'was'} {state.status}"
+    return f"{told}: {reasons[state.status]}" if reasons[state.status] else told
 
 
 def _handed(state: SessionState) -> str:
