@@ -210,9 +210,9 @@ def test_a_session_that_an_older_version_began_with_go_on_is_not_told_as_the_tas
 
 def test_a_brief_says_that_its_session_was_completed(cli: Cli, home: Path, project: Path) -> None:
     cli("start", "Make the login work")
-    run = ToldRun(str(project), native="0a1b2c3d-1", at=time.time() - 60).asked("Make the login work")
+    run = ToldRun(str(project), native="0a1b2c3d-1", at=time.time()).asked("Make the login work")
     run.edited("auth.py").over().placed(home)
-    cli("sync")
+    cli("sync", "--session", cli("status", "--json").value["id"])
     assert "was completed" not in cli("brief").out
-    cli("complete", "JWT everywhere")
+    cli("complete", "--summary", "JWT everywhere")
     assert "the session was completed: JWT everywhere" in cli("brief").out

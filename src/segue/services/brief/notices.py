@@ -90,7 +90,7 @@ def _spent(budget: Standing) -> str:
 
 def _standstill(state: SessionState) -> str:
     """That a session is paused, or has ended, and why."""
-    reasons = {"paused": state.pause_reason, "completed": state.end_reason, "abandoned": state.end_reason}
+    reasons = {"paused": state.pause_reason, "completed": state.summary, "abandoned": state.end_reason}
     if state.status not in reasons:
         return ""
     told = f"the session {'is' if state.status == 'paused' else 'was'} {state.status}"
