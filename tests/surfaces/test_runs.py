@@ -370,3 +370,8 @@ def test_a_timeline_numbers_the_steps_as_show_takes_them(cli: Cli, agents: list[
     first = cli("show", "1a1b", "--timeline").out.splitlines()[1].split()
     assert first[0].lstrip("#").isdigit()
     assert first[2] in cli("show", f"1a1b{first[0]}").out
+
+
+@pytest.mark.parametrize("what", ["jwt", "5b05c7aa#3"])
+def test_only_a_run_was_told_something(started: Cli, what: str) -> None:
+    assert "--told is about a run" in started("show", what, "--told", code=64).err

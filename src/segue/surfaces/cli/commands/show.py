@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import Any
 
+from ....errors import UsageError
 from ....services.brief.delivered import delivered_to
 from ....services.runs.listing import run_named
 from ....services.runs.run import Run
@@ -41,11 +42,14 @@ from .log import show_events
 )  # fmt: skip
 def show(context: CommandContext) -> int:
     """Everything that is known of a session, or of a run."""
-    if "#" in context.session_id():
+    is_step = "#" in context.session_id()
+    if is_step and not context.args.told:
         return _show_step(context, context.session_id())
-    run = _run(context)
+    run = None if is_step else _run(context)
     if run is not None:
         return _show_run(context, run)
+    if context.args.told:
+        raise UsageError("--told is about a run", hint="`segue runs` lists the runs that are here")
     session = context.session()
     if context.args.timeline:
         return show_events(context, session.log())
