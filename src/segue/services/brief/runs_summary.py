@@ -43,10 +43,10 @@ class RunsSummary(Value):
     """What else is to be said about runs, a line each."""
 
 
-def summary_of_transcript(path: Path, agent: str = "", native: str = "") -> RunsSummary:
-    """The run of a transcript alone; ``native`` names it in a file of many. Raises TranscriptUnreadable."""
+def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
+    """The run of a transcript alone. Raises TranscriptUnreadable."""
     author = recognised(path, agent, own_formats=True)
-    digest = masked(final(read(path, author, native), author))
+    digest = masked(final(read(path, author), author))
     return RunsSummary((digest,), author.name, digest.native)
 
 
