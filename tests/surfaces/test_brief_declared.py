@@ -216,3 +216,15 @@ def test_a_brief_says_that_its_session_was_completed(cli: Cli, home: Path, proje
     assert "was completed" not in cli("brief").out
     cli("complete", "--summary", "JWT everywhere")
     assert "the session was completed: JWT everywhere" in cli("brief").out
+
+
+def test_the_brief_that_is_explained_is_the_one_that_is_shown(
+    jwt: Cli, repository: Repository, home: Path, project: Path
+) -> None:
+    jwt("feature", "add", "login", "Users can log in", "--check", "false")
+    jwt("decide", "one table for rows and history")
+    long_run(home, project)
+    shown = jwt("brief").out.rstrip("\n").split("\n")
+    explained = [line["text"] for line in jwt("brief", "--explain", "--json").value["lines"]]
+    assert "\n".join(explained).split("\n")[1:-1] == shown[1:-1]
+    assert any(line.startswith("DECIDED: ") for line in explained)
