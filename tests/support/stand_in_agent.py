@@ -1,8 +1,8 @@
 """A stand-in for Claude Code, for tests without npm: its command line, its transcript, and a scripted life.
 What each launch does is in ``$STANDIN/lives.json``, a list of objects: ``write`` a file, use up ``tokens``,
 have a ``plan``, ``call`` without a result, ``ask`` the user, print a ``fault`` with a ``status``, be
-``silent``, then end by ``exit`` or ``signal``. Prompts are kept in ``$STANDIN/prompts.jsonl``. With
-``STANDIN_AGENT`` it writes the transcripts of another agent.
+``silent``, wait ``until`` a file holds some texts, then end by ``exit`` or ``signal``. Prompts are kept in
+``$STANDIN/prompts.jsonl``. With ``STANDIN_AGENT`` it writes the transcripts of another agent.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ def live(life: dict[str, Any], native: str, prompt: str, number: int) -> None:
     if life.get("leave"):
         os.spawnlp(os.P_NOWAIT, "sleep", "sleep", life["leave"])
     time.sleep(life.get("silent", 0))
+    if "until" in life:
+        wait_until(*life["until"])
     if "signal" in life:
         os.kill(os.getpid(), life["signal"])
     failed = "fault" in life
@@ -96,6 +98,15 @@ def live(life: dict[str, Any], native: str, prompt: str, number: int) -> None:
             "api_error_status": life.get("status", 0), "total_cost_usd": life.get("cost", 0.0)}  # fmt: skip
     print(json.dumps(said), flush=True)
     raise SystemExit(life.get("exit", 1 if failed else 0))
+
+
+def wait_until(file: str, *texts: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        held = Path(file).read_text() if Path(file).exists() else ""
+        if all(text in held for text in texts):
+            return
+        time.sleep(0.1)
 
 
 if __name__ == "__main__":

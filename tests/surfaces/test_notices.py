@@ -157,18 +157,18 @@ def test_a_question_of_the_agent_and_one_in_the_session_reach_the_user(
     opencode: World, cli: Cli, heard: Path, agent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notify, "QUESTIONS_SECONDS", 0.2)
-    opencode.lives({"ask": "Which port should it use?", "silent": 4, **GOOD})
-    asked = subprocess.Popen(
-        ["sh", "-c", f"sleep 2; {sys.executable} -m segue ask 'Who owns the key?'"], cwd=opencode.project,
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    port, key = "Which port should it use?", "Who owns the key?"
+    opencode.lives({"ask": port, "until": (str(heard), port, key), **GOOD})
+    lives = opencode.folder / "prompts.jsonl"
+    script = f"until [ -s {lives} ]; do sleep .1; done; {sys.executable} -m segue ask '{key}'"
+    asked = subprocess.Popen(["sh", "-c", script], cwd=opencode.project, stdout=subprocess.DEVNULL)
     cli("start", "Make good.txt", "--id", "good")
     ran = cli("run", "-s", "good", *CHECK, "--agent", agent)
-    asked.wait(20)
+    asked.wait(60)
     texts = [one["json"]["text"] for one in told(heard) if one["json"]["kind"] == "question"]
-    assert any("needs you: Which port should it use?" in text for text in texts), (texts, ran.out)
-    assert "segue: a question for you: Who owns the key?" in texts
-    assert "asks: Which port should it use?" in ran.out
+    assert any(f"needs you: {port}" in text for text in texts), (texts, ran.out)
+    assert f"segue: a question for you: {key}" in texts
+    assert f"asks: {port}" in ran.out
 
 
 def test_work_that_only_the_user_can_go_on_with_needs_an_answer(world: World, cli: Cli, heard: Path) -> None:

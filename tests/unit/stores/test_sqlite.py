@@ -295,7 +295,7 @@ def test_what_is_remembered_of_streams_has_a_bound_and_none_is_taken_for_another
     for round in range(3):
         for number in range(20):
             journal.append(Append(f"s{number}", round, drafts(f"{number} in {round}")))
-            assert len(journal._seen) <= 5 and len(journal._numbers) <= 6
+            assert len(journal._known.heads) <= 5 and len(journal._known.numbers) <= 6
     for number in range(20):
         events = journal.read(f"s{number}")
         assert [event.version for event in events] == [1, 2, 3]

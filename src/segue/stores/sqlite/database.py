@@ -155,9 +155,11 @@ class _Kept:
 class SharedCommit:
     """A commit that several writes of a thread share."""
 
-    __slots__ = ("appends", "begun", "fault")
+    __slots__ = ("appends", "begun", "fault", "opening")
 
-    def __init__(self) -> None:
+    def __init__(self, opening: object) -> None:
+        self.opening = opening
+        """Of the file that it is made in."""
         self.appends = 0
         self.begun = False
         self.fault: errors.SegueError | None = None
@@ -193,8 +195,13 @@ class Database:
         self._name = str(path)
         self.busy_timeout_ms = busy_timeout_ms
         self._vfs = vfs
-        self._local = threading.local()
+        self._opening = threading.local()
+        """What each thread has of the file that is open; another one once that was closed."""
+        self._found_replaced: object | None = None
+        """The last one whose file had gone, or was another one."""
         self._lock = threading.Lock()
+        self._sharing = threading.local()
+        """The commit that each thread's writes share."""
         self.free_turn = threading.RLock()
         """Whose turn it is to write; `turn` waits for it."""
         self._open: list[apsw.Connection] = []
@@ -204,8 +211,6 @@ class Database:
         self._log_inode = 0
         """The log of the file that was opened last, if it has one."""
         self._was_open = False
-        self.generation = 0
-        """Counts how often it was closed: what was read of another one may be of another file."""
         self.writable = True
         """Whether the schema is one that this Segue may write."""
         self.journal_mode = ""
@@ -213,21 +218,28 @@ class Database:
     @property
     def unwritable(self) -> errors.SegueError | None:
         """Why this thread can only read what is there; None if it can write, or has not opened it yet."""
-        return getattr(self._local, "unwritable", None)
+        return getattr(self._opening, "unwritable", None)
 
     def connection(self) -> apsw.Connection:
         """This thread's connection of this process, to the file that has our path now."""
+        db: apsw.Connection = self._opening_here().db
+        return db
+
+    def _opening_here(self) -> threading.local:
+        """What this thread has of the file that has our path now. Another thread may close that at any time:
+        whoever needs it twice asks once."""
         try:
             found = os.stat(self._name)
             whole = found.st_ino == self._inode and found.st_size >= STORE_BYTES_MIN
             if whole and self._forks == forks.count:
-                db: apsw.Connection = self._local.db
-                return db
+                opening = self._opening
+                opening.db  # noqa: B018
+                return opening
         except (FileNotFoundError, AttributeError):  # the file is gone, or this thread has no connection yet
             pass
         return self._opened()
 
-    def _opened(self) -> apsw.Connection:
+    def _opened(self) -> threading.local:
         if self._forks != forks.count:
             self._forget()
         if self.replaced():
@@ -235,12 +247,18 @@ class Database:
             self.close()
             if left:
                 self._refuse_mixture()
-        if getattr(self._local, "db", None) is None:
-            db = self._connect()
-            self._local.writer, self._local.shared = db.cursor(), None
-            self._local.kept, self._local.db = _Kept(db, self._open), db
-        opened: apsw.Connection = self._local.db
-        return opened
+        opening = self._opening
+        if getattr(opening, "db", None) is None:
+            db = self._connect(opening)
+            opening.writer = db.cursor()
+            opening.kept, opening.db = _Kept(db, self._open), db
+        return opening
+
+    def opening_of(self, db: apsw.Connection) -> object | None:
+        """Stands for the file as it is open now, if this thread's connection is to that; None if the file was
+        closed meanwhile. What was read under another one may be of another file."""
+        opening = self._opening
+        return opening if getattr(opening, "db", None) is db else None
 
     def replaced(self) -> bool:
         """Whether the file that we opened is gone or empty, or another one has its path."""
@@ -271,21 +289,22 @@ class Database:
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
         self.free_turn = threading.RLock()
-        forks.left_open.extend((*self._open, self._local))
-        self._open, self._local, self._forks = [], threading.local(), forks.count
+        forks.left_open.extend((*self._open, self._opening))
+        self._open, self._opening, self._sharing = [], threading.local(), threading.local()
+        self._forks = forks.count
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self, opening: threading.local) -> apsw.Connection:
         anew = not self._inode
         try:
             if not self._read_only and not self._was_open:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             deadline = time.monotonic() + self.busy_timeout_ms / 1000
-            with self._opening():
+            with self._beside_openers():
                 if anew:
                     self._refuse_lost()
                 while True:
                     try:
-                        return self._configured(anew)
+                        return self._configured(opening, anew)
                     except (apsw.BusyError, apsw.LockedError):
                         if time.monotonic() > deadline:
                             raise
@@ -295,7 +314,7 @@ class Database:
         except apsw.Error as fault:
             raise self.translate(fault) from fault
 
-    def _opening(self) -> AbstractContextManager[None]:
+    def _beside_openers(self) -> AbstractContextManager[None]:
         if not self._lock_openings or self._name in _alone:
             return nullcontext()
         return _locked(self._name, alone=False, timeout_seconds=self.busy_timeout_ms / 1000)
@@ -325,22 +344,23 @@ class Database:
         told = f"cannot open {self.path}: {fault.strerror}"
         raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
-    def _configured(self, anew: bool) -> apsw.Connection:
+    def _configured(self, opening: threading.local, anew: bool) -> apsw.Connection:
         """A connection; one that only reads where the disk or the permissions allow no more."""
-        self._local.unwritable = None
+        opening.unwritable = None
         if self._read_only:
-            return self._to_read(errors.AccessError(f"{self.path} was opened read-only"), anew)
+            why: errors.SegueError = errors.AccessError(f"{self.path} was opened read-only")
+            return self._to_read(opening, why, anew)
         try:
             return self._to_write(anew)
         except _MAYBE_READABLE as fault:
             if not self.path.is_file() or not os.stat(self._name).st_size:
                 raise
             try:
-                return self._to_read(self.translate(fault), anew)
+                return self._to_read(opening, self.translate(fault), anew)
             except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError):
                 raise fault from None
 
-    def _to_read(self, why: errors.SegueError, anew: bool) -> apsw.Connection:
+    def _to_read(self, opening: threading.local, why: errors.SegueError, anew: bool) -> apsw.Connection:
         from .read_only import opened_to_read
 
         db = opened_to_read(self.path)
@@ -352,7 +372,7 @@ class Database:
         except BaseException:
             db.close()
             raise
-        self._local.unwritable = why
+        opening.unwritable = why
         return self._taken(db)
 
     def _taken(self, db: apsw.Connection) -> apsw.Connection:
@@ -410,7 +430,8 @@ class Database:
         if self._forks != forks.count:
             self._forget()
         moved = self.replaced()
-        self.generation += 1
+        if moved:
+            self._found_replaced = self._opening
         with self._lock:
             for db in self._open:
                 if not moved:
@@ -420,7 +441,7 @@ class Database:
                     # the log must not be written into another file that has the path, nor be deleted
                     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                     db.close()
-            self._open, self._local, self._inode = [], threading.local(), 0
+            self._open, self._opening, self._inode = [], threading.local(), 0
 
     def reading(self, look: Callable[[apsw.Connection], T]) -> T:
         """What a look at the store gives."""
@@ -450,20 +471,20 @@ class Database:
     def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
         """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
         any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
-        db = self._connection_to_write()
-        turn, local = self.turn(), self._local
-        shared, cursor = local.shared, local.writer
+        opening, turn = self._turn_to_write()
+        db, cursor, shared = opening.db, opening.writer, self.shared
         try:
             if shared is None:
                 cursor.execute("BEGIN IMMEDIATE")
                 result = work(cursor)
                 cursor.execute("COMMIT")
+                self._refuse_replaced(opening)
             else:
-                self._begin_shared(db, shared)
+                self._begin_shared(opening, shared)
                 result = self._part(db, cursor, work)
         except BaseException as fault:
-            self._renew_writer(db, cursor)
-            if shared is None or db.get_autocommit():
+            self._renew_writer(opening)
+            if shared is None or self._ended(db):
                 self._undo(db, fault)
             if isinstance(fault, apsw.Error):
                 raise self.translate(fault) from fault
@@ -472,30 +493,54 @@ class Database:
             turn.release()
         return result
 
-    def _connection_to_write(self) -> apsw.Connection:
-        """This thread's connection; opened anew if it could only read, since space or permissions may be
-        there by now."""
-        db = self.connection()
-        if self.unwritable is not None and not self._read_only:
-            del self._local.kept, self._local.db
-            db.close(True)  # what it knows of the log would make the next one read-only, too
-            db = self.connection()
-        if self.unwritable is not None:
-            raise self.unwritable
-        if not self.writable:
-            raise too_new(db.pragma("user_version"), schema.SCHEMA)
-        return db
+    def _turn_to_write(self) -> tuple[threading.local, threading.RLock]:
+        """What this thread has of the file, and its turn to write that; the caller releases the turn."""
+        while True:
+            opening, turn = self._opening_to_write(), self.turn()
+            if opening is self._opening:
+                return opening, turn
+            turn.release()  # while we waited the file was closed
 
-    def _renew_writer(self, db: apsw.Connection, cursor: apsw.Cursor) -> None:
+    def _opening_to_write(self) -> threading.local:
+        """As `_opening_here`; opened anew if this thread could only read, since space or permissions may be
+        there by now."""
+        opening = self._opening_here()
+        if opening.unwritable is not None and not self._read_only:
+            db = opening.db
+            del opening.kept, opening.db
+            db.close(True)  # what it knows of the log would make the next one read-only, too
+            opening = self._opening_here()
+        if opening.unwritable is not None:
+            raise opening.unwritable
+        if not self.writable:
+            raise too_new(opening.db.pragma("user_version"), schema.SCHEMA)
+        return opening
+
+    def _refuse_replaced(self, opening: threading.local) -> None:
+        """Acknowledge nothing that went to a file which another thread has found replaced meanwhile."""
+        if opening is self._found_replaced:
+            told = f"{self.path} was replaced while this was written"
+            raise errors.StoreUnavailable(told, hint="look whether it is there, then try again")
+
+    @staticmethod
+    def _ended(db: apsw.Connection) -> bool:
+        """Whether no transaction is open; that of a file that was replaced ended with its connection."""
+        try:
+            return db.get_autocommit()
+        except apsw.ConnectionClosedError:
+            return True
+
+    @staticmethod
+    def _renew_writer(opening: threading.local) -> None:
         """Take another cursor: one that was not at its end would hold this thread to an old state."""
         with suppress(apsw.Error):
-            cursor.close(True)
-            self._local.writer = db.cursor()
+            opening.writer.close(True)
+            opening.writer = opening.db.cursor()
 
     @property
     def shared(self) -> SharedCommit | None:
         """The commit that this thread's writes share, if they share one."""
-        return getattr(self._local, "shared", None)
+        return getattr(self._sharing, "now", None)
 
     def _part(self, db: apsw.Connection, cursor: apsw.Cursor, work: Callable[[apsw.Cursor], T]) -> T:
         """Work within a commit that is shared: if it fails, what the others wrote stays."""
@@ -512,19 +557,20 @@ class Database:
         return result
 
     @staticmethod
-    def _begin_shared(db: apsw.Connection, shared: SharedCommit) -> None:
-        if not shared.begun:
-            db.execute("BEGIN IMMEDIATE")
-            shared.begun = True
-        elif shared.fault is not None:
+    def _begin_shared(opening: threading.local, shared: SharedCommit) -> None:
+        if shared.fault is not None:
             raise shared.fault
-        elif db.get_autocommit():  # what was written before is gone: this must not be kept alone
+        if not shared.begun and shared.opening is opening:
+            opening.db.execute("BEGIN IMMEDIATE")
+            shared.begun = True
+        elif shared.opening is not opening or Database._ended(opening.db):
+            # what was written before is gone: this must not be kept alone
             shared.fault = errors.StoreUnavailable(_LOST, hint="try again")
             raise shared.fault
 
     def _undo(self, db: apsw.Connection, fault: BaseException) -> None:
         """Leave a transaction that failed; one that is shared has failed for all."""
-        if not db.get_autocommit():
+        if not self._ended(db):
             db.execute("ROLLBACK")
         shared = self.shared
         if shared is not None and shared.fault is None:
@@ -535,22 +581,23 @@ class Database:
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
         """What this thread writes within is one transaction; see `SqliteStore.together`."""
-        db, turn = self._connection_to_write(), self.turn()
-        shared = self._local.shared = SharedCommit()
+        opening, turn = self._turn_to_write()
+        db, shared = opening.db, SharedCommit(opening)
+        self._sharing.now = shared
         try:
             yield shared
             if shared.fault is not None:
                 raise shared.fault
             if shared.begun:
                 db.execute("COMMIT")
+                self._refuse_replaced(opening)
         except apsw.Error as fault:
             raise self.translate(fault) from fault
         finally:
-            self._local.shared = None
+            self._sharing.now = None
             try:
-                with suppress(apsw.ConnectionClosedError):  # the file was replaced meanwhile
-                    if not db.get_autocommit():
-                        db.execute("ROLLBACK")
+                if not self._ended(db):
+                    db.execute("ROLLBACK")
             finally:
                 turn.release()
 

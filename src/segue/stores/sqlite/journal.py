@@ -55,6 +55,24 @@ STREAMS = (
 )
 
 
+class _Known:
+    """What is known of the streams of a file, as it was opened."""
+
+    __slots__ = ("heads", "numbers", "opening")
+
+    def __init__(self, opening: object | None = None) -> None:
+        self.opening = opening
+        self.numbers: dict[str, int] = {}
+        self.heads: dict[str, tuple[int, bytes]] = {}
+        """The last head of each stream that was read or written here."""
+
+    def saw(self, stream: str, version: int, own: bytes) -> None:
+        """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
+        if len(self.heads) >= _SEEN_MAX or len(self.numbers) >= _SEEN_MAX:
+            self.numbers, self.heads = {}, {}
+        self.heads[stream] = (version, own)
+
+
 class SqliteStore:
     """A store in one SQLite file: a journal, and what was observed and learnt."""
 
@@ -70,10 +88,7 @@ class SqliteStore:
         self.machine = ""
         self.clock_ahead_seconds = 0.0
         self.watch: AppendWatch | None = None
-        self._generation = self.database.generation
-        self._numbers: dict[str, int] = {}
-        self._seen: dict[str, tuple[int, bytes]] = {}
-        """The last head of each stream that was read or written here."""
+        self._known = _Known()
         self._written: dict[str, None] = {}
 
     @cached_property
@@ -127,7 +142,7 @@ class SqliteStore:
             with self.database.together() as shared:
                 yield
         except BaseException:
-            self._numbers, self._seen = {}, {}  # they may speak of what is not there
+            self._known = _Known()  # it may speak of what is not there
             raise
         for _ in range(shared.appends):
             trip("store.append.after_commit")
@@ -136,14 +151,17 @@ class SqliteStore:
         self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
     ) -> list[Event]:
         numbers: dict[str, int] = {}
+        known = self._known
 
         def work(db: apsw.Cursor) -> list[Event]:
-            self._notice_another_file()
+            nonlocal known
+            known = self._known_in(db)
             for wish in reversed(appends):  # the first one is to grow: it gets the end of the tree
-                numbers[wish.stream] = self.number(db, wish.stream, make=bool(wish.drafts))
+                numbers[wish.stream] = self._number(db, known, wish.stream, make=bool(wish.drafts))
             events: list[Event] = []
             for wish in appends:
-                events += self._append_many(db, numbers[wish.stream], wish)
+                seen = known.heads.get(wish.stream)
+                events += self._append_many(db, numbers[wish.stream], wish, seen)
             if pieces:
                 db.executemany(_INSERT_PIECE, [(bytes.fromhex(a), body) for a, body in pieces.items()])
             if memories is not None:
@@ -157,8 +175,8 @@ class SqliteStore:
         else:
             shared.appends += 1
         for event in events:
-            self._saw(event.stream, event.version, event.hash)
-            self._numbers[event.stream] = numbers[event.stream]
+            known.saw(event.stream, event.version, event.hash)
+            known.numbers[event.stream] = numbers[event.stream]
         for wish in appends:
             self._written.pop(wish.stream, None)
             self._written[wish.stream] = None
@@ -170,8 +188,9 @@ class SqliteStore:
         """The sessions that this process appended to last, the newest first."""
         return [name for name in reversed(list(self._written)) if name.startswith("session/")]
 
-    def _append_many(self, db: apsw.Cursor, number: int, wish: Append) -> list[Event]:
-        seen = self._seen.get(wish.stream)
+    def _append_many(
+        self, db: apsw.Cursor, number: int, wish: Append, seen: tuple[int, bytes] | None = None
+    ) -> list[Event]:
         known = seen is not None and wish.drafts and seen[0] == wish.expect > 0
         version, head = seen if known and seen else self.head_in(db, number)
         if version != wish.expect:
@@ -191,23 +210,32 @@ class SqliteStore:
         return events
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
-        def look(db: apsw.Connection) -> list[tuple[Any, ...]]:
-            number = self._known(db, stream)
+        def look(db: apsw.Connection, known: _Known) -> tuple[_Known, list[tuple[Any, ...]]]:
+            number = self._number(db, known, stream)
             if not number:
-                return []
+                return known, []
+            known.numbers[stream] = number
             sql = f"SELECT {_COLUMNS} FROM events WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
-            return db.execute(sql, (id_of(number, after), id_of(number + 1, 0), limit or -1)).fetchall()
+            span = (id_of(number, after), id_of(number + 1, 0), limit or -1)
+            return known, db.execute(sql, span).fetchall()
 
-        events = [proven_event(stream, *row) for row in self._reading(look)]
+        known, rows = self._reading(look)
+        events = [proven_event(stream, *row) for row in rows]
         linked(stream, after, events)
         if events and not limit:
-            self._saw(stream, events[-1].version, events[-1].hash)
+            known.saw(stream, events[-1].version, events[-1].hash)
         return events
 
     def head(self, stream: str) -> Head:
-        head = Head(*self._reading(lambda db: self.head_in(db, self._known(db, stream))))
-        self._saw(stream, head.version, head.hash)
-        return head
+        def look(db: apsw.Connection, known: _Known) -> Head:
+            number = self._number(db, known, stream)
+            if number:
+                known.numbers[stream] = number
+            head = Head(*self.head_in(db, number))
+            known.saw(stream, head.version, head.hash)
+            return head
+
+        return self._reading(look)
 
     @staticmethod
     def head_in(db: Executor, number: int) -> tuple[int, bytes]:
@@ -218,7 +246,7 @@ class SqliteStore:
         return found[0] if found else (0, canonical.GENESIS)
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
-        return self._reading(lambda db: self._streams(db, prefix))
+        return self._reading(lambda db, _: self._streams(db, prefix))
 
     @staticmethod
     def _streams(db: Executor, prefix: str) -> list[tuple[str, int]]:
@@ -236,38 +264,31 @@ class SqliteStore:
                 found[name] = proven_piece(name, body, erased=bool(erased))
         return {name: found[name] for name in wanted if name in found}
 
-    def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
-        def in_this_file(db: apsw.Connection) -> T:
-            self._notice_another_file()
-            return look(db)
-
-        return self.database.reading(in_this_file)
+    def _reading(self, look: Callable[[apsw.Connection, _Known], T]) -> T:
+        return self.database.reading(lambda db: look(db, self._known_in(db)))
 
     def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
         """Run work in one durable transaction, in the file that has our path now."""
+        return self.database.writing(work)
 
-        def in_this_file(db: apsw.Cursor) -> T:
-            self._notice_another_file()
-            return work(db)
-
-        return self.database.writing(in_this_file)
-
-    def _notice_another_file(self) -> None:
-        """Forget what is known of streams if it may be of another file than the one that is open."""
-        if self._generation != self.database.generation:
-            self._generation = self.database.generation
-            self._numbers, self._seen = {}, {}
-
-    def _known(self, db: apsw.Connection, stream: str) -> int:
-        """The number of a stream, which is remembered: for reads, since a write may come to nothing."""
-        number = self.number(db, stream)
-        if number:
-            self._numbers[stream] = number
-        return number
+    def _known_in(self, db: Executor) -> _Known:
+        """What is known of the file that a connection is to. A connection of a file that was closed meanwhile
+        neither takes what is known of the next one, nor adds to it."""
+        opening = self.database.opening_of(db if isinstance(db, apsw.Connection) else db.connection)
+        if opening is None:
+            return _Known()
+        known = self._known  # another thread may take another one
+        if known.opening is not opening:
+            known = self._known = _Known(opening)
+        return known
 
     def number(self, db: Executor, stream: str, *, make: bool = False) -> int:
         """The number of a stream; 0 if it has none, unless it is to be made."""
-        number = self._numbers.get(stream)
+        return self._number(db, self._known_in(db), stream, make=make)
+
+    @staticmethod
+    def _number(db: Executor, known: _Known, stream: str, *, make: bool = False) -> int:
+        number = known.numbers.get(stream)
         if number is None:
             sql = "SELECT no FROM streams WHERE name = ?"
             found: list[Any] = db.execute(sql, (stream,)).fetchall()
@@ -277,30 +298,25 @@ class SqliteStore:
             number = int(found[0][0]) if found else 0
         return number
 
-    def _saw(self, stream: str, version: int, own: bytes) -> None:
-        """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
-        if len(self._seen) >= _SEEN_MAX or len(self._numbers) >= _SEEN_MAX:
-            self._numbers, self._seen = {}, {}
-        self._seen[stream] = (version, own)
-
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         state_column = "x''" if cards else "state"
         sql = f"SELECT stream, version, fold, {state_column}, card FROM snapshots WHERE stream IN"
         wanted = list(streams)
 
-        def look(db: apsw.Connection) -> list[tuple[str, tuple[Any, ...]]]:
+        def look(db: apsw.Connection, known: _Known) -> list[tuple[str, tuple[Any, ...]]]:
             found = []
             for at in range(0, len(wanted), _ASKED_AT_ONCE):
-                named = self._numbered(db, wanted[at : at + _ASKED_AT_ONCE])
+                named = self._numbered(db, known, wanted[at : at + _ASKED_AT_ONCE])
                 rows = db.execute(f"{sql} ({_marks(named)})", tuple(named))
                 found += [(named[number], row) for number, *row in rows]
             return found
 
         return {stream: Snapshot(stream, *row) for stream, row in self._reading(look)}
 
-    def _numbered(self, db: apsw.Connection, streams: Sequence[str]) -> dict[int, str]:
+    @staticmethod
+    def _numbered(db: apsw.Connection, known: _Known, streams: Sequence[str]) -> dict[int, str]:
         """Streams by their numbers, which are remembered; those that do not exist are left out."""
-        numbers = self._numbers  # another thread may forget them
+        numbers = known.numbers  # another thread may forget them
         unknown = [stream for stream in streams if stream not in numbers]
         if unknown:
             sql = f"SELECT name, no FROM streams WHERE name IN ({_marks(unknown)})"
@@ -359,7 +375,7 @@ class SqliteStore:
 
         self.writing(work)
         for wish in streams:
-            self._seen.pop(wish.stream, None)
+            self._known.heads.pop(wish.stream, None)
 
     def close(self) -> None:
         self.database.close()

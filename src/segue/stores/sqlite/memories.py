@@ -62,7 +62,7 @@ class SqliteMemories(SqlMemories):
     def __init__(self, database: Database) -> None:
         super().__init__(SqliteSql(database))
         self._database = database
-        self._generation = database.generation
+        self._opening: object | None = None
 
     def write(self, change: MemoryChange) -> list[str]:
         if any(kept.memory.forgotten for kept in change.puts):
@@ -93,10 +93,10 @@ class SqliteMemories(SqlMemories):
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _seen(self, reader: MemoryReader) -> list[int]:
-        self._database.connection()
+        opening = self._database.opening_of(self._database.connection())
         with self._lock:
-            if self._generation != self._database.generation:  # perhaps another file: nothing counts any more
-                self._generation = self._database.generation
+            if self._opening is not opening:  # perhaps another file: nothing counts any more
+                self._opening = opening
                 self._audiences, self._indexes = Audiences(), {}
             return super()._seen(reader)
 
