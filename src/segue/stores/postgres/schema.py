@@ -28,9 +28,24 @@ else:  # the driver is loaded when a store is used, not before
 LOCK = 0x5345475545
 """``SEGUE``: the advisory lock of migrations."""
 _NAME = 'text COLLATE "C" NOT NULL'
-HELD = "words || array_to_tsvector(ARRAY['~n' || namespace])"
-"""The words of a text, and a mark of its namespace: of a word that all projects have, an index is asked for
-the texts of one. It is made of what is there: a Segue of before writes nothing that is not found."""
+HELD = "segue.words_of(namespace, words)"
+"""The words of a text, each behind a mark of its namespace: to an index a word of one project is another than
+that of the next. It is made of what is there: a Segue of before writes nothing that is not found."""
+HELD_MARK = 6
+"""So many hexadecimal digits mark a namespace. Two may share a mark: that costs time, and mixes nothing."""
+_WORDS_OF = f"""
+    CREATE OR REPLACE FUNCTION segue.words_of(namespace text, words tsvector) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+        SELECT array_to_tsvector(ARRAY(SELECT
+            left(encode(sha256(convert_to(namespace, 'UTF8')), 'hex'), {HELD_MARK}) || lexeme
+        FROM unnest(words)))
+    $$
+"""
+_WORDS_INDEX = "search_texts_by_word"
+WORDS_INDEXED = f"""
+    EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('segue.{_WORDS_INDEX}') AND indisvalid)
+"""
+_WORDS_INDEX_BEFORE = ("search_texts_held", "search_texts_held_by_project")
 
 MIGRATIONS: tuple[str, ...] = (
     f"""
@@ -126,7 +141,6 @@ MIGRATIONS: tuple[str, ...] = (
         at bigint NOT NULL, failed boolean NOT NULL, body text NOT NULL, words tsvector NOT NULL,
         PRIMARY KEY (namespace, source, no)
     );
-    CREATE INDEX search_texts_held ON segue.search_texts USING gin (words);
     """,
     f"""
     CREATE TABLE segue.project_facts (
@@ -146,10 +160,8 @@ MIGRATIONS: tuple[str, ...] = (
         at double precision NOT NULL, PRIMARY KEY (namespace, project, kind, server)
     ) WITH (fillfactor = 50);
     """,
-    f"""
-    CREATE INDEX search_texts_held_by_project ON segue.search_texts USING gin (({HELD}));
-    DROP INDEX IF EXISTS segue.search_texts_held;
-    """,
+    "",  # an index, in the place of which `_index_words` makes another
+    _WORDS_OF,
 )
 SCHEMA = len(MIGRATIONS)
 READABLE_FROM = 1
@@ -167,7 +179,7 @@ class Ready(Value):
     """The schema of the extension pgvector, quoted; empty where it is not there."""
 
 
-_LOOK = """
+_LOOK = f"""
     SELECT current_setting('server_encoding'), current_setting('synchronous_commit'), pg_is_in_recovery(),
         to_regclass('segue.meta') IS NOT NULL,
         (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
@@ -177,7 +189,8 @@ _LOOK = """
         CASE WHEN to_regnamespace('segue') IS NULL THEN has_database_privilege(current_database(), 'CREATE')
             ELSE has_schema_privilege('segue', 'CREATE') END,
         EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('segue.memory_vectors')
-            AND attname = 'embedding')
+            AND attname = 'embedding'),
+        {WORDS_INDEXED}
 """
 
 
@@ -190,8 +203,8 @@ _BARE = """
 
 def prepare(db: Db, namespace: str) -> Ready:
     """Bring a database to this schema, and have the namespace; raises SchemaTooNew."""
-    look = db.execute(_LOOK).fetchone() or ("",) * 9
-    encoding, _, standby, there, vector, available, reads, owns, column = look
+    look = db.execute(_LOOK).fetchone() or ("",) * 10
+    encoding, _, standby, there, vector, available, reads, owns, column, indexed = look
     if encoding != "UTF8":
         hint = "create one with `createdb -E UTF8`"
         raise StoreUnavailable(f"the database uses {encoding}, but Segue needs UTF8", hint=hint)
@@ -206,6 +219,8 @@ def prepare(db: Db, namespace: str) -> Ready:
         vector = _migrate(db)
     elif not column:
         vector = ""
+    if owns and not indexed:
+        _index_words(db)
     sql = "INSERT INTO segue.namespaces (namespace) VALUES (%s) ON CONFLICT DO NOTHING"
     if not db.execute("SELECT 1 FROM segue.namespaces WHERE namespace = %s", (namespace,)).fetchone():
         db.execute(sql, (namespace,))
@@ -246,7 +261,38 @@ def _migrate(db: Db) -> str:
         db.execute(sql, ("schema", str(SCHEMA)))
         db.execute(sql, ("readable_from", str(READABLE_FROM)))
         db.execute(sql, ("writable_from", str(WRITABLE_FROM)))
+        if db.execute("SELECT pg_relation_size('segue.search_texts') = 0").fetchone() == (True,):
+            db.execute(_words_index())
         return _add_vectors(db)
+
+
+def _words_index(*, concurrently: bool = False) -> str:
+    how = "CONCURRENTLY " if concurrently else ""
+    return (
+        f"CREATE INDEX {how}IF NOT EXISTS {_WORDS_INDEX} ON segue.search_texts"
+        f" USING gin (({HELD})) WITH (fastupdate = off)"
+    )
+
+
+def _index_words(db: Db) -> None:
+    """Build the index of words beside those who write, and drop the ones before it. One that was not finished
+    (its builder died) is built anew by the next owner who comes; until then the search takes longer."""
+    import psycopg
+
+    state = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
+    named = (f"segue.{_WORDS_INDEX}",)
+    sql = "SELECT 1 FROM pg_stat_progress_create_index WHERE relid = 'segue.search_texts'::regclass"
+    if db.execute(sql).fetchone():  # somebody is at it
+        return
+    try:
+        if (found := db.execute(state, named).fetchone()) and not found[0]:
+            db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS segue.{_WORDS_INDEX}")
+        db.execute(_words_index(concurrently=True))
+        if (found := db.execute(state, named).fetchone()) and found[0]:
+            for before in _WORDS_INDEX_BEFORE:
+                db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS segue.{before}")
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):
+        pass  # somebody holds the table, or was faster
 
 
 def _add_vectors(db: Db) -> str:
@@ -258,7 +304,7 @@ def _add_vectors(db: Db) -> str:
             db.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except psycopg.Error:  # not allowed, or not there: search is exact, and the doctor says so
         pass
-    *_, vector, _, _, _, column = db.execute(_LOOK).fetchone() or ("",) * 9
+    *_, vector, _, _, _, column, _ = db.execute(_LOOK).fetchone() or ("",) * 10
     if not vector or column:
         return vector or ""
     db.execute(f"ALTER TABLE segue.memory_vectors ADD COLUMN embedding {vector}.vector")

@@ -5,6 +5,7 @@ the database holds them with their places (``tsvector``), finds and ranks."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,8 +29,8 @@ from ...core.search.texts import SearchText, index_words
 from ...errors import DamagedError
 from ..sql import Statements
 from .database import Database
-from .schema import HELD
-from .sql import PostgresSql, quoted
+from .schema import HELD, HELD_MARK
+from .sql import PostgresSql
 
 PLACES_MAX = 16_383
 """Postgres counts no places beyond that."""
@@ -62,11 +63,12 @@ _INDEXED = (
 _MATCHES = f"""
     SELECT t.source, t.no, t.step, t.kind, t.at, t.failed, ts_rank(t.words, q.text, 1)
     FROM segue.search_texts t, (SELECT :query::tsquery AS text) q
-    WHERE t.namespace = :namespace AND ({HELD}) @@ :held::tsquery
+    WHERE t.namespace = :namespace AND {HELD} @@ :held::tsquery AND t.words @@ q.text
 """
 _COUNT = f"""
     SELECT count(*) FROM (SELECT 1 FROM segue.search_texts
-        WHERE namespace = :namespace AND ({HELD}) @@ :held::tsquery LIMIT :most) found
+        WHERE namespace = :namespace AND {HELD} @@ :held::tsquery AND words @@ :query::tsquery
+        LIMIT :most) found
 """
 _TEXTS = """
     SELECT source, no, body FROM segue.search_texts WHERE namespace = :namespace
@@ -81,7 +83,7 @@ class PostgresSearchIndex:
 
     def __init__(self, database: Database) -> None:
         self._sql = PostgresSql(database)
-        self._namespace = database.namespace
+        self._mark = hashlib.sha256(database.namespace.encode()).hexdigest()[:HELD_MARK]
 
     def put(self, new: Iterable[NewTexts]) -> None:
         """Index texts; all or nothing."""
@@ -136,7 +138,7 @@ class PostgresSearchIndex:
             return []
         rows = self._sql.rows(
             f"{sql}{_conditions(wanted)} ORDER BY 7 DESC, t.at DESC, t.source, t.no LIMIT :most",
-            query=query, held=self._held(query), **_values(wanted), most=limit,
+            query=query, held=expression(wanted, self._mark), **_values(wanted), most=limit,
         )  # fmt: skip
         return [
             Match(f"{no} {key}", key, step, KINDS[kind], at, failed, -RANK * rank)
@@ -145,12 +147,8 @@ class PostgresSearchIndex:
 
     def how_many(self, term: SearchTerm, most: int) -> int:
         """In how many texts a term stands, as far as so many."""
-        query = _of_term(term)
-        return int(self._sql.rows(_COUNT, held=self._held(query), most=most)[0][0]) if query else 0
-
-    def _held(self, query: str) -> str:
-        """The query for texts of this project alone."""
-        return f"{quoted(f'~n{self._namespace}')} & ({query})"
+        query, held = _of_term(term), _of_term(term, self._mark)
+        return int(self._sql.rows(_COUNT, query=query, held=held, most=most)[0][0]) if query else 0
 
     def size_in_texts(self) -> int:
         """How many texts there are, about."""
@@ -262,15 +260,17 @@ def vector(text: str) -> str:
     )
 
 
-def expression(wanted: Wanted) -> str:
-    """What is asked for, as Postgres writes a ``tsquery``."""
-    asked = (f"({term})" for term in map(_of_term, wanted.terms) if term)
+def expression(wanted: Wanted, mark: str = "") -> str:
+    """What is asked for, as Postgres writes a ``tsquery``. With the mark of a project it is for the index,
+    which knows neither places nor what a text lacks."""
+    asked = (f"({term})" for term in (_of_term(term, mark) for term in wanted.terms) if term)
     terms = (" & " if wanted.every else " | ").join(asked)
-    without = " | ".join(filter(None, map(_of_term, wanted.excluded)))
+    without = "" if mark else " | ".join(filter(None, map(_of_term, wanted.excluded)))
     return f"({terms}) & !({without})" if terms and without else terms
 
 
-def _of_term(term: SearchTerm) -> str:
-    forms = filter(None, (" <-> ".join(index_words(form)) for form in term.forms))
+def _of_term(term: SearchTerm, mark: str = "") -> str:
+    forms = (index_words(form) for form in term.forms)
+    joined = (" & " if mark else " <-> ").join
     end = ":*" if term.is_prefix else ""
-    return " | ".join(f"({form}{end})" for form in forms)
+    return " | ".join(f"({joined([f'{mark}{word}' for word in form])}{end})" for form in forms if form)

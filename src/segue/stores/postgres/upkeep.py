@@ -13,7 +13,7 @@ from ...errors import AccessError, StaleVersion
 from .connection import driver
 from .database import Database, changed, many, patient, rows
 from .journal import INSERT, PostgresStore, put_pieces
-from .schema import Db
+from .schema import WORDS_INDEXED, Db
 
 TABLES = (
     "events", "pieces", "snapshots", "runs", "project_facts", "memories", "memory_words", "memory_vectors",
@@ -39,12 +39,14 @@ class Facts(Value):
     role: str
     owns: bool
     """Whether our role owns the tables."""
+    words_indexed: bool
+    """Whether the index for searching is whole."""
 
 
 _OWNS = """
     SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('segue.events')
 """
-_FACTS = """
+_FACTS = f"""
     SELECT current_setting('server_version'),
         coalesce((SELECT extversion FROM pg_extension WHERE extname = 'vector'), ''),
         EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'),
@@ -55,22 +57,21 @@ _FACTS = """
         (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
         current_setting('max_connections')::integer, current_user::text,
         coalesce((SELECT pg_has_role(relowner, 'USAGE') FROM pg_class
-            WHERE oid = to_regclass('segue.events')), true)
+            WHERE oid = to_regclass('segue.events')), true),
+        {WORDS_INDEXED}
 """
 
 
 def facts(database: Database) -> Facts:
     """Look at a server; raises as every read does."""
-    [(version, vector, available, fsync, pages, standby, size, used, most, role, owns)] = database.fetch(
-        _FACTS
+    [(version, vector, available, fsync, pages, standby, size, used, most, role, owns, indexed)] = (
+        database.fetch(_FACTS)
     )
     settings = {"fsync": fsync, "full_page_writes": pages}
-    off = [f"{name} is off" for name, value in settings.items() if value == "off"]
+    off = ", ".join(f"{name} is off" for name, value in settings.items() if value == "off")
     schema = database.ready.schema if database.ready else 0
     own = f"psycopg {driver().__version__}"
-    return Facts(
-        version, schema, vector, available, ", ".join(off), standby, size, used, most, own, role, owns
-    )
+    return Facts(version, schema, vector, available, off, standby, size, used, most, own, role, owns, indexed)
 
 
 class TableState(Value):

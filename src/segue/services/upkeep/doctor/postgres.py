@@ -55,6 +55,10 @@ def _server(home: DataFolder, journal: PostgresStore) -> Iterator[Diagnosis]:
         yield Diagnosis("vectors", "ok", detail, hint)
     else:
         yield Diagnosis("vectors", "ok", "without pgvector: search is exact, in this process")
+    if not found.words_indexed:
+        detail = "the index of words is not finished: searching takes longer"
+        hint = "run `segue schema --upgrade` as the role that owns the tables"
+        yield Diagnosis("search", "warn", detail, hint)
     if found.connections > CONNECTIONS_SHARE_MAX * found.connections_max:
         detail = f"{found.connections} of {found.connections_max} are in use"
         yield Diagnosis("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
