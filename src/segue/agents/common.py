@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from ..core.base.definitions import enclosing
 from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
 from ..core.runs.inherited import OPENING, split_brief
@@ -262,6 +263,17 @@ def replacement(path: str, edits: list[Any], old_key: str, new_key: str) -> tupl
     old = [text for text, _ in pairs if isinstance(text, str)]
     new = [text for _, text in pairs if isinstance(text, str)]
     return (Change(path, "edit", "\n".join(old), "\n".join(new)),) if old or new else ()
+
+
+def rewritten(path: str, before: str, after: str) -> Change:
+    """What writing a whole file anew changes in it: from the first line that differs to the last."""
+    old, new = before.split("\n"), after.split("\n")
+    least = min(len(old), len(new))
+    first = next((at for at in range(least) if old[at] != new[at]), least)
+    same = next((at for at in range(least - first) if old[-1 - at] != new[-1 - at]), least - first)
+    gone, came = old[first : len(old) - same], new[first : len(new) - same]
+    place = enclosing(before, "\n".join(gone) or "\n".join(old[first : first + 3]))
+    return Change(path, "edit", "\n".join(gone), "\n".join(came), place)
 
 
 def typed_how(text: str) -> Typed:

@@ -277,10 +277,30 @@ def test_what_a_call_changes_stands_in_its_arguments(
     assert list(first(s.Call, told(called(name, **args))).changes) == changes
 
 
-def test_a_file_that_was_there_is_edited_by_writing_it() -> None:
+def test_a_file_that_was_there_is_written_over() -> None:
     made = called("write_file", file_path="a.py", content="x")
     made["toolCalls"][0]["resultDisplay"] = {"isNewFile": False}
-    assert first(s.Call, told(made)).changes == (s.Change("a.py", "edit", "", "x"),)
+    assert first(s.Call, told(made)).changes == (s.Change("a.py", "create", "", "x"),)
+    assert first(s.Call, told(made)).act == "edit" and first(s.Result, told(made)).overwrote
+
+
+@pytest.mark.parametrize(
+    ("new", "change"),
+    [
+        (
+            "class A:\n    def b(self):\n        return 2\n",
+            ("        return 1", "        return 2", "def b(self):"),
+        ),
+        ("class A:\n    x = 1\n    def b(self):\n        return 1\n", ("", "    x = 1", "class A:")),
+        ("class A:\n    def b(self):\n        return 1\nend\n", ("", "end", "")),
+        ("class A:\n    def b(self):\n        return 1\n", ("", "", "")),
+    ],
+)
+def test_what_was_written_over_is_told_by_what_it_changed(new: str, change: tuple[str, str, str]) -> None:
+    made = called("write_file", file_path="a.py", content=new)
+    before = "class A:\n    def b(self):\n        return 1\n"
+    made["toolCalls"][0]["resultDisplay"] = {"isNewFile": False, "originalContent": before}
+    assert first(s.Call, told(made)).changes == (s.Change("a.py", "edit", *change),)
 
 
 def background(output: str, name: str = "run_shell_command", id: str = "m2", **args: Any) -> Any:

@@ -11,7 +11,7 @@ from ...core.base.definitions import enclosing
 from ...core.base.lazy import json_decoder
 from ...core.runs.steps import Act, Call, Change, Plan, PlanItem, Planning, Step
 from ..base import DECODE_ERRORS
-from ..common import plain_text, question_texts, todo_items
+from ..common import plain_text, question_texts, rewritten, todo_items
 from .background import process_asked
 from .wire import Block
 
@@ -55,6 +55,7 @@ def call_steps(block: Block, at: float) -> list[Step]:
 class _Edit(msgspec.Struct, rename="camel", gc=False):
     original_file: str | None = None
     old_string: str | None = None
+    content: str | None = None  # of a whole file that was written
 
 
 _edit = json_decoder(_Edit)
@@ -68,6 +69,8 @@ def edited_place(result: msgspec.Raw) -> str:
         edit = _edit.decode(result)
     except DECODE_ERRORS:
         return ""
+    if edit.old_string is None and edit.original_file and edit.content:
+        return rewritten("", edit.original_file, edit.content).place
     return enclosing(edit.original_file or "", edit.old_string or "")
 
 

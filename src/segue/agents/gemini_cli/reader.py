@@ -300,7 +300,7 @@ class Reader:
         for part in parts:
             request = part.function_call
             if request is not None and request.id not in call_ids:
-                yield tools.call(at, request.id or "", request.name, request.args, None, self._running)
+                yield tools.call(at, request.id or "", request.name, request.args, Display(), self._running)
         if text.strip() and not calls and not any(part.function_call for part in parts):
             self._spoke = record.id
         for call in calls:
@@ -313,7 +313,7 @@ class Reader:
 
     def _call(self, call: ToolCall, at: float) -> Iterator[Step]:
         about = decode_part(bytes(call.result_display), DISPLAY, Display) or Display()
-        yield tools.call(at, call.id, call.name, call.args, about.is_new_file, self._running)
+        yield tools.call(at, call.id, call.name, call.args, about, self._running)
         plan = tools.plan(at, call.args) if call.name == "write_todos" else None
         if plan is not None and call.status != "error":
             yield plan
@@ -330,7 +330,7 @@ class Reader:
             answer.name = call.name
             arguments = call.args if isinstance(call.args, dict) else {}
             ended_at = seconds(call.timestamp) or at
-            yield from self._answer(answer, call.id, call.status, ended_at)
+            yield from self._answer(answer, call.id, call.status, ended_at, about.is_new_file is False)
             if self._running and call.status == "success":
                 for process in tools.killed(str(arguments.get("command") or ""), self._running):
                     self._running.discard(process)
@@ -339,7 +339,9 @@ class Reader:
                 text = tools.output(call.name, answer.response).text
                 yield Report(at, text, str(arguments.get("agent_name") or call.name), call.id)
 
-    def _answer(self, answer: Function, id: str, status: str, at: float) -> Iterator[Step]:
+    def _answer(
+        self, answer: Function, id: str, status: str, at: float, overwrote: bool = False
+    ) -> Iterator[Step]:
         self._answered.add(id)
         output = tools.output(answer.name, answer.response)
         words = tools.plan_refusal(answer.name, output.text)
@@ -352,7 +354,7 @@ class Reader:
         ok = None if status == "cancelled" else output.succeeded if status != "error" else False
         if output.process:
             self._running.add(output.process)
-        yield Result(at, id, ok, output.exit, output.text, process=output.process)
+        yield Result(at, id, ok, output.exit, output.text, process=output.process, overwrote=overwrote)
         for process, succeeded in tools.listed(answer.name, output.text):
             if process in self._running:
                 self._running.discard(process)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.base.lazy import regex
 from ...core.runs.steps import EDITS, Act, Call, Change, Plan, Planning
 from ..base import decode_any
-from ..common import plain_text, question_texts, replacement, todo_items
+from ..common import plain_text, question_texts, replacement, rewritten, todo_items
+from .wire import Display
 
 ACTS: dict[str, Act] = {
     "run_shell_command": "run", "read_file": "read", "read_many_files": "read", "replace": "edit",
@@ -56,11 +57,11 @@ def untagged(text: str) -> str:
     return _TAGGED.sub("", text).strip() if "<" in text else text.strip()
 
 
-def call(at: float, id: str, name: str, args: Any, is_new: bool | None, running: set[str]) -> Call:
+def call(at: float, id: str, name: str, args: Any, about: Display, running: set[str]) -> Call:
     """The call of a tool, whatever its status; ``running`` are the processes in the background."""
     arguments = args if isinstance(args, dict) else {}
     act = ACTS.get(name, "other")
-    if act == "create" and is_new is False:
+    if act == "create" and about.is_new_file is False:
         act = "edit"
     note = arguments.get("description") or arguments.get("instruction")
     if act == "ask":
@@ -75,17 +76,20 @@ def call(at: float, id: str, name: str, args: Any, is_new: bool | None, running:
         process = next(iter(killed(command, running)), "")
     return Call(
         at, id, name, act, plain_text(arguments), command, paths, note if isinstance(note, str) else "",
-        _changes(act, paths[0], arguments) if paths and act in EDITS else (), process,
+        _changes(paths[0], arguments, about) if paths and act in EDITS else (), process,
     )  # fmt: skip
 
 
-def _changes(act: Act, path: str, arguments: dict[str, Any]) -> tuple[Change, ...]:
+def _changes(path: str, arguments: dict[str, Any], about: Display) -> tuple[Change, ...]:
     """What a call of ``write_file`` or ``replace`` changes in its file."""
     if "content" not in arguments:
         return replacement(path, [arguments], "old_string", "new_string")
     content = arguments["content"]
-    how: Literal["edit", "create"] = "edit" if act == "edit" else "create"
-    return (Change(path, how, "", content),) if isinstance(content, str) else ()
+    if not isinstance(content, str):
+        return ()
+    if about.is_new_file is False and about.original_content is not None:
+        return (rewritten(path, about.original_content, content),)
+    return (Change(path, "create", "", content),)
 
 
 def killed(command: str, running: set[str]) -> list[str]:

@@ -89,6 +89,7 @@ class Display(Struct, gc=False, rename="camel"):
     """``resultDisplay`` of a tool that writes files."""
 
     is_new_file: bool | None = None
+    original_content: str | None = None
 
 
 RECORD = json_decoder(Record)
