@@ -152,6 +152,12 @@ def test_uninit_of_one_agent_names_the_others_and_other_projects(
     assert any(f"for {other}, in claude-code: `segue uninit` there" in note for note in notes)
 
 
+def test_a_dry_run_says_that_codex_would_be_told_to_trust_the_hooks(cli: Cli, home: Path) -> None:
+    told = cli("init", "--agent", "codex", "--dry-run", "--trust-hooks").out
+    assert "Codex would then be told to trust these hooks" in told
+    assert not (home / ".codex" / "config.toml").exists()
+
+
 def test_the_doctor_says_whether_codex_trusts_the_hooks(cli: Cli, home: Path) -> None:
     def hooks() -> dict[str, str]:
         found = cli("doctor", "--json").value

@@ -79,6 +79,8 @@ def init(context: CommandContext) -> int:
         context.warn(f"{one.agent} was left out: {one_line(one.reason)}")
     if args.trust_hooks and not args.dry_run:
         _trust(context, home, where)
+    elif args.trust_hooks:
+        context.say("Codex would then be told to trust these hooks: it notes that in its config.toml itself")
     elif not args.dry_run:
         context.say(*done.notes)
     if not args.dry_run:
