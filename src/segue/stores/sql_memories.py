@@ -250,24 +250,18 @@ class SqlMemories(ABC):
         kept = {no: StoredMemory(memory, "", *vectors.get(no, ())) for no, memory in memories.items()}
         return [MemoryWithHistory(no, one, votes[no], trail[no]) for no, one in kept.items()]
 
-    def _mask(self, text: str) -> None:
-        """Mask a text in what was said with changes and votes."""
-
-        def work(db: Statements) -> None:
-            for table, column in (("memory_trail", "reason"), ("memory_votes", "context")):
-                masked = f"replace({column}, :text, '***')"
-                sql = (
-                    f"UPDATE segue.{table} SET {column} = {masked}"
-                    f" WHERE namespace = :namespace AND {column} <> {masked}"
-                )
-                db.change(sql, text=text)
-
-        self._sql.repeatable(work)
-
     def _seen(self, reader: MemoryReader) -> list[int]:
         sql = "SELECT no, key FROM segue.audiences WHERE namespace = :namespace AND no > :last"
         with self._lock:
             return self._audiences.seen(reader, lambda last: self._rows(sql, last=last))
+
+
+def mask_text(db: Statements, text: str) -> None:
+    """Mask a text in what was said with changes and votes."""
+    for table, column in (("memory_trail", "reason"), ("memory_votes", "context")):
+        masked = f"replace({column}, :text, '***')"
+        where = f"namespace = :namespace AND {column} <> {masked}"
+        db.change(f"UPDATE segue.{table} SET {column} = {masked} WHERE {where}", text=text)
 
 
 def _is_for(reader: MemoryReader, memory: Memory) -> bool:

@@ -77,14 +77,21 @@ def under_load(cluster: Cluster, namespace: str, folder: Path, seed: int = 0) ->
     assert any(isinstance(one, Held) for one in load.operations), "nobody held"
 
 
+WRITE_SECONDS_MAX = 150.0
+"""A client that many are faster than loses many races for a version before it wins one."""
+
+
 def until_all_write(load: Load, kinds: Set[str]) -> None:
     """Wait until clients of each of these kinds have had a write acknowledged."""
 
-    def is_so() -> bool:
+    def missing() -> Set[str]:
         saved = [one.client for one in load.writes() if one.outcome == SAVED]
-        return {name.rstrip("0123456789") for name in saved} >= kinds
+        return kinds - {name.rstrip("0123456789") for name in saved}
 
-    until("all kinds of clients write", is_so)
+    try:
+        until("all kinds of clients write", lambda: not missing(), WRITE_SECONDS_MAX)
+    except TimeoutError as fault:
+        raise TimeoutError(f"{fault}; {sorted(missing())} did not: {load.errors.most_common(8)}") from None
 
 
 def check(load: Load, url: str) -> None:

@@ -245,7 +245,7 @@ def test_a_thread_that_ends_leaves_no_connection_behind(tmp_path: Path) -> None:
         thread = threading.Thread(target=journal.head, args=("session/a",))
         thread.start()
         thread.join()
-    assert len(journal.database._open) == 1
+    assert len(journal.database._opening.connections) == 1
     assert journal.head("session/a").version == 1
 
 

@@ -21,7 +21,7 @@ from ...core.memories.ranking import Pairs
 from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
 from ..sql import insert, update
-from ..sql_memories import SqlMemories, narrow, narrow_values
+from ..sql_memories import SqlMemories, mask_text, narrow, narrow_values
 from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
 from ..vectors import VectorBits, by_bytes, joined
 from .connection import driver
@@ -88,7 +88,7 @@ class PostgresMemories(SqlMemories):
     def compact(self, text: str = "") -> None:
         """Masks in trail and votes; the rows themselves are rewritten with the rest (``upkeep.compact``)."""
         if text:
-            self._mask(text)
+            self._sql.repeatable(lambda db: mask_text(db, text))
 
     def _mark(self, kind: str, name: object) -> str:
         return mark(self._namespace, kind, name)

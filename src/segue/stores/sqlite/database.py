@@ -1,6 +1,8 @@
 """Connections to the one file: safe with many processes, threads and forks.
 
-One connection per thread, for as long as that lives. A forked child never touches an inherited
+One connection per thread, for as long as that lives. All of them are of one file: an `Opening`. Whoever finds
+that another file has the path begins another one; what an earlier one knew or wrote counts for nothing.
+A forked child never touches an inherited
 connection (closing it would drop the parent's locks): it opens its own. WAL only where it is safe: with an
 SQLite that has the WAL-reset fix, on a local file system. FULL sync: a commit that returned is on
 the disk, on macOS through ``F_FULLFSYNC``.
@@ -29,6 +31,8 @@ T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
 BUSY_TIMEOUT_MS = 10_000
+OVERWRITE_DELETED = "PRAGMA secure_delete = 1"
+"""For this connection: what is deleted is overwritten with zeros."""
 STORE_BYTES_MIN = 512
 """No database with anything in it is smaller."""
 SPACE_BYTES_MIN = 1 << 16
@@ -39,6 +43,8 @@ _MAYBE_READABLE = (
     apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
 )  # fmt: skip
 """What SQLite raises for a file that it cannot prepare for writing; such a file may be readable."""
+_TAKEN_AWAY = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.ThreadingViolationError)
+"""What a thread sees whose connection another one closes, because the file was closed or replaced."""
 _kept_open: list[int] = []
 
 
@@ -152,14 +158,30 @@ class _Kept:
             self._among.remove(self._db)
 
 
+class Opening:
+    """The file as it is open: what was read under another opening may be of another file."""
+
+    __slots__ = ("connections", "here", "inode", "is_replaced", "log_inode")
+
+    def __init__(self) -> None:
+        self.inode = 0
+        """Of the file; 0 until the first connection is there."""
+        self.log_inode = 0
+        """Of its log, if that was there when a connection was made."""
+        self.connections: list[apsw.Connection] = []
+        self.is_replaced = False
+        """Whether somebody found the file gone, or another one in its place."""
+        self.here = threading.local()
+        """What each thread has of it: a connection, the cursor that it writes with, why it can only read."""
+
+
 class SharedCommit:
     """A commit that several writes of a thread share."""
 
     __slots__ = ("appends", "begun", "fault", "opening")
 
-    def __init__(self, opening: object) -> None:
+    def __init__(self, opening: Opening) -> None:
         self.opening = opening
-        """Of the file that it is made in."""
         self.appends = 0
         self.begun = False
         self.fault: errors.SegueError | None = None
@@ -195,21 +217,14 @@ class Database:
         self._name = str(path)
         self.busy_timeout_ms = busy_timeout_ms
         self._vfs = vfs
-        self._opening = threading.local()
-        """What each thread has of the file that is open; another one once that was closed."""
-        self._found_replaced: object | None = None
-        """The last one whose file had gone, or was another one."""
+        self._opening = Opening()
         self._lock = threading.Lock()
+        """Of the opening: who begins another one, or adds to its connections."""
         self._sharing = threading.local()
         """The commit that each thread's writes share."""
         self.free_turn = threading.RLock()
         """Whose turn it is to write; `turn` waits for it."""
-        self._open: list[apsw.Connection] = []
         self._forks = forks.count
-        self._inode = 0
-        """The file that is open; 0 while none is."""
-        self._log_inode = 0
-        """The log of the file that was opened last, if it has one."""
         self._was_open = False
         self.writable = True
         """Whether the schema is one that this Segue may write."""
@@ -218,66 +233,118 @@ class Database:
     @property
     def unwritable(self) -> errors.SegueError | None:
         """Why this thread can only read what is there; None if it can write, or has not opened it yet."""
-        return getattr(self._opening, "unwritable", None)
+        return getattr(self._opening.here, "unwritable", None)
 
     def connection(self) -> apsw.Connection:
         """This thread's connection of this process, to the file that has our path now."""
-        db: apsw.Connection = self._opening_here().db
+        db: apsw.Connection = self._opening_here().here.db
         return db
 
-    def _opening_here(self) -> threading.local:
-        """What this thread has of the file that has our path now. Another thread may close that at any time:
-        whoever needs it twice asks once."""
+    def _opening_here(self) -> Opening:
+        """The opening of the file that has our path now, with a connection of this thread. Another thread may
+        end it at any time: whoever needs it twice asks once."""
+        opening = self._opening
         try:
             found = os.stat(self._name)
-            whole = found.st_ino == self._inode and found.st_size >= STORE_BYTES_MIN
+            whole = found.st_ino == opening.inode and found.st_size >= STORE_BYTES_MIN
             if whole and self._forks == forks.count:
-                opening = self._opening
-                opening.db  # noqa: B018
+                opening.here.db  # noqa: B018
                 return opening
         except (FileNotFoundError, AttributeError):  # the file is gone, or this thread has no connection yet
             pass
-        return self._opened()
+        while (opened := self._opened()) is None:
+            pass
+        return opened
 
-    def _opened(self) -> threading.local:
+    def _opened(self) -> Opening | None:
+        """As `_opening_here`; None if another thread, or another file, came between."""
         if self._forks != forks.count:
             self._forget()
-        if self.replaced():
-            left = self._log_left()
-            self.close()
-            if left:
-                self._refuse_mixture()
         opening = self._opening
-        if getattr(opening, "db", None) is None:
-            db = self._connect(opening)
-            opening.writer = db.cursor()
-            opening.kept, opening.db = _Kept(db, self._open), db
+        if self._gone(opening):
+            ended, left = self._end(opening)
+            if ended and left:
+                self._refuse_mixture()
+            return None
+        if (
+            opening.inode and not opening.connections
+        ):  # all threads that had one ended: the file may be another
+            self._end(opening)
+            return None
+        if getattr(opening.here, "db", None) is None:
+            db, inode = self._connect(opening)
+            return opening if self._taken(opening, db, inode) else None
         return opening
 
-    def opening_of(self, db: apsw.Connection) -> object | None:
-        """Stands for the file as it is open now, if this thread's connection is to that; None if the file was
-        closed meanwhile. What was read under another one may be of another file."""
+    def _taken(self, opening: Opening, db: apsw.Connection, inode: int) -> bool:
+        """Add a connection to an opening that is still the one, if it is to its file."""
+        with self._lock:
+            try:
+                found = os.stat(self._name).st_ino
+            except FileNotFoundError:
+                found = 0
+            if opening is self._opening and found == inode and opening.inode in (0, inode):
+                opening.inode, self._was_open = inode, True
+                try:
+                    opening.log_inode = os.stat(f"{self._name}-wal").st_ino
+                except OSError:
+                    opening.log_inode = 0
+                opening.here.writer = db.cursor()
+                opening.connections.append(db)
+                opening.here.kept, opening.here.db = _Kept(db, opening.connections), db
+                return True
+        self._let_go(db, is_replaced=True)
+        return False
+
+    def opening_of(self, db: apsw.Connection) -> Opening | None:
+        """The opening that is the one now, if this thread's connection is of it; None if it was ended."""
         opening = self._opening
-        return opening if getattr(opening, "db", None) is db else None
+        return opening if getattr(opening.here, "db", None) is db else None
 
     def replaced(self) -> bool:
         """Whether the file that we opened is gone or empty, or another one has its path."""
-        if not self._inode:
+        return self._gone(self._opening)
+
+    def _gone(self, opening: Opening) -> bool:
+        if not opening.inode:
             return False
         try:
             found = os.stat(self._name)
         except FileNotFoundError:
             return True
-        return found.st_ino != self._inode or found.st_size < STORE_BYTES_MIN
+        return found.st_ino != opening.inode or found.st_size < STORE_BYTES_MIN
 
-    def _log_left(self) -> bool:
+    def _log_left(self, opening: Opening) -> bool:
         """Whether the log of the file that we had open is there beside another file. A recovery takes it away
         before it puts a new file in place."""
         try:
             log = os.stat(f"{self._name}-wal")
-            return os.stat(self._name).st_size > 0 and log.st_size > 0 and log.st_ino == self._log_inode
+            return os.stat(self._name).st_size > 0 and log.st_size > 0 and log.st_ino == opening.log_inode
         except OSError:
             return False
+
+    def _end(self, opening: Opening) -> tuple[bool, bool]:
+        """Begin another opening in the place of one, and close the connections of that; whether we did, or
+        somebody had, and whether a log is left that belongs to a file that is gone."""
+        with self._lock:
+            if opening is not self._opening:
+                return False, False
+            opening.is_replaced = self._gone(opening)
+            left = opening.is_replaced and self._log_left(opening)
+            connections = list(opening.connections)
+            opening.connections.clear()
+            self._opening = Opening()
+        for db in connections:
+            self._let_go(db, opening.is_replaced)
+        return True, left
+
+    @staticmethod
+    def _let_go(db: apsw.Connection, is_replaced: bool) -> None:
+        """Close a connection; one that another thread is using goes when that is done."""
+        with suppress(apsw.Error):
+            if is_replaced:  # its log must not be written into another file that has the path, nor be deleted
+                db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            db.close()
 
     def _refuse_mixture(self) -> NoReturn:
         if self._place is not None:
@@ -289,12 +356,12 @@ class Database:
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
         self.free_turn = threading.RLock()
-        forks.left_open.extend((*self._open, self._opening))
-        self._open, self._opening, self._sharing = [], threading.local(), threading.local()
-        self._forks = forks.count
+        forks.left_open.extend((*self._opening.connections, self._opening))
+        self._opening, self._sharing, self._forks = Opening(), threading.local(), forks.count
 
-    def _connect(self, opening: threading.local) -> apsw.Connection:
-        anew = not self._inode
+    def _connect(self, opening: Opening) -> tuple[apsw.Connection, int]:
+        """A connection, and the file that had our path before it was made."""
+        anew = not opening.inode
         try:
             if not self._read_only and not self._was_open:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -303,8 +370,9 @@ class Database:
                 if anew:
                     self._refuse_lost()
                 while True:
+                    inode = os.stat(self._name).st_ino
                     try:
-                        return self._configured(opening, anew)
+                        return self._configured(opening, anew), inode
                     except (apsw.BusyError, apsw.LockedError):
                         if time.monotonic() > deadline:
                             raise
@@ -344,9 +412,9 @@ class Database:
         told = f"cannot open {self.path}: {fault.strerror}"
         raise errors.StoreUnavailable(told, hint="see `segue doctor`") from fault
 
-    def _configured(self, opening: threading.local, anew: bool) -> apsw.Connection:
+    def _configured(self, opening: Opening, anew: bool) -> apsw.Connection:
         """A connection; one that only reads where the disk or the permissions allow no more."""
-        opening.unwritable = None
+        opening.here.unwritable = None
         if self._read_only:
             why: errors.SegueError = errors.AccessError(f"{self.path} was opened read-only")
             return self._to_read(opening, why, anew)
@@ -360,7 +428,7 @@ class Database:
             except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError):
                 raise fault from None
 
-    def _to_read(self, opening: threading.local, why: errors.SegueError, anew: bool) -> apsw.Connection:
+    def _to_read(self, opening: Opening, why: errors.SegueError, anew: bool) -> apsw.Connection:
         from .read_only import opened_to_read
 
         db = opened_to_read(self.path)
@@ -372,17 +440,7 @@ class Database:
         except BaseException:
             db.close()
             raise
-        opening.unwritable = why
-        return self._taken(db)
-
-    def _taken(self, db: apsw.Connection) -> apsw.Connection:
-        with self._lock:
-            self._open.append(db)
-            self._inode, self._was_open = os.stat(self._name).st_ino, True
-            try:
-                self._log_inode = os.stat(f"{self._name}-wal").st_ino
-            except OSError:
-                self._log_inode = 0
+        opening.here.unwritable = why
         return db
 
     def _to_write(self, anew: bool) -> apsw.Connection:
@@ -409,7 +467,7 @@ class Database:
         except BaseException:
             db.close()
             raise
-        return self._taken(db)
+        return db
 
     def _prove(self, db: apsw.Connection, anew: bool) -> None:
         """DamagedError if a part of the file is missing, or what the store is known to have held."""
@@ -429,29 +487,21 @@ class Database:
         """Close all connections of this process; the next call opens anew."""
         if self._forks != forks.count:
             self._forget()
-        moved = self.replaced()
-        if moved:
-            self._found_replaced = self._opening
-        with self._lock:
-            for db in self._open:
-                if not moved:
-                    db.close()
-                    continue
-                with suppress(apsw.Error):  # another thread may be using it: then it goes with that
-                    # the log must not be written into another file that has the path, nor be deleted
-                    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-                    db.close()
-            self._open, self._opening, self._inode = [], threading.local(), 0
+        self._end(self._opening)
 
     def reading(self, look: Callable[[apsw.Connection], T]) -> T:
         """What a look at the store gives."""
-        db = self.connection()
+        opening = self._opening_here()
+        db = opening.here.db
         try:
             return look(db)
         except UnicodeDecodeError as fault:
             raise errors.DamagedError("the store", self._name, "a text is not UTF-8") from fault
         except apsw.Error as fault:
             raise self.translate(fault) from fault
+        finally:
+            if opening is not self._opening:
+                self._let_go(db, opening.is_replaced)
 
     def fetch(self, sql: str, values: Bindings = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement that only reads; none if its table is of a newer schema than the store, and
@@ -472,7 +522,7 @@ class Database:
         """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
         any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
         opening, turn = self._turn_to_write()
-        db, cursor, shared = opening.db, opening.writer, self.shared
+        db, cursor, shared = opening.here.db, opening.here.writer, self.shared
         try:
             if shared is None:
                 cursor.execute("BEGIN IMMEDIATE")
@@ -490,35 +540,39 @@ class Database:
                 raise self.translate(fault) from fault
             raise
         finally:
+            if opening is not self._opening:
+                self._let_go(db, opening.is_replaced)
             turn.release()
         return result
 
-    def _turn_to_write(self) -> tuple[threading.local, threading.RLock]:
-        """What this thread has of the file, and its turn to write that; the caller releases the turn."""
+    def _turn_to_write(self) -> tuple[Opening, threading.RLock]:
+        """The opening, and the turn of this thread to write to it; the caller releases the turn."""
         while True:
             opening, turn = self._opening_to_write(), self.turn()
             if opening is self._opening:
                 return opening, turn
-            turn.release()  # while we waited the file was closed
+            turn.release()  # while we waited it was ended
 
-    def _opening_to_write(self) -> threading.local:
+    def _opening_to_write(self) -> Opening:
         """As `_opening_here`; opened anew if this thread could only read, since space or permissions may be
         there by now."""
         opening = self._opening_here()
-        if opening.unwritable is not None and not self._read_only:
-            db = opening.db
-            del opening.kept, opening.db
+        here = opening.here
+        if here.unwritable is not None and not self._read_only:
+            db = here.db
+            del here.kept, here.db
             db.close(True)  # what it knows of the log would make the next one read-only, too
             opening = self._opening_here()
-        if opening.unwritable is not None:
-            raise opening.unwritable
+            here = opening.here
+        if here.unwritable is not None:
+            raise here.unwritable
         if not self.writable:
-            raise too_new(opening.db.pragma("user_version"), schema.SCHEMA)
+            raise too_new(here.db.pragma("user_version"), schema.SCHEMA)
         return opening
 
-    def _refuse_replaced(self, opening: threading.local) -> None:
-        """Acknowledge nothing that went to a file which another thread has found replaced meanwhile."""
-        if opening is self._found_replaced:
+    def _refuse_replaced(self, opening: Opening) -> None:
+        """Acknowledge nothing that went to a file which is not at our path any more."""
+        if opening.is_replaced or self._gone(opening):
             told = f"{self.path} was replaced while this was written"
             raise errors.StoreUnavailable(told, hint="look whether it is there, then try again")
 
@@ -527,15 +581,15 @@ class Database:
         """Whether no transaction is open; that of a file that was replaced ended with its connection."""
         try:
             return db.get_autocommit()
-        except apsw.ConnectionClosedError:
+        except _TAKEN_AWAY:
             return True
 
     @staticmethod
-    def _renew_writer(opening: threading.local) -> None:
+    def _renew_writer(opening: Opening) -> None:
         """Take another cursor: one that was not at its end would hold this thread to an old state."""
         with suppress(apsw.Error):
-            opening.writer.close(True)
-            opening.writer = opening.db.cursor()
+            opening.here.writer.close(True)
+            opening.here.writer = opening.here.db.cursor()
 
     @property
     def shared(self) -> SharedCommit | None:
@@ -557,32 +611,38 @@ class Database:
         return result
 
     @staticmethod
-    def _begin_shared(opening: threading.local, shared: SharedCommit) -> None:
+    def _begin_shared(opening: Opening, shared: SharedCommit) -> None:
         if shared.fault is not None:
             raise shared.fault
         if not shared.begun and shared.opening is opening:
-            opening.db.execute("BEGIN IMMEDIATE")
+            opening.here.db.execute("BEGIN IMMEDIATE")
             shared.begun = True
-        elif shared.opening is not opening or Database._ended(opening.db):
+        elif shared.opening is not opening or Database._ended(opening.here.db):
             # what was written before is gone: this must not be kept alone
             shared.fault = errors.StoreUnavailable(_LOST, hint="try again")
             raise shared.fault
 
     def _undo(self, db: apsw.Connection, fault: BaseException) -> None:
         """Leave a transaction that failed; one that is shared has failed for all."""
-        if not self._ended(db):
-            db.execute("ROLLBACK")
+        self._roll_back(db)
         shared = self.shared
         if shared is not None and shared.fault is None:
             ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
             shared.begun = True
             shared.fault = ours or errors.StoreUnavailable(_LOST, hint="try again")
 
+    @staticmethod
+    def _roll_back(db: apsw.Connection) -> None:
+        with suppress(*_TAKEN_AWAY):
+            if not db.get_autocommit():
+                db.execute("ROLLBACK")
+
     @contextmanager
-    def together(self) -> Iterator[SharedCommit]:
-        """What this thread writes within is one transaction; see `SqliteStore.together`."""
+    def together(self, undone: Callable[[], None]) -> Iterator[SharedCommit]:
+        """What this thread writes within is one transaction; see `SqliteStore.together`. ``undone`` is called
+        if it comes to nothing, before anybody else writes."""
         opening, turn = self._turn_to_write()
-        db, shared = opening.db, SharedCommit(opening)
+        db, shared, done = opening.here.db, SharedCommit(opening), False
         self._sharing.now = shared
         try:
             yield shared
@@ -591,13 +651,17 @@ class Database:
             if shared.begun:
                 db.execute("COMMIT")
                 self._refuse_replaced(opening)
+            done = True
         except apsw.Error as fault:
             raise self.translate(fault) from fault
         finally:
             self._sharing.now = None
             try:
-                if not self._ended(db):
-                    db.execute("ROLLBACK")
+                if not done:
+                    undone()
+                self._roll_back(db)
+                if opening is not self._opening:
+                    self._let_go(db, opening.is_replaced)
             finally:
                 turn.release()
 
@@ -635,6 +699,9 @@ class Database:
             return self._busy()
         if isinstance(fault, apsw.FullError):
             return self._full()
+        if isinstance(fault, _TAKEN_AWAY):
+            told = f"{self.path} was closed or replaced by another thread"
+            return errors.StoreUnavailable(told, hint="look whether it is there, then try again")
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
             return errors.DamagedError("the store", str(self.path), str(fault))
         readable = not self.path.exists() or os.access(self.path, os.R_OK)

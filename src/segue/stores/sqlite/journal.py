@@ -24,7 +24,7 @@ from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
 from ..base import Append, AppendWatch, Head, Pieces, Rewrite, Snapshot, Versions
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import BUSY_TIMEOUT_MS, Database, Executor, PlaceCheck
+from .database import BUSY_TIMEOUT_MS, OVERWRITE_DELETED, Database, Executor, Opening, PlaceCheck
 from .schema import id_of
 
 if TYPE_CHECKING:  # most commands need the journal alone
@@ -60,7 +60,7 @@ class _Known:
 
     __slots__ = ("heads", "numbers", "opening")
 
-    def __init__(self, opening: object | None = None) -> None:
+    def __init__(self, opening: Opening | None = None) -> None:
         self.opening = opening
         self.numbers: dict[str, int] = {}
         self.heads: dict[str, tuple[int, bytes]] = {}
@@ -138,14 +138,14 @@ class SqliteStore:
     def together(self) -> Iterator[None]:
         """What this thread writes within is one commit, made at the end: until then none of it is durable,
         and if it fails none of it is there. What is refused within takes nothing else with it."""
-        try:
-            with self.database.together() as shared:
-                yield
-        except BaseException:
-            self._known = _Known()  # it may speak of what is not there
-            raise
+        with self.database.together(self._forget) as shared:
+            yield
         for _ in range(shared.appends):
             trip("store.append.after_commit")
+
+    def _forget(self) -> None:
+        """What is known may speak of what is not there."""
+        self._known = _Known()
 
     def append(
         self, *appends: Append, pieces: Pieces | None = None, memories: MemoryChange | None = None
@@ -341,6 +341,7 @@ class SqliteStore:
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Pieces, *appends: Append) -> None:
         def work(db: apsw.Cursor) -> None:
+            db.execute(OVERWRITE_DELETED).fetchall()
             for wish in appends:
                 self._append_many(db, self.number(db, wish.stream), wish)
             for rewrite in rewrites:
@@ -354,7 +355,6 @@ class SqliteStore:
                 db.execute("DELETE FROM snapshots WHERE stream = ?", (self.number(db, stream),))
             trip("store.erase.before_commit")
 
-        self.database.connection().pragma("secure_delete", 1)
         self.writing(work)
         trip("store.erase.after_commit")
 

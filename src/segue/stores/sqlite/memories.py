@@ -6,6 +6,7 @@ itself leaves out what is not asked for.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +16,14 @@ import msgspec
 from ..._failpoints import trip
 from ...core.base.canonical import sha256
 from ...core.memories.model import MemoryReader
+from .. import forks
 from ..matching import SqlWords
 from ..memory_changes import MemoryChange, StoredMemory
 from ..sql import insert, update
-from ..sql_memories import Audiences, SqlMemories
+from ..sql_memories import Audiences, SqlMemories, mask_text
 from ..sql_memory_writes import CHANGED, COLUMNS, MemoryWriter, marked
 from ..vectors import VectorBits, joined
-from .database import Database
+from .database import OVERWRITE_DELETED, Database
 from .sql import SqliteSql, SqliteStatements
 
 _SIDE = (
@@ -63,12 +65,14 @@ class SqliteMemories(SqlMemories):
         super().__init__(SqliteSql(database))
         self._database = database
         self._opening: object | None = None
+        self._forks = forks.count
 
     def write(self, change: MemoryChange) -> list[str]:
-        if any(kept.memory.forgotten for kept in change.puts):
-            self._database.connection().pragma("secure_delete", 1)
+        is_forgotten = any(kept.memory.forgotten for kept in change.puts)
 
         def work(db: apsw.Cursor) -> list[str]:
+            if is_forgotten:
+                db.execute(OVERWRITE_DELETED).fetchall()
             ids = self.apply(db, change)
             trip("store.memories.before_commit")
             return ids
@@ -83,17 +87,21 @@ class SqliteMemories(SqlMemories):
         return _Writer(SqliteStatements(db)).apply(change)
 
     def compact(self, text: str = "") -> None:
-        db = self._database.connection()
-        db.pragma("secure_delete", 1)
-        if text:
-            self._mask(text)
-        optimize = "INSERT INTO memory_words (memory_words) VALUES ('optimize')"
-        self._database.writing(lambda db: db.execute(optimize))
+        def work(db: apsw.Cursor) -> None:
+            db.execute(OVERWRITE_DELETED).fetchall()
+            if text:
+                mask_text(SqliteStatements(db), text)
+            db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
+
+        self._database.writing(work)
         if self._database.journal_mode == "wal":
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)"
+            self._database.reading(lambda db: db.execute(checkpoint).fetchall())
 
     def _seen(self, reader: MemoryReader) -> list[int]:
         opening = self._database.opening_of(self._database.connection())
+        if self._forks != forks.count:
+            self._lock, self._forks = threading.RLock(), forks.count  # whoever held it stayed in the parent
         with self._lock:
             if self._opening is not opening:  # perhaps another file: nothing counts any more
                 self._opening = opening
