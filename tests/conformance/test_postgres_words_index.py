@@ -15,6 +15,7 @@ import pytest
 from tests.conformance.test_search_index import found, put
 from tests.support.postgres_store import needs_postgres, shared
 
+from segue.core.search.query import parsed
 from segue.services.upkeep.doctor import postgres as doctor
 from segue.services.workspace.data_folder import DataFolder
 from segue.stores.postgres import PostgresStore
@@ -96,7 +97,50 @@ def test_an_index_whose_builder_died_is_built_anew(of_before: str) -> None:
     assert asked(of_before, INDEXES) == [("segue.search_texts_by_word", False)]
     with closing(PostgresStore(of_before)) as store:
         assert found(store.search_index, "token") == [("a", 1)]
+        store.database.index_words()
+        assert found(store.search_index, "token") == [("a", 1)]
     assert asked(of_before, INDEXES) == WHOLE
+
+
+def test_an_owner_who_cannot_build_it_now_works_without_and_builds_it_on_purpose(of_before: str) -> None:
+    database = of_before.partition("?")[0].rpartition("/")[2]
+    asked(of_before, f"ALTER DATABASE {database} SET statement_timeout = '300ms'")
+    with closing(PostgresStore(of_before)) as store, ThreadPoolExecutor(1) as pool:
+        with psycopg.connect(of_before) as writer:
+            writer.execute("UPDATE segue.search_texts SET failed = failed")
+            assert found(store.search_index, "token") == [("a", 1)]
+            assert ("segue.search_texts_by_word", True) not in asked(of_before, INDEXES)
+            build = pool.submit(store.database.index_words)
+            time.sleep(1)
+            assert not build.done()
+        build.result(30)
+    assert asked(of_before, INDEXES) == WHOLE
+
+
+def test_an_index_of_before_that_was_left_is_dropped_by_the_next_upgrade(of_before: str) -> None:
+    with closing(PostgresStore(of_before)) as store:
+        store.search_index.size_in_texts()
+        asked(of_before, "CREATE INDEX search_texts_held ON segue.search_texts USING gin (words)")
+        store.database.index_words()
+    assert asked(of_before, INDEXES) == WHOLE
+
+
+def test_tables_of_before_are_searched_by_one_who_may_only_read_them(of_before: str) -> None:
+    database = of_before.partition("?")[0].rpartition("/")[2]
+    asked(of_before, "DROP FUNCTION segue.words_of")
+    asked(of_before, f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    with closing(PostgresStore(of_before)) as store:
+        assert found(store.search_index, '"expired token"') == [("a", 1)]
+        assert store.search_index.how_many(parsed("token").terms[0], 9) == 1
+
+
+def test_roles_may_use_the_function_where_functions_are_nobodys_by_default() -> None:
+    url = shared().database(f"words{uuid4().hex}")
+    asked(url, "ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC")
+    with closing(PostgresStore(url)) as store:
+        store.search_index.size_in_texts()
+    sql = "SELECT has_function_privilege('pg_monitor', 'segue.words_of(text, tsvector)', 'EXECUTE')"
+    assert asked(url, sql) == [(True,)]
 
 
 def test_the_doctor_tells_of_an_index_that_is_not_finished(of_before: str, tmp_path: Path) -> None:

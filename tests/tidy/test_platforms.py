@@ -18,7 +18,8 @@ HOME_OF: dict[str, dict[str, str]] = {
         "agents/cline/install.py": "the folder of documents, as Linux names it",
     },
     "the store": {
-        "stores/sqlite/database.py": "the full sync of macOS, and how mounts are listed",
+        "stores/sqlite/database.py": "the full sync of macOS",
+        "stores/sqlite/file_system.py": "how mounts are listed",
         "effects/files/database_file.py": "the full sync of macOS",
     },
     "processes": {

@@ -636,18 +636,3 @@ def test_a_sub_agents_own_file_is_its_work_and_names_whose_it_is():
 def test_damage_costs_only_itself(record, steps, malformed):
     reader = AGENT.reader()
     assert (len(list(reader.read(record))), reader.malformed) == (steps, malformed)
-
-
-@pytest.mark.parametrize(
-    ("after", "place"),
-    [
-        ("def a():\n    return 1\n\ndef b():\n    return 3\n", "def b():"),
-        ("def a():\n    return 1\n\ndef b():\n    return 2\n", ""),
-    ],
-)
-def test_a_file_that_was_written_over_is_placed_by_what_changed(after: str, place: str) -> None:
-    before = "def a():\n    return 1\n\ndef b():\n    return 2\n"
-    raw = {"type": "update", "filePath": "/x/a.py", "content": after, "originalFile": before}
-    said = "The file /x/a.py has been updated successfully."
-    [step] = [step for step in told(result(said, toolUseResult=raw)) if isinstance(step, Result)]
-    assert step.overwrote and step.place == place

@@ -24,7 +24,7 @@ from segue.errors import (
 )
 from segue.stores.base import Append
 from segue.stores.sqlite import Database, SqliteStore
-from segue.stores.sqlite.database import is_network, wal_is_safe
+from segue.stores.sqlite.file_system import is_network, wal_is_safe
 from segue.stores.sqlite.upkeep import back_up, compact, integrity
 from segue.testing import armed
 from segue.testing.stores import drafts, verify_chain

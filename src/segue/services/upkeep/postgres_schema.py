@@ -38,7 +38,7 @@ def look(settings: Settings, *, upgrade: bool = False) -> SchemaState:
         database = journal.database
         [(role, name, may_change)] = database.fetch_as_is(_LOOK)
         if upgrade:
-            database.fetch("SELECT 1")
+            database.index_words()
         schema = database.schema_there()
         return SchemaState(database.address.shown, name, schema, SCHEMA, role, may_change)
 

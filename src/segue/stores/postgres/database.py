@@ -37,6 +37,11 @@ BUSY_TIMEOUT_MS = 10_000
 _PAUSE_SECONDS = 0.02
 _PAUSE_SECONDS_MAX = 0.5
 _FIRST_SECONDS = 3.0
+_NO_TIMEOUTS = """
+    SELECT set_config(name, '0', false) FROM unnest(ARRAY['lock_timeout', 'statement_timeout']) AS name
+    WHERE pg_backend_pid() = %(own)s
+"""
+"""For a connection of our own: behind a pooler it is somebody else's by the next statement."""
 _QUIET_SECONDS = 3.0
 _DOUBT_TIMES = 3
 """So much longer than otherwise is tried when a commit is in doubt: to give up is to leave the doubt."""
@@ -140,6 +145,17 @@ class Database:
         [(there,)] = self.fetch_as_is("SELECT to_regclass('segue.meta') IS NOT NULL")
         found = self.fetch_as_is("SELECT value FROM segue.meta WHERE key = 'schema'") if there else []
         return int(found[0][0]) if found else 0
+
+    def index_words(self) -> None:
+        """Build the index of words if it is not whole, however long that takes; others write meanwhile."""
+        self.fetch("SELECT 1")
+        psycopg = driver()
+        try:
+            with closing(self._connector.open(time.monotonic() + _FIRST_SECONDS)) as db, patient(db):
+                db.execute(_NO_TIMEOUTS, {"own": db.info.backend_pid})
+                schema.index_words(db)
+        except psycopg.Error as fault:
+            raise self.translate(fault) from None
 
     def reading(self, look: Callable[[Db], T]) -> T:
         """Look; a connection that is lost is replaced."""

@@ -39,13 +39,18 @@ _WORDS_OF = f"""
         SELECT array_to_tsvector(ARRAY(SELECT
             left(encode(sha256(convert_to(namespace, 'UTF8')), 'hex'), {HELD_MARK}) || lexeme
         FROM unnest(words)))
-    $$
+    $$;
+    GRANT EXECUTE ON FUNCTION segue.words_of(text, tsvector) TO PUBLIC;
 """
+WORDS_SINCE = 7
+"""The schema that has the function."""
 _WORDS_INDEX = "search_texts_by_word"
 WORDS_INDEXED = f"""
     EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('segue.{_WORDS_INDEX}') AND indisvalid)
 """
 _WORDS_INDEX_BEFORE = ("search_texts_held", "search_texts_held_by_project")
+_INDEXED_AT_ONCE_BYTES_MAX = 64 << 20
+"""An index over more texts takes long: it is left to whoever upgrades the tables on purpose."""
 
 MIGRATIONS: tuple[str, ...] = (
     f"""
@@ -160,7 +165,7 @@ MIGRATIONS: tuple[str, ...] = (
         at double precision NOT NULL, PRIMARY KEY (namespace, project, kind, server)
     ) WITH (fillfactor = 50);
     """,
-    "",  # an index, in the place of which `_index_words` makes another
+    "",  # an index, in the place of which `index_words` makes another
     _WORDS_OF,
 )
 SCHEMA = len(MIGRATIONS)
@@ -217,10 +222,10 @@ def prepare(db: Db, namespace: str) -> Ready:
         raise AccessError(f"{told}; this role may not change them", hint=hint)
     if owns and (found.schema < SCHEMA or (available and not column)):
         vector = _migrate(db)
+        if found.schema < SCHEMA and not indexed:
+            _index_few_words(db)
     elif not column:
         vector = ""
-    if owns and not indexed:
-        _index_words(db)
     sql = "INSERT INTO segue.namespaces (namespace) VALUES (%s) ON CONFLICT DO NOTHING"
     if not db.execute("SELECT 1 FROM segue.namespaces WHERE namespace = %s", (namespace,)).fetchone():
         db.execute(sql, (namespace,))
@@ -274,25 +279,37 @@ def _words_index(*, concurrently: bool = False) -> str:
     )
 
 
-def _index_words(db: Db) -> None:
-    """Build the index of words beside those who write, and drop the ones before it. One that was not finished
-    (its builder died) is built anew by the next owner who comes; until then the search takes longer."""
+def _index_few_words(db: Db) -> None:
+    """Build the index of words where that is soon done; if it cannot be now, the search takes longer and the
+    doctor tells."""
     import psycopg
 
+    size = db.execute("SELECT pg_relation_size('segue.search_texts')").fetchone() or (0,)
+    if size[0] > _INDEXED_AT_ONCE_BYTES_MAX:
+        return
+    try:
+        index_words(db)
+    except psycopg.Error:
+        if db.closed:
+            raise
+
+
+def index_words(db: Db) -> None:
+    """Build the index of words beside those who write, if it is not whole, and drop those of before. One that
+    was not finished (its builder died) is built anew."""
     state = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
     named = (f"segue.{_WORDS_INDEX}",)
     sql = "SELECT 1 FROM pg_stat_progress_create_index WHERE relid = 'segue.search_texts'::regclass"
     if db.execute(sql).fetchone():  # somebody is at it
         return
-    try:
-        if (found := db.execute(state, named).fetchone()) and not found[0]:
-            db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS segue.{_WORDS_INDEX}")
+    found = db.execute(state, named).fetchone()
+    if found is not None and not found[0]:
+        db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS segue.{_WORDS_INDEX}")
+    if found != (True,):
         db.execute(_words_index(concurrently=True))
-        if (found := db.execute(state, named).fetchone()) and found[0]:
-            for before in _WORDS_INDEX_BEFORE:
-                db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS segue.{before}")
-    except (psycopg.errors.LockNotAvailable, psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):
-        pass  # somebody holds the table, or was faster
+    for before in _WORDS_INDEX_BEFORE:
+        if db.execute("SELECT to_regclass(%s)", (f"segue.{before}",)).fetchone() != (None,):
+            db.execute(f"DROP INDEX CONCURRENTLY IF EXISTS segue.{before}")
 
 
 def _add_vectors(db: Db) -> str:

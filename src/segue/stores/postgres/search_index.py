@@ -29,7 +29,7 @@ from ...core.search.texts import SearchText, index_words
 from ...errors import DamagedError
 from ..sql import Statements
 from .database import Database
-from .schema import HELD, HELD_MARK
+from .schema import HELD, HELD_MARK, WORDS_SINCE
 from .sql import PostgresSql
 
 PLACES_MAX = 16_383
@@ -63,11 +63,11 @@ _INDEXED = (
 _MATCHES = f"""
     SELECT t.source, t.no, t.step, t.kind, t.at, t.failed, ts_rank(t.words, q.text, 1)
     FROM segue.search_texts t, (SELECT :query::tsquery AS text) q
-    WHERE t.namespace = :namespace AND {HELD} @@ :held::tsquery AND t.words @@ q.text
+    WHERE t.namespace = :namespace AND t.words @@ q.text AND {HELD} @@ :held::tsquery
 """
 _COUNT = f"""
     SELECT count(*) FROM (SELECT 1 FROM segue.search_texts
-        WHERE namespace = :namespace AND {HELD} @@ :held::tsquery AND words @@ :query::tsquery
+        WHERE namespace = :namespace AND words @@ :query::tsquery AND {HELD} @@ :held::tsquery
         LIMIT :most) found
 """
 _TEXTS = """
@@ -82,6 +82,7 @@ class PostgresSearchIndex:
     what = "the search index in Postgres"
 
     def __init__(self, database: Database) -> None:
+        self._database = database
         self._sql = PostgresSql(database)
         self._mark = hashlib.sha256(database.namespace.encode()).hexdigest()[:HELD_MARK]
 
@@ -133,7 +134,7 @@ class PostgresSearchIndex:
 
     def matches(self, wanted: Wanted, limit: int) -> list[Match]:
         """The texts that match, the best first."""
-        sql, query = _MATCHES, expression(wanted)
+        sql, query = self._indexed(_MATCHES), expression(wanted)
         if not query:
             return []
         rows = self._sql.rows(
@@ -148,7 +149,18 @@ class PostgresSearchIndex:
     def how_many(self, term: SearchTerm, most: int) -> int:
         """In how many texts a term stands, as far as so many."""
         query, held = _of_term(term), _of_term(term, self._mark)
-        return int(self._sql.rows(_COUNT, query=query, held=held, most=most)[0][0]) if query else 0
+        sql = self._indexed(_COUNT)
+        return int(self._sql.rows(sql, query=query, held=held, most=most)[0][0]) if query else 0
+
+    def _indexed(self, sql: str) -> str:
+        """A statement as these tables can run it: those of before, which we may only read, have no such
+        index."""
+        if self._database.ready is None:
+            self._database.fetch("SELECT 1")
+        ready = self._database.ready
+        if ready is None or ready.schema >= WORDS_SINCE:
+            return sql
+        return sql.replace(f" AND {HELD} @@ :held::tsquery", "")
 
     def size_in_texts(self) -> int:
         """How many texts there are, about."""

@@ -1,10 +1,12 @@
 """The embedded store: one SQLite file, many processes.
 
-``schema`` the tables and how they came to be · ``database`` connections and their safety · ``sql`` shared SQL
-· ``journal`` the store, ``memories`` · ``upkeep`` backups, checks, vacuum · ``salvage`` what is broken.
+``schema`` the tables and how they came to be · ``database`` connections and their safety, ``openers``,
+``file_system`` · ``sql`` shared SQL · ``journal`` the store, ``memories`` · ``upkeep`` backups and checks
+· ``salvage`` what is broken.
 """
 
-from .database import Database, alone
+from .database import Database
 from .journal import SqliteStore
+from .openers import alone
 
 __all__ = ["Database", "SqliteStore", "alone"]

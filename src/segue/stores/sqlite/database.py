@@ -22,10 +22,11 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import apsw
 
 from ... import errors
-from ..._files import read_text
 from .. import forks
 from ..proofs import too_new
 from . import schema
+from .file_system import is_network, read_mounts, wal_is_safe
+from .openers import held_by_us, locked
 
 T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
@@ -37,7 +38,6 @@ STORE_BYTES_MIN = 512
 """No database with anything in it is smaller."""
 SPACE_BYTES_MIN = 1 << 16
 """With less than this SQLite cannot open a database to write it."""
-_NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of failed"
 _MAYBE_READABLE = (
     apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.PermissionsError,
@@ -45,98 +45,6 @@ _MAYBE_READABLE = (
 """What SQLite raises for a file that it cannot prepare for writing; such a file may be readable."""
 _TAKEN_AWAY = (apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.ThreadingViolationError)
 """What a thread sees whose connection another one closes, because the file was closed or replaced."""
-_kept_open: list[int] = []
-
-
-def wal_is_safe(version: str) -> bool:
-    """Whether this SQLite keeps committed transactions when processes write and checkpoint."""
-    numbers = tuple(int(part) for part in version.split(".")[:3])
-    return numbers >= (3, 51, 3) or (3, 50, 7) <= numbers < (3, 51, 0) or (3, 44, 6) <= numbers < (3, 45, 0)
-
-
-def is_network(path: Path, mounts: str) -> bool:
-    """Whether a path lies on a network file system, by a text like /proc/self/mounts or mount(8)."""
-    best, kind = "", ""
-    real = os.path.realpath(path)
-    for line in mounts.splitlines():
-        if " on " in line and " (" in line:  # mount(8), as on macOS
-            point, _, options = line.partition(" on ")[2].rpartition(" (")
-            name = options.split(",")[0].strip(") ")
-        else:
-            fields = line.split(" ")
-            if len(fields) < 3:
-                continue
-            point, name = fields[1].replace("\\040", " "), fields[2]
-        inside = real == point or real.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, name
-    return kind in _NETWORK or kind.startswith("fuse.sshfs")
-
-
-def read_mounts() -> str:
-    """The mounts of this machine, as text."""
-    try:
-        if sys.platform != "darwin":
-            return read_text(Path("/proc/self/mounts"), errors="replace")
-        import subprocess
-
-        command = ["/sbin/mount"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout
-    except Exception:  # a hint only: whatever goes wrong, the file system counts as local
-        return ""
-
-
-_alone: set[str] = set()
-
-
-@contextmanager
-def _locked(path: str, *, alone: bool, timeout_seconds: float) -> Iterator[None]:
-    """Hold the lock that whoever opens the store shares, and whoever replaces it has alone."""
-    from ..._locks import try_lock
-
-    try:
-        lock = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError:  # a folder that cannot be written
-        yield
-        return
-    try:
-        deadline = time.monotonic() + timeout_seconds
-        while not try_lock(lock, shared=not alone):
-            if time.monotonic() > deadline:
-                raise errors.StoreBusy(f"{path} is being opened or recovered", hint="try again")
-            time.sleep(0.01)
-        yield
-    finally:
-        os.close(lock)
-
-
-@contextmanager
-def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
-    """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
-    with _locked(str(path), alone=True, timeout_seconds=timeout_seconds):
-        if _open_elsewhere(path):
-            hint = "close the programs that use Segue here, then try again"
-            raise errors.StoreBusy(f"other processes have {path} open", hint=hint)
-        _alone.add(str(path))
-        try:
-            yield
-        finally:
-            _alone.discard(str(path))
-
-
-_DEAD_MAN_BYTE = 128
-"""Of the shared-memory file: every connection in WAL mode keeps a shared lock on it."""
-
-
-def _open_elsewhere(path: Path) -> bool:
-    from ..._locks import is_byte_held
-
-    try:
-        shared = os.open(f"{path}-shm", os.O_RDWR)
-    except OSError:
-        return False
-    _kept_open.append(shared)  # closing it would drop the locks of our own connections
-    return is_byte_held(shared, _DEAD_MAN_BYTE)
 
 
 class _Kept:
@@ -383,9 +291,9 @@ class Database:
             raise self.translate(fault) from fault
 
     def _beside_openers(self) -> AbstractContextManager[None]:
-        if not self._lock_openings or self._name in _alone:
+        if not self._lock_openings or held_by_us(self._name):
             return nullcontext()
-        return _locked(self._name, alone=False, timeout_seconds=self.busy_timeout_ms / 1000)
+        return locked(self._name, alone=False, timeout_seconds=self.busy_timeout_ms / 1000)
 
     def _refuse_lost(self) -> None:
         """DamagedError if the store was here and is gone; if it never was, make its file. Once it was open

@@ -31,7 +31,7 @@ from ....errors import BadSettings, DamagedError, RefusedError, SegueError, extr
 from ....settings import Settings, resolve
 from ....stores.base import RunRow
 from ....stores.sqlite import SqliteStore
-from ....stores.sqlite.database import wal_is_safe
+from ....stores.sqlite.file_system import wal_is_safe
 from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
 from ...hooks import hook_file

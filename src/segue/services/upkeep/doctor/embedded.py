@@ -13,7 +13,7 @@ from ....core.base.values import count
 from ....effects.files.atomic import is_open_to_others
 from ....errors import SegueError
 from ....stores.sqlite import SqliteStore
-from ....stores.sqlite.database import is_network, read_mounts
+from ....stores.sqlite.file_system import is_network, read_mounts
 from ...resume import emergency
 from ...workspace.backups import dated_in_future
 from ...workspace.data_folder import DataFolder
