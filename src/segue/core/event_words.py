@@ -10,6 +10,7 @@ from .base import canonical
 from .base.text import one_line
 from .base.values import count
 from .features.model import DEFINED
+from .sessions.observed import action_words, observed_agent
 
 
 def _with(text: str, detail: str, separator: str = ": ") -> str:
@@ -73,7 +74,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.ItemBlocked: lambda b: _with(f"blocked: {b.text}", b.reason, ", because: "),
     ev.ItemUnblocked: lambda b: f"unblocked: {b.text}",
     ev.ItemDropped: lambda b: _with(f"dropped: {b.text}", b.reason, ", because: "),
-    ev.Noted: lambda b: f"note: {b.text}",
+    ev.Noted: lambda b: action_words(b.text) if observed_agent(b.text) else f"note: {b.text}",
     ev.Decided: lambda b: _with(f"decided: {b.text}", b.why, ", because: "),
     ev.Asked: lambda b: f"asked: {b.text}",
     ev.Answered: lambda b: f"answered: {b.text}: {b.answer}",

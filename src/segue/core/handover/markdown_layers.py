@@ -20,6 +20,7 @@ from ..base.text import one_line
 from ..base.values import Value
 from ..journal.event import Body
 from ..sessions import events as ev
+from ..sessions.observed import action_words
 from ..sessions.state import SessionState
 
 FRONT = "---\n"
@@ -63,7 +64,8 @@ def told_of(state: SessionState, head: str, written: str) -> FrontMatter:
     done = [row for row in items if row[0] in ("done", "dropped")]
     return FrontMatter(
         state.id, state.version, head, _cut(state.goal), written, state.organization, project,
-        state.project_name, state.type, state.status, _cut(state.summary), _cut(state.last_action),
+        state.project_name, state.type, state.status, _cut(state.summary),
+        _cut(action_words(state.last_action)),
         items=(*done[-ROWS_MAX:], *left[:ROWS_MAX]),
         decisions=tuple((_cut(d.text), _cut(d.why)) for d in list(state.decisions)[-ROWS_MAX:]),
         questions=tuple(_cut(q.text) for q in state.questions if not q.answer)[-ROWS_MAX:],
@@ -171,7 +173,7 @@ def happened(bodies: Iterable[Body | None]) -> list[str]:
         more = next(
             (getattr(body, n) for n in ("why", "reason", "answer", "solution") if getattr(body, n, "")), ""
         )
-        text = _cut(str(getattr(body, "text", "")))
+        text = _cut(action_words(str(getattr(body, "text", ""))))
         lines[f"- {word}: {text}{f' – {_cut(more)}' if more else ''}"] = None
     found = list(lines)
     left = len(found) - HAPPENED_MAX

@@ -18,9 +18,10 @@ from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
 from ...core.runs.carried_over import Inherited
+from ...core.sessions.observed import OBSERVED
 from ...core.sessions.state import OPEN, SessionState
 from ...errors import SegueError, UnknownSession
-from ..runs.assign_session import OBSERVED, has_observed_goal
+from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder
 from ..runs.observed import runs_of
 from ..runs.run import left_of

@@ -27,6 +27,7 @@ from ...core.event_words import event_words
 from ...core.features.model import Feature
 from ...core.features.verdict import Verdict
 from ...core.sessions.budget import budget_words
+from ...core.sessions.observed import action_words
 from ...core.sessions.status import SessionStatus
 from ...effects.clock import now
 from ...errors import SegueError, UsageError
@@ -165,7 +166,7 @@ def _facts(status: SessionStatus, summary: str, parts: _Parts) -> Facts:
         ("Active", f"{life.active_minutes:g} min" if life.active_minutes else ""),
         ("Spent", budget_words(status.budget)), ("Held by", status.held_by), ("Handed to", status.handed_to),
         ("Summary", summary),
-        ("Last action", status.last_action),
+        ("Last action", action_words(status.last_action)),
     )  # fmt: skip
     return Facts(tuple((name, parts.text(value)) for name, value in rows))
 

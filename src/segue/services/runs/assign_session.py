@@ -21,6 +21,7 @@ from ...core.base.values import seconds_of
 from ...core.journal.event import Draft, read_body
 from ...core.runs.sentences import is_assent
 from ...core.sessions.events import Created
+from ...core.sessions.observed import OBSERVED, observed_note
 from ...core.sessions.state import OBSERVER, OPEN, SessionState
 from ...effects.clock import now
 from ...effects.processes.identity import ancestors, is_alive
@@ -34,8 +35,6 @@ from .run import ALIVE_SECONDS, WENT_ON_SECONDS, Run
 from .run_stream import brief_given
 
 CONTINUED_DAYS = 7.0
-OBSERVED = "observed:"
-"""How the note begins with which Segue begins a session."""
 
 
 class Trail(msgspec.Struct):
@@ -242,10 +241,9 @@ class SessionAssigner:
         session = f"{(run.began or now())[:10]}-{kind}-{name}-{run.key[:6]}"
         if self._exists(session):
             return session
-        note = f"{OBSERVED} the first prompt of {run.agent} run {run.id}; nobody declared this session"
         commands = [
             do.Create(session, goal, workspace.settings.text("organization"), run.project, kind, name),
-            do.Note(note),
+            do.Note(observed_note(run.agent)),
         ]
         clean = [clean_command(command, workspace.repository.mask) for command in commands]
         outcome = do.decide_all(SessionState(), clean, at=run.began or now(), actor=OBSERVER, run="")

@@ -165,17 +165,17 @@ def _spool(home: DataFolder) -> _Found:
     spool = Spool(home.path / "spool")
     records, size = spool.count()
     if not size:
-        return ("ok", "empty")
+        return ("ok", "empty (what agents' hooks saw waits here until Segue reads it)")
     if size >= SPOOL_BYTES_MAX:
         return (
             "bad",
             f"it is full: {size:,} bytes, and takes no more",
             "`segue status` empties it",
         )
-    waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
+    waiting = f"{count(records, 'record')} from agents' hooks not read yet, {size:,} bytes"
     if is_open_to_others(spool.folder):
         return ("bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
-    return ("ok", f"{waiting}; the next command that opens the store drains them")
+    return ("ok", f"{waiting}; the next command that opens the store reads them")
 
 
 def _hooks(home: DataFolder, environment: Mapping[str, str]) -> _Found:
@@ -236,7 +236,7 @@ def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> _F
         what = "exist" if " and " in there else "exists"
         return ("warn", f"{there} {what}: nothing is written", "ask whoever created it")
     where = "the data folder" if folder is None else "the data folder or in this project"
-    return ("ok", f"no such file in {where}")
+    return ("ok", f"no such file in {where} (while there is one, Segue writes nothing)")
 
 
 def _space(home: DataFolder) -> _Found:

@@ -166,6 +166,9 @@ def backups(home: DataFolder) -> Iterator[Diagnosis]:
     yield Diagnosis("backups", status, detail, "`segue backup`" if status == "warn" else "")
 
 
+_EMERGENCY = "what a process saved while it could not reach the store"
+
+
 def emergency_files(home: DataFolder) -> Diagnosis:
     """Files of dying processes that wait, and those that can never be merged."""
     waiting = emergency.waiting(home)
@@ -176,5 +179,6 @@ def emergency_files(home: DataFolder) -> Diagnosis:
             "emergency files", "bad", told, "`segue recover` moves them aside and merges the rest"
         )
     if waiting:
-        return Diagnosis("emergency files", "warn", f"{len(waiting)} waiting to be merged", "`segue recover`")
-    return Diagnosis("emergency files", "ok", "none")
+        told = f"{len(waiting)} waiting to be merged ({_EMERGENCY})"
+        return Diagnosis("emergency files", "warn", told, "`segue recover`")
+    return Diagnosis("emergency files", "ok", f"none ({_EMERGENCY})")

@@ -73,12 +73,12 @@ def step_lines(steps: Sequence[tuple[int, Step]], style: Style) -> list[str]:
     digits = len(str(steps[-1][0])) if steps else 1
     for number, step in steps:
         today, clock = _clock(step.at)
-        if today != day:
+        if today and today != day:
             lines += [*([""] if day else []), style.paint(today, "bold")]
             day = today
         kind, text = step_words(step)
         room = max(20, style.width - 24 - digits) if style.width else _STEP_CHARS
-        head = style.paint(f"{f'#{number}':>{digits + 1}}  {clock}", "dim")
+        head = style.paint(f"{f'#{number}':>{digits + 1}}  {clock:8}", "dim")
         lines.append(f"{head}  {kind:9} {cut(one_line(text), room, style)}")
     return lines
 
@@ -100,7 +100,7 @@ def whole_step_lines(
     today, clock = _clock(step.at)
     kind, text = step_words(step)
     mark = ">" if is_meant else " "
-    head = f"{mark} #{number}  {kind}  {today} {clock}"
+    head = f"{mark} #{number}  {kind}  {today} {clock}".rstrip()
     if isinstance(step, Call) and step.note and step.command:
         text = f"{text}\n$ {step.command}"
     body = [safe(line) for line in text.strip().split("\n")]
@@ -111,8 +111,9 @@ def whole_step_lines(
 
 
 def _clock(at: float) -> tuple[str, str]:
+    """The day and the time of a step; both empty if they are not known."""
     if not 0 < at < 1e11:
-        return "at an unknown time", "??:??:??"
+        return "", ""
     local = datetime.fromtimestamp(at).astimezone()
     return local.date().isoformat(), f"{local:%H:%M:%S}"
 

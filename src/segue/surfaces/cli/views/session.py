@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....core.sessions.budget import budget_words
+from ....core.sessions.observed import observed_agent
 from ....core.sessions.state import SessionState
 from ....core.sessions.status import SessionStatus
 from ...render import Style, ago, bar, cells, count, one_line, packed, shown, wrap
@@ -17,6 +18,7 @@ _COLOURS = {
     "completed": "blue",
     "abandoned": "red",
 }
+_NO_PLAN = "no items or features were declared: `segue brief` tells what was done last and what is open"
 Row = tuple[str, str]
 """(mark, text)"""
 
@@ -102,6 +104,8 @@ def status_lines(
                 "nothing yet: `segue add ITEM` adds to the plan, `segue begin ITEM` begins with it", "dim"
             )
         )
+    elif not all and not status.progress.total and not status.features:
+        view.lines += ["", style.paint(_NO_PLAN, "dim")]
     return [*view.lines, *warnings(status, style)]
 
 
@@ -167,7 +171,11 @@ def _known(view: View, status: SessionStatus, state: SessionState | None) -> Non
 
 
 def _around(view: View, status: SessionStatus) -> None:
-    view.fact("Last action", one_line(status.last_action))
+    agent = observed_agent(status.last_action)
+    if agent:
+        view.fact("Began", f"with this request to {one_line(agent)}")
+    else:
+        view.fact("Last action", one_line(status.last_action))
     focus = status.focus
     where = one_line(focus.file or focus.note_title or focus.note_id)
     view.fact("Focus", where + (f":{one_line(focus.position)}" if focus.position and focus.file else ""))

@@ -34,14 +34,14 @@ class Timeline:
         style, lines = self._style, list[str]()
         at = moment(event.at)
         local = at.astimezone() if at else None
-        today, clock = (local.date().isoformat(), f"{local:%H:%M:%S}") if local else ("?", "??:??:??")
-        if today != self._day:
+        today, clock = (local.date().isoformat(), f"{local:%H:%M:%S}") if local else ("", "")
+        if today and today != self._day:
             lines += [*([""] if self._day else []), style.paint(today, "bold")]
             self._day = today
         name = actor_words(event.actor, style)
         self._actor_cells = max(self._actor_cells, cells(name))
         self._digits = max(self._digits, len(str(event.version)))
-        head = f"{event.version:>{self._digits}}  {clock}  {pad(name, self._actor_cells)}  "
+        head = f"{event.version:>{self._digits}}  {clock:8}  {pad(name, self._actor_cells)}  "
         indent = cells(head)
         room = max(20, style.width - indent) if style.width else 0
         first, *rest = wrap(shown(event_words(event)), room, style, lines=6)
