@@ -11,6 +11,7 @@ from .base.text import one_line
 from .base.values import count
 from .features.model import DEFINED
 from .sessions.observed import action_words, observed_agent
+from .sessions.state import OBSERVER, SUPERVISOR
 
 
 def _with(text: str, detail: str, separator: str = ": ") -> str:
@@ -113,6 +114,14 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.WritesPut: lambda b: f"writes after checkpoint {b.id} of a graph",
     ev.EvidenceVoided: lambda b: f"evidence of {b.feature or 'all features'} no longer counts: {b.reason}",
 }
+
+
+def is_bookkeeping(event: ev.Event) -> bool:
+    """Whether an event only says what Segue counted or kept for itself."""
+    body = ev.read_body(event)
+    if isinstance(body, ev.AgentSaved):
+        return body.agent == SUPERVISOR
+    return isinstance(body, ev.Counted) and event.actor == OBSERVER
 
 
 def event_words(event: ev.Event) -> str:

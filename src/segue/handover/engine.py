@@ -81,10 +81,11 @@ class Task(Step):
         return {**stored, **self.definition} if self.definition and isinstance(stored, dict) else stored
 
     def content(self, payload: Any) -> Any:
-        """A payload without the definition and without dates, because a resume may come after midnight."""
+        """A payload without the definition, without dates, because a resume may come after midnight, and
+        without whether it is committed."""
         if not isinstance(payload, dict):
             return payload
-        return {k: v for k, v in payload.items() if k not in (*self.definition, "date", "since")} or None
+        return {k: v for k, v in payload.items() if k not in (*self.definition, "date", "since", "uncommitted")} or None
 
     def _refuse(self) -> Any:
         raise TypeError(f"{self.name} is a task; only an engine can run it")

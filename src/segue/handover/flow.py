@@ -9,6 +9,7 @@ An interrupted run is finished first, with its own payloads; only then does the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from ..errors import (
     StepUncertain,
     UsageError,
 )
-from ..settings import table_of, user_file
+from ..settings import PROJECT_FILE, table_of, user_file
 from .checkpoint import Checkpoint
 from .compaction import CompactionReport, Condense, compact
 from .declared import Workflow, workflow
@@ -136,13 +137,14 @@ class Handover:
         return status_of(record, said=[*self.checkpoint.notices, *([said] if said else [])])
 
     def run(
-        self, *, note: str = "", state: str = "", anew: bool = False,
+        self, *, note: str = "", state: str = "", anew: bool = False, commit: bool = True,
         answers: Mapping[str, str] | None = None, progress: Progress | None = None,
     ) -> HandoverRan:  # fmt: skip
         """Finish an interrupted run, then hand over.
 
         Without a note or a state, only an interrupted run is finished. With ``anew``, it is left unfinished;
-        a checkpoint of agent-handover is set aside. ``answers`` gives ``done`` or ``again`` for steps that
+        a checkpoint of agent-handover is set aside. Without ``commit``, the files are left uncommitted, also
+        if the run is interrupted and finished later. ``answers`` gives ``done`` or ``again`` for steps that
         are uncertain or failed, and ``done`` for steps that the workflow no longer has."""
         self.segue.workspace.pause_file.check()
         mask = self.segue.workspace.repository.mask
@@ -151,7 +153,7 @@ class Handover:
         if not anew and code_of(before) != 1:
             self._check_agent_handover()
         session = session_here(self.segue, self._session)
-        engine = self._engine(note, state, session, answers, progress)
+        engine = self._engine(note, state, session, answers, progress, commit=commit)
         _check_answers(before, answers, engine.foreign(before), anew=anew)
         if anew:
             self._set_agent_handover_aside()
@@ -206,6 +208,8 @@ class Handover:
         session: str,
         answers: Mapping[str, str],
         progress: Progress | None,
+        *,
+        commit: bool,
     ) -> HandoverEngine:
         if self._steps is not None:
             tasks: Sequence[Step] = self._steps
@@ -213,7 +217,7 @@ class Handover:
             self.memory()  # raises before anything is started
             flow = self.workflow()
             self._declared_in = flow.source
-            steps = Steps(self.segue, flow, session)
+            steps = Steps(self.segue, flow, session, commit=commit)
             steps.since = self._since(session)
             tasks = steps.tasks(note, state)
         answer: Answer = lambda step: answers.get(step, "")  # noqa: E731
@@ -250,6 +254,15 @@ class Handover:
         if not dry_run:
             self.segue.workspace.pause_file.check()
         return compact(self.memory(), months=months, keep=keep, dry_run=dry_run, condense=condense)
+
+
+def notes_folder(root: Path, environment: Mapping[str, str]) -> str:
+    """The folder of a working tree in which handovers left notes; empty if there are none."""
+    with suppress(BadSettings):
+        folder = workflow(table_of("handover", root / PROJECT_FILE, user_file(environment))[0]).memory_dir
+        if any((root / folder).glob("layer[123]/**/*.md")):
+            return folder
+    return ""
 
 
 def status_of(record: Record, *, said: Sequence[str] = (), theirs: str = "") -> HandoverStatus:

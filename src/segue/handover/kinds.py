@@ -41,10 +41,11 @@ BRIEF_BYTES = 4_096
 class Steps:
     """The tasks of a workflow, in a working tree."""
 
-    def __init__(self, segue: Segue, flow: Workflow, session: str) -> None:
+    def __init__(self, segue: Segue, flow: Workflow, session: str, *, commit: bool = True) -> None:
         self.segue = segue
         self.flow = flow
         self.session = session
+        self.commit = commit
         self.since = 0
         """The session's version at the previous handover."""
         self.store = MemoryStore(segue.workspace.working_tree.root / flow.memory_dir)
@@ -52,7 +53,11 @@ class Steps:
     def tasks(self, note: str, state: str) -> list[Task]:
         """The tasks with their payloads."""
         date = datetime.now().strftime("%Y-%m-%d")
-        texts = {"note": {"given": note, "date": date}, "state": {"given": state, "date": date}}
+        texts: dict[str, dict[str, Any]] = {
+            "note": {"given": note, "date": date},
+            "state": {"given": state, "date": date},
+            "git": {} if self.commit else {"uncommitted": True},
+        }
         return [self._task(step, texts.get(step.kind, {})) for step in self.flow.steps]
 
     def _task(self, step: DeclaredStep, texts: dict[str, Any]) -> Task:
@@ -155,6 +160,8 @@ class Steps:
         payload, root = work.payload, self.segue.workspace.working_tree.root
         if self.segue.workspace.working_tree.repository is None:
             return {"skipped": "this is not a git repository"}
+        if payload.get("uncommitted") or not self.commit:
+            return {"skipped": "nothing was committed, as you asked"}
         publisher = Publisher(
             root, payload["paths"] or [self.flow.memory_dir], push=payload["push"], remote=payload["remote"],
             branch=payload["branch"], hooks=payload["hooks"], sign=payload["sign"],

@@ -532,7 +532,7 @@ def test_only_so_many_launches_are_kept() -> None:
 def test_what_another_version_kept_is_no_supervision(world: World) -> None:
     session = world.seg.session("work")
     assert record.load(session) is None
-    session.save_agent(record.NAME, {"policy": "another shape"})
+    session.save_agent(SUPERVISOR, {"policy": "another shape"})
     assert record.load(session) is None
 
 

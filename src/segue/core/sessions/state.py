@@ -17,6 +17,8 @@ TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
 OPEN = ("created", "active", "paused")
 OBSERVER = "segue"
 """The actor of events that nobody declared: Segue found a run and began a session for it."""
+SUPERVISOR = "supervisor"
+"""The agent as which `segue run` keeps its own state in a session."""
 IDLE_SECONDS = 1800
 """A longer pause between two events does not count as active time."""
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 import msgspec
 
 from ...core.base.values import Value
+from ...core.sessions.state import SUPERVISOR
 from ...core.supervision.decide import Policy, Tally, Waiting
 from ..workspace.session_handle import SessionHandle
 
-NAME = "supervisor"
 LAUNCHES_MAX = 50
 
 
@@ -84,16 +84,16 @@ class Supervision(Value):
 
 def load(session: SessionHandle) -> Supervision | None:
     """The stored supervision of a session; None if there is none, or another version wrote it."""
-    if NAME not in session.state.agents:
+    if SUPERVISOR not in session.state.agents:
         return None
     with suppress(msgspec.ValidationError):
-        return msgspec.convert(session.load_agent(NAME), Supervision)
+        return msgspec.convert(session.load_agent(SUPERVISOR), Supervision)
     return None
 
 
 def save(session: SessionHandle, kept: Supervision) -> None:
     """Make it durable."""
-    session.save_agent(NAME, msgspec.to_builtins(kept))
+    session.save_agent(SUPERVISOR, msgspec.to_builtins(kept))
 
 
 def new_mark() -> str:

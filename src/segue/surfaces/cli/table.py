@@ -71,7 +71,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "abandon": ("abandon", "give up the session's goal"),
     "handover": (
         "handover",
-        "hand over at the end of a session: notes, state, commit; resumes after a crash",
+        "end a day's work: write notes into memory/ and commit them; resumes after a crash",
     ),
     "handoff": ("handoff", "offer a session to another agent, accept one, or pack one for another machine"),
     "prepare": ("prepare", "write down where the work stands (the manifest), for whoever continues it"),

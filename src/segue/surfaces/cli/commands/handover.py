@@ -40,7 +40,10 @@ def _run(context: CommandContext) -> int:
     while ran is None:
         try:
             with ProgressBar(context) as progress:
-                ran = own.run(note=note, state=state, anew=args.anew, answers=answers, progress=progress)
+                ran = own.run(
+                    note=note, state=state, anew=args.anew, commit=not args.no_commit, answers=answers,
+                    progress=progress,
+                )  # fmt: skip
         except StepUncertain as asked:
             said = "" if context.json else _ask(asked.step)
             if not said:
@@ -92,9 +95,15 @@ def _output(given: Any) -> str:
     if "path" in given:
         return one_line(str(given["path"]))
     if "commit" in given:
-        words = count(len(given.get("files", [])), "file") if given.get("files") else "nothing new to commit"
-        return f"{str(given['commit'])[:10]}, {words}" + (", pushed" if given.get("pushed") else "")
+        return _commit_words(str(given["commit"])[:10], len(given.get("files") or ()), given.get("pushed"))
     return ", ".join(f"{key} {one_line(str(value))[:60]}" for key, value in given.items())
+
+
+def _commit_words(commit: str, files: int, pushed: object) -> str:
+    if not files:
+        return f"nothing new to commit{'; pushed' if pushed else ''}"
+    done = f"committed{' and pushed' if pushed else ''} {count(files, 'file')} ({commit})"
+    return f"{done}; undo it with `git revert {commit}`"
 
 
 def _check(context: CommandContext) -> int:
@@ -183,6 +192,7 @@ command(
     "handover",
     argument("--note", "TEXT", "run: what happened; `-` reads it from stdin"),
     argument("--state", "TEXT", "run: where things stand, in addition to what Segue knows"),
+    flag("--no-commit", "run: write the notes into memory/, and leave the commit to you"),
     flag("--anew", "run: start over and leave an interrupted handover as it is"),
     many("--done", "STEP", "run: this uncertain or failed step is done, or not wanted"),
     many("--again", "STEP", "run: this uncertain step was not done; do it again"),
@@ -203,7 +213,7 @@ command(
     },
     examples=(
         'segue handover run --note "JWT works; OAuth waits for credentials"',
-        "segue handover check", "segue handover score", "segue handover compact --keep",
+        'segue handover run --note "OAuth waits" --no-commit', "segue handover check", "segue handover compact --keep",
     ),
     actions={"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact},
 )  # fmt: skip

@@ -4,6 +4,7 @@ Scripts and agents cannot be asked: they say --yes, and are told what was writte
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,17 @@ def uninit(context: CommandContext) -> int:
     lines = _lines(done, verb, left=done.notes)
     if not args.dry_run and any(one.is_one for one in done.changes):
         lines += [f"sessions and copies of transcripts are still in {one_line(str(home.path))}"]
+    lines += _notes_lines(where.root, context.environment)
     return context.report(_object(done), *lines, *done.notes)
+
+
+def _notes_lines(root: Path, environment: Mapping[str, str]) -> list[str]:
+    from ....handover.flow import notes_folder
+
+    folder = notes_folder(root, environment)
+    if not folder:
+        return []
+    return [f"the notes of handovers in {one_line(folder)}/ belong to your repository, and stay"]
 
 
 def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....core.event_words import event_object
+from ....core.event_words import event_object, is_bookkeeping
 from ....errors import SegueError, UsageError
 from ...render import count, json_line
 from ..command import argument, command, flag
@@ -25,6 +25,7 @@ FOLLOWED_AT_FIRST = 10
         type=int,
     ),
     argument("--after", "VERSION", "only events after this version", type=int),
+    flag("--all", "also what Segue counts and keeps for itself; `--json` always has it"),
     flag("-f --follow", "keep showing new events, from any process, until Ctrl-C"),
     session="id", json="an array of Events; with `--follow` an Event on each line",
     shape={"": "list[ShownEvent]", "--follow": "ShownEvent"},
@@ -45,11 +46,34 @@ def log(context: CommandContext) -> int:
         context.look_at_standby()
     session = context.session()
     first = after or 0
-    if limit:
-        first = max(first, session.state.version - limit)
+    if context.json or context.args.all:
+        first = max(first, session.state.version - limit) if limit else first
+        shown, left_out = session.log(after=first), 0
+    else:
+        shown, left_out = _for_people(session, first, limit or 0)
+        first = shown[0].version - 1 if shown else session.state.version
     if context.args.follow:
         return _follow(context, session, first)
-    return show_events(context, session.log(after=first))
+    show_events(context, shown)
+    if left_out:
+        own = f"left out: {count(left_out, 'event')} that Segue keeps for itself (`--all` shows them)"
+        context.say(context.style.paint(own, "dim"))
+    return 0
+
+
+def _for_people(session: Session, after: int, limit: int) -> tuple[list[Any], int]:
+    """The newest events without what Segue keeps for itself, and how many of that were left out."""
+    size = limit
+    while True:
+        first = max(after, session.state.version - size) if limit else after
+        events = session.log(after=first)
+        shown = [event for event in events if not is_bookkeeping(event)][-limit:]
+        if first == after or len(shown) == limit:
+            break
+        size *= 4
+    if limit and shown:
+        events = [event for event in events if event.version >= shown[0].version]
+    return shown, len(events) - len(shown)
 
 
 def show_events(context: CommandContext, events: list[Any]) -> int:
@@ -83,6 +107,8 @@ def _follow(context: CommandContext, session: Session, after: int) -> int:
                 context.warn(f"{count(followed.lost, 'event')} shown above are no longer in the store")
                 followed.lost = 0
             for event in events:
+                if not context.json and not context.args.all and is_bookkeeping(event):
+                    continue
                 if context.json:
                     write(context.out, json_line(event_object(event)))
                 else:
