@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -27,6 +28,17 @@ def repository(project: Path) -> Path:
     return project
 
 
+BEFORE_GIT = """
+[[handover.step]]
+kind = "note"
+[[handover.step]]
+kind = "command"
+command = ["test", "-e", "ready"]
+[[handover.step]]
+kind = "git"
+"""
+
+
 def interrupt(repository: Path) -> Path:
     merging = repository / ".git" / "MERGE_HEAD"
     merging.write_text("0" * 40)
@@ -45,6 +57,39 @@ def test_run_says_what_each_step_left_and_check_gives_the_three_codes(started: C
     assert "resumed and finished" in ran.out and "[x] git" in ran.out
     started("handover", "check", code=2)
     assert "completed just now" in started("handover", "status").out
+
+
+def committed(repository: Path) -> str:
+    told = subprocess.run(["git", "log", "--oneline"], cwd=repository, capture_output=True, text=True)
+    return told.stdout
+
+
+def test_run_says_in_words_what_it_committed_and_how_to_undo_that(started: Cli, repository: Path) -> None:
+    out = started("handover", "run", "--note", "n").out
+    [told] = re.findall(r"\[x\] git  committed 2 files \((\w{10})\); undo it with `git revert (\w+)`", out)
+    assert told[0] == told[1] and told[0].startswith(committed(repository).split()[0])
+
+
+def test_a_handover_without_a_commit_leaves_its_notes_uncommitted(started: Cli, repository: Path) -> None:
+    out = started("handover", "run", "--note", "JWT works", "--no-commit").out
+    assert "[-] git  nothing was committed, as you asked" in out and not committed(repository)
+    assert "JWT works" in (repository / "memory" / "layer2" / "current-state.md").read_text()
+    started("handover", "check", code=2)
+    assert "committed 2 files" in started("handover", "run", "--note", "and now").out
+
+
+@pytest.mark.parametrize(("first", "then"), [(["--no-commit"], []), ([], ["--no-commit"])])
+def test_an_interrupted_handover_commits_nothing_if_it_was_asked_not_to_before_or_after(
+    started: Cli, repository: Path, first: list[str], then: list[str]
+) -> None:
+    (repository / "segue.toml").write_text(BEFORE_GIT)
+    started("trust", "--yes")
+    started("handover", "run", "--note", "n", *first, code=75)
+    (repository / "ready").touch()
+    assert "[-] git  nothing was committed" in started("handover", "run", "--note", "n", *then).out
+    assert not committed(repository)
+    [notes] = (repository / "memory").glob("layer1/*/*.md")
+    assert notes.read_text().count("<!-- note ") == 1
 
 
 def test_run_gives_a_ran_as_json_and_reads_a_note_from_stdin(started: Cli, repository: Path) -> None:

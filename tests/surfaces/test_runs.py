@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -14,6 +15,8 @@ from tests.support.told_runs import ToldRun
 from tests.surfaces.conftest import Cli
 
 from segue.core.runs.steps import Call, End, Prompt, Result, Say, Start, Step
+from segue.surfaces.cli.views.runs import step_lines
+from segue.surfaces.render import Style
 from segue.testing.transcripts import placed
 
 AGENTS = ("claude-code", "codex", "copilot-cli")
@@ -132,6 +135,27 @@ def test_a_timeline_shows_the_steps_masked_from_transcript_or_copy(cli: Cli, age
     assert [step["kind"] for step in newest] == ["end"]
     assert "(gone)" in cli("show", "2a1b").out
     assert len(cli("runs", "--json").value) == 3
+
+
+def test_a_step_whose_time_is_not_known_is_shown_without_one() -> None:
+    plain = Style()
+    steps: list[tuple[int, Step]] = [(1, Prompt(1_700_000_000.0, "Fix it")), (2, End(0.0, "exit"))]
+    day, prompt, end = step_lines(steps, plain)
+    assert re.fullmatch(r"#1  \d\d:\d\d:\d\d  prompt    Fix it", prompt) and day.startswith("2023-11-1")
+    assert end.split() == ["#2", "end", "exit"] and end.index("end") == prompt.index("prompt")
+    assert step_lines(steps[1:], plain) == [end]
+
+
+def test_a_session_that_nobody_started_says_how_it_began_and_where_to_look(
+    cli: Cli, agents: list[Path]
+) -> None:
+    cli("sync")
+    told = cli("status").out
+    assert "Began        with this request to " in told and "Last action" not in told
+    assert told.endswith("declared: `segue brief` tells what was done last and what is open\n")
+    assert " began with this request\n" in cli("log").out
+    cli("add", "one thing")
+    assert "no items or features" not in cli("status").out
 
 
 def test_a_timeline_without_an_id_is_of_the_newest_run(cli: Cli, agents: list[Path]) -> None:

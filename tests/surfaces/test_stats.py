@@ -77,8 +77,18 @@ def test_a_bootstrap_does_not_wait_for_a_store_that_is_locked_to_keep_its_time(
 def test_a_month_can_be_reported_in_markdown(restarted: Cli) -> None:
     month = time.strftime("%Y-%m", time.gmtime())
     told = restarted("stats", "--month", month, "--report").out
-    assert told.startswith(f"# How well Segue worked, {month}-01 to ") and "| survived a crash | 1 |" in told
+    assert (
+        told.startswith(f"# How well Segue worked, {month}-01 to ")
+        and "| of that, after a crash | 1 time |" in told
+    )
+    assert "Nothing yet: time to write a manifest, " in told and "–" not in told
     assert "is not a month" in restarted("stats", "--month", "november", code=64).err
+
+
+def test_figures_that_nothing_was_measured_for_are_only_named(restarted: Cli) -> None:
+    told = restarted("stats").out
+    assert "  work taken up again           1 time\n" in told and "–" not in told
+    assert "nothing yet: time to write a manifest, size of a manifest, " in told
 
 
 def test_before_anything_happened_it_says_so(cli: Cli) -> None:

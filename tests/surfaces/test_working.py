@@ -341,3 +341,23 @@ def test_undo_says_what_of_a_command_stays(started: Cli) -> None:
     assert told["undone"] == ["note: counting"] and told["stays"] == ["counted: decisions_made=2.0"]
     started("budget", "--spent", "1")
     assert "something was spent" in started("undo", code=65).err
+
+
+def test_the_log_leaves_out_what_segue_keeps_for_itself_and_says_so(started: Cli) -> None:
+    started("recall", "pool connections")
+    started("agent", "save", "planner", stdin=b"[1]")
+    started("agent", "save", "supervisor", stdin=b"[1]")
+    whole = started("log", "--all").out
+    assert "counted: searches_performed" in whole and "agent supervisor: state saved" in whole
+    shown = started("log").out
+    assert "counted:" not in shown and "supervisor" not in shown and "agent planner: state saved" in shown
+    assert shown.endswith("left out: 2 events that Segue keeps for itself (`--all` shows them)\n")
+    assert len(started("log", "--json").value) == len(whole.splitlines()) - 1
+
+
+def test_a_limit_of_the_log_counts_only_what_is_shown(started: Cli) -> None:
+    for _ in range(6):
+        started("recall", "pool connections")
+    _, one, two, said = started("log", "--limit", "2").out.splitlines()
+    assert one.endswith("done: user model") and two.endswith("begun: auth middleware") and "6 events" in said
+    assert started("log", "--limit", "1", "--json").value[0]["kind"] == "metrics.counted"

@@ -85,7 +85,9 @@ class Task(Step):
         without whether it is committed."""
         if not isinstance(payload, dict):
             return payload
-        return {k: v for k, v in payload.items() if k not in (*self.definition, "date", "since", "uncommitted")} or None
+        return {
+            k: v for k, v in payload.items() if k not in (*self.definition, "date", "since", "uncommitted")
+        } or None
 
     def _refuse(self) -> Any:
         raise TypeError(f"{self.name} is a task; only an engine can run it")

@@ -510,26 +510,31 @@ NOTHING = "–"
 def stats_words(row: Any) -> list[tuple[str, str]]:
     """Every figure with its name, in words."""
     return [
-        ("restarts", _number_figure(row.restarts)),
-        ("survived a crash", _number_figure(row.survived)),
-        ("seconds to the first edit", _seconds_figure(row.seconds_to_edit)),
+        ("work taken up again", _number_figure(row.restarts)),
+        ("of that, after a crash", _number_figure(row.survived)),
+        ("time to the first edit", _seconds_figure(row.seconds_to_edit)),
         ("calls to the first edit", _plain_figure(row.calls_to_edit)),
         ("size of a brief", _bytes_figure(row.brief_bytes)),
-        ("score of a brief", _plain_figure(row.brief_score, " of 100")),
-        ("preparing", _seconds_figure(row.prepare_seconds)),
+        ("usefulness of a brief", _plain_figure(row.brief_score, " of 100 points")),
+        ("time to write a manifest", _seconds_figure(row.prepare_seconds)),
         ("size of a manifest", _bytes_figure(row.manifest_bytes)),
-        ("bootstrapping", _times_figure(row.bootstrap_seconds, row.bootstraps)),
-        ("restoring", _times_figure(row.restore_seconds, row.restores)),
-        ("size of a restoration", _bytes_figure(row.restore_bytes)),
-        ("score of a handover", _plain_figure(row.handover_score, f" of 100 ({row.handovers})")),
+        ("time to check a start", _times_figure(row.bootstrap_seconds, row.bootstraps)),
+        ("time to restore context", _times_figure(row.restore_seconds, row.restores)),
+        ("size of restored context", _bytes_figure(row.restore_bytes)),
+        ("usefulness of a handover", _handovers_figure(row)),
         ("memories", _memories_figure(row)),
-        ("pitfalls", f"{row.pitfalls} shown, {row.pitfalls_mended} fixed" if row.pitfalls else NOTHING),
-        ("next command by habit", _habits_figure(row)),
+        ("known failures", f"{row.pitfalls} told, {row.pitfalls_mended} fixed" if row.pitfalls else NOTHING),
+        ("next command guessed right", _habits_figure(row)),
     ]
 
 
 def _number_figure(value: int) -> str:
-    return f"{value:,}" if value else NOTHING
+    return count(value, "time") if value else NOTHING
+
+
+def _handovers_figure(row: Any) -> str:
+    points = _plain_figure(row.handover_score, " of 100 points")
+    return points if points == NOTHING else f"{points} ({count(row.handovers, 'handover')})"
 
 
 def _plain_figure(value: float | None, unit: str = "") -> str:
@@ -543,7 +548,7 @@ def _seconds_figure(value: float | None) -> str:
 
 
 def _times_figure(seconds: float | None, times: int) -> str:
-    return NOTHING if seconds is None else f"{_seconds_figure(seconds)} ({times:,})"
+    return NOTHING if seconds is None else f"{_seconds_figure(seconds)} ({count(times, 'time')})"
 
 
 def _bytes_figure(value: float | None) -> str:
@@ -561,5 +566,5 @@ def _memories_figure(row: Any) -> str:
 def _habits_figure(row: Any) -> str:
     if row.habit_hit_rate is None or row.habit_hit_rate_alone is None:
         return NOTHING
-    alone = f"{row.habit_hit_rate_alone:.0%} by the run alone"
-    return f"{row.habit_hit_rate:.0%} of {row.habit_guesses}, {alone}".replace("%", " %")
+    rates = f"{row.habit_hit_rate:.0%} with habits, {row.habit_hit_rate_alone:.0%} without"
+    return f"{rates} ({count(row.habit_guesses, 'guess', 'guesses')})".replace("%", " %")

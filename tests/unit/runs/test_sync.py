@@ -360,9 +360,7 @@ def only(seg: Segue) -> Session:
     return seg.session(card.id)
 
 
-def test_a_run_without_a_session_gets_one_that_says_that_nobody_declared_it(
-    home: Path, project: Path
-) -> None:
+def test_a_run_without_a_session_gets_one_that_says_who_began_it(home: Path, project: Path) -> None:
     place(home, project)
     with opened(home, project) as seg:
         done = seg.sync()
@@ -370,7 +368,7 @@ def test_a_run_without_a_session_gets_one_that_says_that_nobody_declared_it(
         assert done.sessions == [session.id] and seg.session().id == session.id
         assert session.state.goal == "Make the login use tokens, please"
         assert {event.actor for event in session.log()} == {OBSERVER}
-        assert "nobody declared" in session.state.last_action
+        assert session.state.last_action == "observed: codex began with this request"
         assert seg.run("run-1").session == session.id
         assert abs(time.time() - HOUR - seconds_of(session.state.created)) < 60
 

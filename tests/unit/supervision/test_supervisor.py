@@ -9,6 +9,7 @@ from tests.support.scripted_agents import BOTH, CLAUDE, FALSE, GOOD, Child, Scri
 
 from segue.core.runs.steps import Planning
 from segue.core.sessions import commands as do
+from segue.core.sessions.state import SUPERVISOR
 from segue.core.supervision.decide import Policy, Waiting
 from segue.effects.processes import launch as processes
 from segue.effects.processes.launch import UNKNOWN_EXIT, LeftoverProcess

@@ -98,7 +98,7 @@ TABLE: dict[str, tuple[str, str]] = {
     ),
     "stats": (
         "stats",
-        "show how well Segue works: restarts survived, and how useful briefs, memories and habits were",
+        "show how well Segue works: work taken up again, and how useful briefs, memories and habits were",
     ),
     "pressure": ("pressure", "show how full the context window of a run is, and whether to prepare"),
     "since": ("since", "show what has changed since you left: commits, files, features, other runs"),

@@ -213,7 +213,8 @@ command(
     },
     examples=(
         'segue handover run --note "JWT works; OAuth waits for credentials"',
-        'segue handover run --note "OAuth waits" --no-commit', "segue handover check", "segue handover compact --keep",
+        'segue handover run --note "OAuth waits" --no-commit', "segue handover check",
+        "segue handover compact --keep",
     ),
     actions={"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact},
 )  # fmt: skip
