@@ -51,7 +51,7 @@ VARIES = (
     (r"segue-\d{8}T\d{6}Z", "segue-STAMP"),
     (r"/damaged/\S+", "/damaged/…"),
     (r"layer1/\d{4}-\d\d", "layer1/MONTH"),
-    (r"\b[0-9a-f]{10}, (?=\d+ file)", "COMMIT, "),
+    (r"\b[0-9a-f]{10}(?=[)`])", "COMMIT"),
     (r"<!-- note [0-9a-f]+ -->", "<!-- note ID -->"),
     (r" +", " "),
 )

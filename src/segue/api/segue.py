@@ -289,8 +289,9 @@ class Segue:
     def stats(
         self, *, month: str = "", days: int = 90, everywhere: bool = False, learns: bool = True
     ) -> StatsReport:
-        """How well Segue works: restarts survived, how soon the next run was productive, how useful briefs,
-        handovers, memories and habits were, in a month (2026-11) or in the last ``days`` days (0: all)."""
+        """How well Segue works: how often work was taken up again, how soon the next run was productive, how
+        useful briefs, handovers, memories and habits were, in a month (2026-11) or in the last ``days`` days
+        (0: all)."""
         from ..services.runs.sync import take_in_newest
         from ..services.stats.report import stats
 

@@ -37,7 +37,7 @@ _shtab_segue_commands() {
     forget:'erase the text of a memory'
     habits:'show habits seen in the runs and commits here; correct them or switch them off'
     handoff:'offer a session to another agent, accept one, or pack one for another machine'
-    handover:'hand over at the end of a session: notes, state, commit; resumes after a crash'
+    handover:'end a day'"'"'s work: write notes into memory/ and commit them; resumes after a crash'
     help:'explain a command, with examples'
     hold:'show who holds a session, or hold it while a command runs'
     hook:'called by agents'"'"' hooks: records an event and answers it'
@@ -78,7 +78,7 @@ _shtab_segue_commands() {
     since:'show what has changed since you left: commits, files, features, other runs'
     spend:'show what asking models cost, by day, session and purpose, and how much is left'
     start:'start a session and make it the current one here'
-    stats:'show how well Segue works: restarts survived, and how useful briefs, memories and habits were'
+    stats:'show how well Segue works: work taken up again, and how useful briefs, memories and habits were'
     status:'show what is done, under way, next and blocked'
     statusline:'print a line for the status line of Claude Code, from its JSON on stdin'
     switch:'pause the current session and switch to another'
@@ -619,6 +619,7 @@ _shtab_segue_handoff_defaults_added=0
 _shtab_segue_handover_options=(
   "--note[run\: what happened\; \`-\` reads it from stdin]:TEXT:"
   "--state[run\: where things stand, in addition to what Segue knows]:TEXT:"
+  "--no-commit[run\: write the notes into memory\/, and leave the commit to you]"
   "--anew[run\: start over and leave an interrupted handover as it is]"
   "*--done[run\: this uncertain or failed step is done, or not wanted\; repeatable]:STEP:"
   "*--again[run\: this uncertain step was not done\; do it again\; repeatable]:STEP:"
@@ -782,6 +783,7 @@ _shtab_segue_list_defaults_added=0
 _shtab_segue_log_options=(
   "--limit[only the newest N events\; by default all, with --follow the newest 10]:N:"
   "--after[only events after this version]:VERSION:"
+  "--all[also what Segue counts and keeps for itself\; \`--json\` always has it]"
   {-f,--follow}"[keep showing new events, from any process, until Ctrl-C]"
   {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
   "--json[print JSON instead of text]"
