@@ -10,8 +10,7 @@ from .base import canonical
 from .base.text import one_line
 from .base.values import count
 from .features.model import DEFINED
-from .sessions.observed import action_words, observed_agent
-from .sessions.state import OBSERVER, SUPERVISOR
+from .sessions.state import OBSERVER, SUPERVISOR, action_words, observed_agent
 
 
 def _with(text: str, detail: str, separator: str = ": ") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from segue.core.handover.markdown_layers import happened
 from segue.core.sessions import events as ev
-from segue.core.sessions.observed import OBSERVED, action_words, observed_agent, observed_note
+from segue.core.sessions.state import OBSERVED, action_words, observed_agent, observed_note
 
 BEFORE = "observed: the first prompt of claude-code run fd2a681d-1; nobody declared this session"
 

@@ -20,8 +20,7 @@ from ..base.text import one_line
 from ..base.values import Value
 from ..journal.event import Body
 from ..sessions import events as ev
-from ..sessions.observed import action_words
-from ..sessions.state import SessionState
+from ..sessions.state import SessionState, action_words
 
 FRONT = "---\n"
 FORMAT = 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.lazy import regex
 from ..base.persistent_list import Rows
 from ..base.persistent_places import Places
 from ..base.values import Part, Value
@@ -17,6 +18,10 @@ TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
 OPEN = ("created", "active", "paused")
 OBSERVER = "segue"
 """The actor of events that nobody declared: Segue found a run and began a session for it."""
+OBSERVED = "observed:"
+"""How the note begins with which Segue begins a session for a run that had none."""
+_OBSERVED_NOTE = regex(r"observed: (?:the first prompt of (\S+) run .*|(\S+) began with this request)")
+"""That note, also in the form that versions before wrote."""
 SUPERVISOR = "supervisor"
 """The agent as which `segue run` keeps its own state in a session."""
 IDLE_SECONDS = 1800
@@ -265,3 +270,20 @@ def find_question(state: SessionState, text: str) -> int:
 def find_trouble(state: SessionState, text: str) -> int:
     """The index of an error, or -1."""
     return state.troubles.find(key(text), key_of)
+
+
+def observed_note(agent: str) -> str:
+    """The note that begins the session of an agent's run."""
+    return f"{OBSERVED} {agent} began with this request"
+
+
+def observed_agent(note: str) -> str:
+    """The agent that such a note names; empty for any other text."""
+    found = _OBSERVED_NOTE.fullmatch(note)
+    return (found[1] or found[2]) if found else ""
+
+
+def action_words(note: str) -> str:
+    """A note as people read it."""
+    agent = observed_agent(note)
+    return f"{agent} began with this request" if agent else note

@@ -18,8 +18,7 @@ from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
 from ...core.runs.carried_over import Inherited
-from ...core.sessions.observed import OBSERVED
-from ...core.sessions.state import OPEN, SessionState
+from ...core.sessions.state import OBSERVED, OPEN, SessionState
 from ...errors import SegueError, UnknownSession
 from ..runs.assign_session import has_observed_goal
 from ..runs.discovery import RunFinder

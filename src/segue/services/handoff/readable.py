@@ -27,7 +27,7 @@ from ...core.event_words import event_words
 from ...core.features.model import Feature
 from ...core.features.verdict import Verdict
 from ...core.sessions.budget import budget_words
-from ...core.sessions.observed import action_words
+from ...core.sessions.state import action_words
 from ...core.sessions.status import SessionStatus
 from ...effects.clock import now
 from ...errors import SegueError, UsageError

@@ -21,8 +21,7 @@ from ...core.base.values import seconds_of
 from ...core.journal.event import Draft, read_body
 from ...core.runs.sentences import is_assent
 from ...core.sessions.events import Created
-from ...core.sessions.observed import OBSERVED, observed_note
-from ...core.sessions.state import OBSERVER, OPEN, SessionState
+from ...core.sessions.state import OBSERVED, OBSERVER, OPEN, SessionState, observed_note
 from ...effects.clock import now
 from ...effects.processes.identity import ancestors, is_alive
 from ...errors import SegueError, StaleVersion

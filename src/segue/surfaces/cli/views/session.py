@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....core.sessions.budget import budget_words
-from ....core.sessions.observed import observed_agent
-from ....core.sessions.state import SessionState
+from ....core.sessions.state import SessionState, observed_agent
 from ....core.sessions.status import SessionStatus
 from ...render import Style, ago, bar, cells, count, one_line, packed, shown, wrap
 
