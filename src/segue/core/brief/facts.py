@@ -509,10 +509,9 @@ def _session(
     elif not facts.goal and not sentences.is_assent(state.goal):
         facts.goal = state.goal
     _add_declared_items(facts, state)
-    facts.decided = [
-        *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
-        *facts.decided,
-    ]
+    decided = [_because(one.text, one.why) for one in reversed(list(state.decisions))]
+    known = {sentences.flat(text) for text in decided}
+    facts.decided = [*decided, *(text for text in facts.decided if sentences.flat(text) not in known)]
     facts.learnt = [one.text for one in reversed(list(state.findings))]
     declared = {sentences.flat(text) for text in (*facts.learnt, *(one.text for one in state.decisions))}
     facts.memories = [text for text in facts.memories if sentences.flat(text) not in declared]

@@ -34,6 +34,7 @@ from .gather import (
     world_now,
 )
 from .notices import notice_of_handover
+from .predecessor import chosen_since, line_of_before
 from .runs_summary import RunsSummary
 
 if TYPE_CHECKING:
@@ -114,8 +115,14 @@ def facts_here(workspace: Workspace, what: str = "", agent: str = "") -> FactsHe
         digests = (digest_of(workspace, finder, found),)
         runs = RunsSummary(digests, found.agent, found.native, elsewhere=folder)
     else:
-        runs = summary_of_run(workspace, finder, found)
-        id = session_of_run(workspace, finder, found)
+        chosen = chosen_since(workspace, finder, found)
+        if chosen is not None:
+            line = line_of_before(workspace, finder, found)
+            runs, found = RunsSummary(notices=(line,) if line else ()), None
+            id = chosen.id
+        else:
+            runs = summary_of_run(workspace, finder, found)
+            id = session_of_run(workspace, finder, found)
         state, as_of = _session(workspace, id)
         if not id and state is not None and has_observed_goal(workspace, state):
             state = None  # of another run
