@@ -93,6 +93,7 @@ class BriefFacts(msgspec.Struct):
     model: str = ""
     when: float = 0.0
     ending: str = ""
+    at_work: bool = False  # whether the run is doing it now
     context: int = 0
     window: int = 0
     chars: int = 0

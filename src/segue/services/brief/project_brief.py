@@ -28,6 +28,7 @@ from .gather import (
     command_for_more,
     digest_of,
     gather,
+    is_at_work,
     session_of_run,
     summary_of_run,
     summary_of_session,
@@ -130,7 +131,9 @@ def facts_here(workspace: Workspace, what: str = "", agent: str = "") -> FactsHe
         workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,
         covers=not as_of, by_meaning=True,
     )  # fmt: skip
-    return FactsHere(known, runs, command_for_more(runs, state) + as_of, runs.found or found)
+    told = runs.found or found
+    known.at_work = told is not None and is_at_work(workspace, finder, told)
+    return FactsHere(known, runs, command_for_more(runs, state) + as_of, told)
 
 
 def _uncommitted(workspace: Workspace) -> list[RunText]:
