@@ -195,7 +195,7 @@ def telling(output: str, failed: bool) -> list[str]:
 
 
 def _without_traceback(lines: list[str]) -> list[str]:
-    """Lines without the heading of a traceback; an exception without a message has the line that raised it."""
+    """Lines without the heading of a traceback; an exception without a message has the line it came from."""
     found: list[str] = []
     for before, line in zip(["", *lines], lines, strict=False):
         if line.startswith(_TRACEBACK):
