@@ -79,7 +79,7 @@ def test_a_month_can_be_reported_in_markdown(restarted: Cli) -> None:
     told = restarted("stats", "--month", month, "--report").out
     assert (
         told.startswith(f"# How well Segue worked, {month}-01 to ")
-        and "| of that, after a crash | 1 time |" in told
+        and "| taken up after a crash | 1 time |" in told
     )
     assert "Nothing yet: time to write a manifest, " in told and "–" not in told
     assert "is not a month" in restarted("stats", "--month", "november", code=64).err

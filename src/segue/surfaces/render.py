@@ -511,7 +511,7 @@ def stats_words(row: Any) -> list[tuple[str, str]]:
     """Every figure with its name, in words."""
     return [
         ("work taken up again", _number_figure(row.restarts)),
-        ("of that, after a crash", _number_figure(row.survived)),
+        ("taken up after a crash", _number_figure(row.survived)),
         ("time to the first edit", _seconds_figure(row.seconds_to_edit)),
         ("calls to the first edit", _plain_figure(row.calls_to_edit)),
         ("size of a brief", _bytes_figure(row.brief_bytes)),
