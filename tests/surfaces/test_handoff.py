@@ -50,6 +50,53 @@ def test_declining_and_withdrawing_are_visible_with_their_reasons(started: Cli) 
 
 
 @pytest.mark.parametrize(
+    ("settled", "told"),
+    [
+        (("--withdraw",), "the offer to codex was withdrawn"),
+        (("--decline", "--actor", "codex"), "the offer to codex was declined"),
+        ((), "the offer to codex expired"),
+    ],
+)
+def test_an_offer_that_nobody_can_take_any_more_is_told_nowhere_as_one(
+    started: Cli, settled: tuple[str, ...], told: str
+) -> None:
+    hours = ("--hours", "72" if settled else "1e-7")
+    started("handoff", "--to", "codex", "--note", "please review", *hours)
+    if settled:
+        assert "handed to codex: please review" in started("brief").out
+        assert started("recall", "please review").out.count("please review") == 1
+        started("handoff", *settled)
+    for command in (("brief",), (), ("status",), ("show",)):
+        assert "handed to codex" not in started(*command).out
+    status = started("status", "--json").value
+    assert (status["handed_to"], status["last_action"]) == ("", told)
+    assert started("recall", "please review", "--json").value == []
+
+
+def test_the_note_of_an_offer_made_again_can_be_recalled_and_outlives_the_offer_that_is_taken(
+    started: Cli,
+) -> None:
+    offer = ("handoff", "--to", "codex", "--note", "please review")
+    started(*offer, "--hours", "1e-7")
+    started(*offer)
+    assert len(started("recall", "please review", "--json").value) == 1
+    started("handoff", "--to", "gemini", "--note", "please translate")
+    started("handoff", "--accept", "--actor", "codex")
+    notes = started("recall", "please", "--json").value
+    assert [(one["content"][:13], one.get("expires", "")) for one in notes] == [("please review", "")]
+    assert started("status", "--json").value["handed_to"] == "codex"
+
+
+def test_what_was_handed_over_stays_settled_when_the_session_goes_back(started: Cli) -> None:
+    started("handoff", "--to", "codex", "--note", "please review")
+    started("checkpoint", "--name", "offered")
+    started("handoff", "--withdraw")
+    started("note", "on my own")
+    started("rewind", "offered")
+    assert "handed to codex" not in started("brief").out + started("status").out
+
+
+@pytest.mark.parametrize(
     "words", [("--accept", "--decline"), ("--to", "x", "--list"), (), ("--to", "../x"), ("--accept",)]
 )
 def test_two_wishes_at_once_or_none_that_can_be_met_are_64_and_offer_nothing(
