@@ -211,6 +211,15 @@ def test_a_session_that_is_called_paused_is_resumed_and_then_called_active_by_al
     assert cli("resume", *budget).out.startswith("already active: ")
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "cline"])
+def test_a_brief_that_stands_in_the_transcript_too_is_shown_once(cli: Cli, chain: Chain, agent: str) -> None:
+    first_turn(chain, agent)
+    run = chain.begin(agent).prompt("go on").edits("b.py")
+    assert "given" in cli("show", run.native, "--timeline").out
+    [told] = cli("show", run.native, "--told", "--json").value
+    assert (told["kind"], told["text"].strip()) == ("brief", run.brief.strip())
+
+
 @pytest.mark.parametrize("writes", [False, True], ids=["no transcript", "no prompt in it"])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_run_that_died_before_its_agent_wrote_the_prompt_is_shown_like_any_other(
