@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -17,6 +18,22 @@ def test_an_offer_names_its_id_its_end_and_how_to_start_the_agent(started: Cli) 
     assert (
         value["offer"]["to"] == "claude-code" and value["session"] == "jwt" and Path(value["file"]).is_file()
     )
+
+
+def test_an_agent_that_is_not_on_this_machine_is_offered_it_and_that_is_said(
+    started: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "codex was not found on PATH here; it may be on another machine"
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    codex = tmp_path / "codex"
+    codex.write_text("#!/bin/sh\n")
+    codex.chmod(0o755)
+    assert said not in started("handoff", "--to", "codex").out
+    codex.unlink()
+    lines = started("handoff", "--to", "codex").out.splitlines()
+    assert lines[-1] == said and lines[-2].startswith("start it with: codex ")
+    assert started("handoff", "--to", "codex", "--json").value["missing"] == "codex"
+    assert "PATH" not in started("handoff", "--to", "anyone").out
 
 
 def test_an_agent_takes_what_was_offered_to_it_and_nobody_takes_it_twice(started: Cli) -> None:

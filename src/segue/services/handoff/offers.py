@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -78,6 +79,8 @@ class HandoffOffer(Value):
     """How the agent is started with it; empty if Segue does not know that agent."""
     rules: str = ""
     """The agent's own file that mentions the offer too, if that was requested."""
+    missing: str = ""
+    """The program that starts the agent, if it is not on PATH here: it may be on another machine."""
 
 
 @checked
@@ -301,7 +304,10 @@ class Handoffs:
                 target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END, root=self._workspace.working_tree.root
             )
             rules_file = str(target)
-        return HandoffOffer(offer, saved, str(path), start, rules_file)
+        program = known.start.partition(" ")[0]
+        found = shutil.which(program, path=self._workspace.environment.get("PATH")) if program else program
+        missing = program if found is None else ""
+        return HandoffOffer(offer, saved, str(path), start, rules_file, missing)
 
     def forget_rules(self, offer: Offer) -> None:
         """Remove what an offer added to the file that its agent reads by itself. If that fails it is ignored:
