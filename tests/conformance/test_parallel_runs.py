@@ -131,6 +131,19 @@ def test_a_person_who_asks_in_a_new_worktree_is_shown_the_newest_run_with_its_fo
     assert "shop-menu, branch feature-menu" in head
 
 
+def test_a_person_who_asks_while_a_run_is_at_work_is_not_told_that_it_stopped(chain: Chain) -> None:
+    run = at_work(chain.begin("claude-code").prompt(FEED).edits("src/feed.py"), "make feed")
+    lives(chain, run)
+    with chain.open() as segue:
+        head = brief_here(segue.workspace).partition("\n")[0]
+    assert head.startswith("[segue] Where the work stands that a run is doing now (claude-code")
+    assert "no result" not in head
+    dies(chain, run)
+    with chain.open() as segue:
+        head = brief_here(segue.workspace).partition("\n")[0]
+    assert head.startswith("[segue] Where the last run stopped") and "its last call has no result" in head
+
+
 def test_a_run_that_is_at_work_is_not_taken_up_but_mentioned(chain: Chain) -> None:
     first = at_work(chain.begin("claude-code").prompt(FEED).edits("src/feed.py"), "make feed")
     lives(chain, first)

@@ -117,7 +117,24 @@ def test_work_that_is_over_is_not_brought_up_again(agent: Agent) -> None:
         session = segue.start("Make the login use tokens", id="login")
         segue.sync(session="login")
         session.complete("all of it")
-    assert agent.start() == ""
+    told = agent.start()
+    assert 'the session before, "Make the login use tokens", was completed' in told
+    assert "make deploy" not in told and "GOAL" not in told and len(told) < 500
+    assert agent.start(native="now-2") == told
+
+
+def test_a_session_that_was_begun_after_the_last_run_is_what_the_next_one_is_told(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False, old=60)
+    with agent.open() as segue:
+        segue.start("Make the login use tokens", id="login")
+        segue.sync(session="login")
+        weeks = segue.start("Durations understand weeks", id="weeks", items=["parse w"])
+        weeks.checkpoint(decide=[("a week is 7 days", "")])
+    told = agent.start()
+    assert "GOAL: Durations understand weeks" in told and "parse w" in told and "a week is 7 days" in told
+    assert "make deploy" not in told and "was about other work" in told
+    with agent.open() as segue:
+        assert delivered_to(segue.workspace, "claude-code", "now-1")[0].session == "weeks"
 
 
 def test_a_run_of_long_ago_is_not_brought_up_but_a_plan_is(agent: Agent) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.briefs import GOAL, brief, line
 from tests.support.long_story import story
 
-from segue.core.brief.compose import compose, marked_down
+from segue.core.brief.compose import _bullet, compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, Probe, facts
 from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
@@ -176,3 +176,8 @@ def test_edits_that_do_not_say_what_they_change_are_told_by_their_file() -> None
 
     text = brief(Prompt(1, GOAL), *edit("a", "a.py"), *edit("b", "a.py"), *edit("c", "b.py"))
     assert "\n- edited a.py ×2\n- edited b.py\n" in text
+
+
+def test_a_label_is_bold_as_a_whole() -> None:
+    line = 'LAST WORDS (its turn was over: this is its report): "a: b"'
+    assert _bullet(line) == '- **LAST WORDS (its turn was over: this is its report):** "a: b"'

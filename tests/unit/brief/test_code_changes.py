@@ -68,7 +68,7 @@ def test_other_new_lines_that_say_something_come_behind_it() -> None:
     words = edit(
         "", "\n".join(["def parse(text, rates, rounding):", "import rows_of_parser as rows", *rows, "}"])
     )
-    assert words.added == "def parse(text, rates, rounding):" and words.more == tuple(rows[:3])
+    assert words.added == "def parse(text, rates, rounding):" and words.told == (words.added, *rows[:3])
 
 
 def test_of_a_very_long_change_the_beginning_is_looked_at() -> None:
@@ -85,3 +85,10 @@ def test_a_file_that_was_written_over_is_told_by_what_changed_or_by_some_of_its_
     assert edit_words(new, change_words(new))[0] == " (5 lines: Cart, add, drop, …)"
     over = Change("cart.py", "create", "", text, place="    def total(self):")
     assert edit_words(over, change_words(over))[0] == " (5 lines, changed in total)"
+
+
+def test_lines_that_were_added_are_told_in_their_order() -> None:
+    new = "if text.isdigit():\n    return sum(int(number) * units[unit])"
+    change = Change("a.py", "edit", "x", new)
+    told = edit_words(change, change_words(change))[1]
+    assert told == "+ if text.isdigit(): / return sum(int(number) * units[unit])"

@@ -164,6 +164,11 @@ def test_a_success_is_told_by_its_verdict_or_by_a_short_output(output: str, told
         ("FAIL\nnothing else is said here", ["FAIL", "nothing else is said here"]),
         ("one\ntwo\nthree", ["two", "three"]),
         ("", []),
+        ('Traceback (most recent call last):\n  File "a.py", line 3\n    assert f(1) == 2\nAssertionError',
+         ["AssertionError: assert f(1) == 2"]),
+        ('Traceback (most recent call last):\n  File "a.py", line 3\nValueError: no cents',
+         ["ValueError: no cents"]),
+        ('Traceback (most recent call last):\n  File "a.py", line 3\nKeyError', ["KeyError"]),
     ],
 )  # fmt: skip
 def test_a_failure_is_told_by_its_first_complaints_and_its_verdict(output: str, told: list[str]) -> None:

@@ -50,6 +50,7 @@ def enclosing(text: str, piece: str) -> str:
     above = text[:at].split("\n")
     for line in reversed(above[-_LINES_ABOVE:-1]):
         bare = line.lstrip(" \t")
-        if len(line) - len(bare) < max(indent, 1) and bare and definition(line):
+        inner = max(indent, 1) if bare.startswith("#") else indent  # what stands at the margin is in no code
+        if len(line) - len(bare) < inner and bare and definition(line):
             return line.strip()[:200]
     return f"line {len(above)}"

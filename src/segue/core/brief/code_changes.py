@@ -15,6 +15,7 @@ from ..runs.model import TrailStep
 from ..runs.steps import Change
 
 LINES_MAX = 400
+TOLD_CHARS = 200
 _LITTLE = regex(r"^(?:import|from|use|using|#include|package|require|//|#\s|\*|/\*|<!--|[\])}{(;,]+$|\"\"\")")
 _WORD = regex(r"[A-Za-z_]\w{3,}")
 
@@ -25,7 +26,7 @@ class ChangeWords(Value):
     where: str = ""  # the definition or heading that it stands in
     new: tuple[str, ...] = ()  # definitions that it adds
     added: str = ""  # the new line that says most
-    more: tuple[str, ...] = ()  # other new lines that say something
+    told: tuple[str, ...] = ()  # that line among others that say something, in their order
     removed: str = ""
     lines: int = 0  # of a new file
 
@@ -47,8 +48,7 @@ def change_words(change: Change) -> ChangeWords:
     fresh = [name for name in definitions(added) if name != where]
     known = set(_WORD.findall(change.old))
     best = _telling(added, known)
-    more = tuple(" ".join(line.split()) for line in added if _says_something(line) and best not in line)[:3]
-    return ChangeWords(where, tuple(fresh[:5]), best, more, _telling(removed, set()))
+    return ChangeWords(where, tuple(fresh[:5]), best, _around(best, added), _telling(removed, set()))
 
 
 def with_places(trail: Sequence[TrailStep], edited: Mapping[str, tuple[str, ...]]) -> list[TrailStep]:
@@ -68,6 +68,15 @@ def _placed(change: Change, only: Mapping[str, str]) -> Change:
         return change
     name = next((name for path, name in only.items() if f"/{change.path}".endswith(f"/{path}")), "")
     return replace(change, place=name) if name and not change_words(change).where else change
+
+
+def _around(best: str, added: list[str]) -> tuple[str, ...]:
+    """The line that says most among all that say something, if those are few; else with what follows it."""
+    flat = [" ".join(line.split()) for line in added]
+    said = [line for line in dict.fromkeys(flat) if line == best or _says_something(line)]
+    if len(said) > 4 or sum(map(len, said)) > TOLD_CHARS:
+        said = said[said.index(best) :][:4] if best in said else [best]
+    return tuple(said)
 
 
 def _says_something(line: str) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from ...errors import BudgetTooSmall
-from ..runs.inherited import CLOSING, OPENING, STANDS, STOPPED, delimited
+from ..base.lazy import regex
+from ..runs.inherited import AT_WORK, CLOSING, OPENING, STANDS, STOPPED, delimited
 from .facts import BriefFacts
 from .page import cut, middle, plain, size
 from .parts import (
@@ -115,7 +116,8 @@ _WRITERS: dict[str, Callable[[BriefFacts, int], list[Line]]] = {
 
 def _head(facts: BriefFacts, budget: int) -> str:
     """Where the work stands: agent, folder, branch, when, how it ended."""
-    parts = [f" {STOPPED if (facts.run or facts.agent) and not facts.own else STANDS}"]
+    of_run = (facts.run or facts.agent) and not facts.own
+    parts = [f" {AT_WORK if facts.at_work else STOPPED if of_run else STANDS}"]
     about = [facts.agent] if facts.agent else []
     if facts.folder:
         folder = folder_of(facts.folder)
@@ -134,7 +136,7 @@ def _head(facts: BriefFacts, budget: int) -> str:
         parts.append(f" ({', '.join(about)})")
     if not (facts.goal or facts.plan or facts.trail or facts.failing or facts.notices):
         parts.append("; nothing of its work is known")
-    elif facts.own:
+    elif facts.own or facts.at_work:
         pass  # it goes on
     elif facts.ending and budget >= 400:
         parts.append(f"; {facts.ending}")
@@ -156,8 +158,12 @@ def marked_down(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "") 
         room = max(BYTES_MIN, room - over)
 
 
+_LABEL = regex(r"[^:(]*(?:\([^)]*\)[^:(]*)*:")
+"""What stands before the first colon that is not in brackets."""
+
+
 def _bullet(line: str) -> str:
     if line.startswith(("  ", "- ", "—")):
         return f"  - {line.removeprefix('- ').strip()}"
-    label, colon, rest = line.partition(":")
-    return f"- **{label}:**{rest}" if colon else f"- {line}"
+    label = _LABEL.match(line)
+    return f"- **{label[0]}**{line[label.end() :]}" if label else f"- {line}"

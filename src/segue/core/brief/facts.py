@@ -93,6 +93,7 @@ class BriefFacts(msgspec.Struct):
     model: str = ""
     when: float = 0.0
     ending: str = ""
+    at_work: bool = False  # whether the run is doing it now
     context: int = 0
     window: int = 0
     chars: int = 0
@@ -509,10 +510,9 @@ def _session(
     elif not facts.goal and not sentences.is_assent(state.goal):
         facts.goal = state.goal
     _add_declared_items(facts, state)
-    facts.decided = [
-        *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
-        *facts.decided,
-    ]
+    decided = [_because(one.text, one.why) for one in reversed(list(state.decisions))]
+    known = {sentences.flat(text) for text in decided}
+    facts.decided = [*decided, *(text for text in facts.decided if sentences.flat(text) not in known)]
     facts.learnt = [one.text for one in reversed(list(state.findings))]
     declared = {sentences.flat(text) for text in (*facts.learnt, *(one.text for one in state.decisions))}
     facts.memories = [text for text in facts.memories if sentences.flat(text) not in declared]

@@ -289,8 +289,8 @@ def _closing(
     last = groups[-1].steps[-1] if groups else None
     if last is not None and last.kind == "say":
         over = facts.ending == FINISHED
-        waits = "this is its report" if facts.parent else "it waits for the user"
-        label = f"{Label.LAST_WORDS} (its turn was over: {waits})" if over else str(Label.LAST_WORDS)
+        state = "its turn was over: this is its report" if facts.parent else "its turn was over"
+        label = f"{Label.LAST_WORDS} ({state})" if over else str(Label.LAST_WORDS)
         room = min(max(most * (85 if over else 60) // 100, 260), 1_000 if over else 660)
         asked = facts.wanted.last.text if facts.wanted.last is not None else ""
         words = folder.within(message_words(last.text, room, set(content_words(asked))))

@@ -318,7 +318,7 @@ def edit_words(change: Change, words: ChangeWords) -> tuple[str, str]:
     if len(words.new) > 1:
         return where, f"adds {', '.join(words.new)}"
     if words.added:
-        return where, f"+ {' / '.join([words.added, *words.more])}"
+        return where, f"+ {' / '.join(words.told)}"
     return where, f"− {words.removed}" if words.removed else ""
 
 

@@ -24,6 +24,7 @@ from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
+AT_WORK = "Where the work stands that a run is doing now"
 GO_ON = "Go on with this work where it stopped."  # how prompts began that stood outside our marks
 STARTED_AGAIN = "Go on with the work; your process was started again"
 STOPPED_TOO_EARLY = "You stopped, but it is"

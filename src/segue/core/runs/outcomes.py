@@ -87,6 +87,8 @@ _HARNESS = regex(
     r"|warning: LF will|-{3,}$|={3,}$)"
 )
 _TAGS = regex(r"</?(?:tool_use_error|stdout|stderr|output|status|exit_code|system)>")
+_TRACEBACK = "Traceback (most recent call last)"
+_BARE_EXCEPTION = regex(r"[A-Za-z_][\w.]*(?:Error|Exception)")
 _COUNTERPART = regex(r"^(?:actual|received|got|but was|found|right|want)\b", re.I)
 """The second half of "expected …, actual …"."""
 _PASSING = regex(r"^\s*(?:[✔✓]|ok\b|PASS\b)")
@@ -178,6 +180,8 @@ def _worded_lines(output: str) -> list[str]:
 def telling(output: str, failed: bool) -> list[str]:
     """The few lines of an output that say what became of a command, in their order."""
     lines = _worded_lines(output)
+    if failed and _TRACEBACK in output:
+        lines = _without_traceback(lines)
     verdicts = (line for line in reversed(lines) if line != "FAIL" and _is_verdict(line))
     if failed:
         bad = (
@@ -188,6 +192,17 @@ def telling(output: str, failed: bool) -> list[str]:
         chosen = [*_quotable(bad, 3), *_quotable(verdicts, 1)]
         return _in_order(lines, chosen) or _quotable(reversed(lines), 2)[::-1]
     return _quotable(verdicts, 1) or (told_lines(output) if len(lines) <= 3 else [])
+
+
+def _without_traceback(lines: list[str]) -> list[str]:
+    """Lines without the heading of a traceback; an exception without a message has the line it came from."""
+    found: list[str] = []
+    for before, line in zip(["", *lines], lines, strict=False):
+        if line.startswith(_TRACEBACK):
+            continue
+        said = before and not before.startswith(('File "', _TRACEBACK))
+        found.append(f"{line}: {before}" if said and _BARE_EXCEPTION.fullmatch(line) else line)
+    return found or lines
 
 
 def _is_verdict(line: str) -> bool:

@@ -17,6 +17,7 @@ from ...agents import agent as agent_of, traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
 from ...core.base.values import Value
+from ...core.brief.page import quote
 from ...core.runs.carried_over import Inherited
 from ...core.sessions.state import OPEN, SessionState
 from ...errors import SegueError, UnknownSession
@@ -38,10 +39,11 @@ from .gather import (
     world_now,
 )
 from .notices import notice_of_handover
-from .predecessor import Predecessor, line_of_others, predecessor_of
+from .predecessor import Predecessor, chosen_since, line_of_before, line_of_others, predecessor_of
 from .project_brief import as_last_seen
 from .runs_summary import RunsSummary
 
+GOAL_BYTES = 200
 FRESH_STARTS = ("startup", "clear", "")
 STEER_ALONE = (
     "When you summarise, keep the user's task and rules in their own words, what was decided and why, what "
@@ -150,17 +152,25 @@ def _was_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
 def _brief_at_start(workspace: Workspace, finder: RunFinder, before: Predecessor, budget: int) -> HookBrief:
     """The state of the work; empty if it is finished, or too old to be continued."""
     other, notices = before.found, (before.others,) if before.others else ()
+    chosen = chosen_since(workspace, finder, other) if other is not None else None
+    if other is not None and chosen is not None:
+        line = line_of_before(workspace, finder, other)
+        runs = RunsSummary(notices=(*notices, line) if line else notices)
+        return _rendered(workspace, runs, chosen, budget)
     state = _state_of_run(workspace, finder, other) if other is not None else None
-    is_over = state is not None and state.status not in OPEN
-    if state is None or is_over:
+    over = state if state is not None and state.status not in OPEN else None
+    if state is None or over is not None:
         current = session_state(workspace, "")
         state = current if current is not None and current.status in OPEN else None
-    if other is None or is_over:
+    days = workspace.settings.number("resumable_days")
+    old = other is not None and time.time() - other.changed > 86_400 * days
+    if other is None or over is not None:
         state = state if _has_plan(workspace, state) else None
+        if state is None and over is not None and not old:
+            notices = (*notices, f"the session before, {quote(over.goal, GOAL_BYTES)}, was {over.status}")
         if state is None and not notices:
             return HookBrief()
         return _rendered(workspace, RunsSummary(notices=notices), state, budget)
-    old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(workspace, state):
         return HookBrief()
     brief = _brief_of_run(workspace, finder, other, budget, notices)

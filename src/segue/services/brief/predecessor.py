@@ -15,15 +15,17 @@ from pathlib import Path
 
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
-from ...core.base.values import Value
+from ...core.base.values import Value, seconds_of
 from ...core.brief.page import cut, middle, plain, quote
 from ...core.runs.identifiers import short_run
+from ...core.sessions.state import OPEN, SessionState
 from ...effects.git import repository as git
 from ...errors import SegueError
 from ..runs.discovery import RunFinder
 from ..runs.select import ELSEWHERE_SECONDS, LOOKED_AT, is_here, runs_meant
+from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
-from .gather import digest_of, is_at_work, runs_taken_up, task_of_run
+from .gather import digest_of, is_at_work, runs_taken_up, session_of_run, task_of_run
 
 PARALLEL_SECONDS = 3_600.0
 """Runs that were active within an hour of one another may be about different work at the same time."""
@@ -80,6 +82,32 @@ def predecessor_of(workspace: Workspace, finder: RunFinder, event: HookEvent) ->
         or _line_of_elsewhere(workspace, finder, newer)
     )
     return Predecessor(chosen, line)
+
+
+def chosen_since(workspace: Workspace, finder: RunFinder, run: Found) -> SessionState | None:
+    """The open session that somebody made the current one here after a run of another one had stopped."""
+    try:
+        tree = workspace.working_tree.tree()
+        if not tree.chosen or seconds_of(tree.chosen) <= run.changed:
+            return None
+        if tree.current == session_of_run(workspace, finder, run):
+            return None
+        state = find_session(workspace, tree.current).state
+    except SegueError:
+        return None
+    return state if state.status in OPEN else None
+
+
+def line_of_before(workspace: Workspace, finder: RunFinder, run: Found) -> str:
+    """What is said of the newest run if it was about other work; empty if it was asked for nothing."""
+    task = task_of_run(workspace, finder, run)
+    if not task:
+        return ""
+    at = time.strftime("%H:%M UTC", time.gmtime(run.changed))
+    return (
+        f"the last run here ({run.agent}, last active {at}) was about other work, {quote(task, TASK_BYTES)};"
+        f" `segue brief {plain(short_run(run.native))}` shows it"
+    )
 
 
 def _is_empty(workspace: Workspace, finder: RunFinder, run: Found) -> bool:

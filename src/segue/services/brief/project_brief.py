@@ -28,12 +28,14 @@ from .gather import (
     command_for_more,
     digest_of,
     gather,
+    is_at_work,
     session_of_run,
     summary_of_run,
     summary_of_session,
     world_now,
 )
 from .notices import notice_of_handover
+from .predecessor import chosen_since, line_of_before
 from .runs_summary import RunsSummary
 
 if TYPE_CHECKING:
@@ -114,8 +116,14 @@ def facts_here(workspace: Workspace, what: str = "", agent: str = "") -> FactsHe
         digests = (digest_of(workspace, finder, found),)
         runs = RunsSummary(digests, found.agent, found.native, elsewhere=folder)
     else:
-        runs = summary_of_run(workspace, finder, found)
-        id = session_of_run(workspace, finder, found)
+        chosen = chosen_since(workspace, finder, found)
+        if chosen is not None:
+            line = line_of_before(workspace, finder, found)
+            runs, found = RunsSummary(notices=(line,) if line else ()), None
+            id = chosen.id
+        else:
+            runs = summary_of_run(workspace, finder, found)
+            id = session_of_run(workspace, finder, found)
         state, as_of = _session(workspace, id)
         if not id and state is not None and has_observed_goal(workspace, state):
             state = None  # of another run
@@ -123,7 +131,9 @@ def facts_here(workspace: Workspace, what: str = "", agent: str = "") -> FactsHe
         workspace, state, runs, world=world_now(workspace, runs), memories=() if as_of else None,
         covers=not as_of, by_meaning=True,
     )  # fmt: skip
-    return FactsHere(known, runs, command_for_more(runs, state) + as_of, runs.found or found)
+    told = runs.found or found
+    known.at_work = told is not None and is_at_work(workspace, finder, told)
+    return FactsHere(known, runs, command_for_more(runs, state) + as_of, told)
 
 
 def _uncommitted(workspace: Workspace) -> list[RunText]:

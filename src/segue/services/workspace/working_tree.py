@@ -16,6 +16,7 @@ from ...core import event_kinds as ev
 from ...core.base.canonical import sha256
 from ...core.base.text import slug
 from ...core.base.values import Value
+from ...core.sessions.state import OBSERVER
 from ...effects.git import repository as git
 from ...effects.pause_file import PauseFile, pause_paths
 from ...errors import StaleVersion, StoreUnavailable, UsageError
@@ -34,6 +35,8 @@ class TreeRecord(Value):
     """Every project key that this tree was bound to, the newest last."""
     root_commit: str = ""
     current: str = ""
+    chosen: str = ""
+    """When somebody made that session the current one; empty if Segue did by itself."""
 
 
 def tree_stream(path: str, machine: str = "") -> str:
@@ -50,13 +53,13 @@ def trust_stream(store: Store) -> str:
 def fold_tree(tree: TreeRecord, event: ev.Event) -> TreeRecord:
     """The tree after an event of its stream."""
     body = ev.read_body(event)
-    projects, root_commit, current = tree.projects, tree.root_commit, tree.current
+    projects, root_commit, current, chosen = tree.projects, tree.root_commit, tree.current, tree.chosen
     if isinstance(body, ev.TreeBound):
         projects = (*(p for p in projects if p != body.project), body.project)
         root_commit = body.root_commit or root_commit
     elif isinstance(body, ev.TreeCurrent):
-        current = body.session
-    return TreeRecord(tree.path, event.version, projects, root_commit, current)
+        current, chosen = body.session, event.at if event.actor != OBSERVER else ""
+    return TreeRecord(tree.path, event.version, projects, root_commit, current, chosen)
 
 
 class LastSeenTree(Protocol):
