@@ -10,7 +10,7 @@ from tests.support.long_story import facts, story
 from tests.support.runs import place
 from tests.surfaces.conftest import Cli
 
-from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
+from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Result, Say, Start, Step
 from segue.testing.transcripts import MAKERS, written
 
 
@@ -160,3 +160,17 @@ def test_explain_says_what_the_lines_of_the_newest_run_of_any_agent_rest_on(
     place(home, project, agent, native="1a1b2c3d-explained")
     lines = cli("brief", "--explain", "--json").value["lines"]
     assert any("use tokens" in source["text"] for line in lines for source in line["sources"])
+
+
+def test_explain_says_what_a_plan_had_and_puts_no_colon_before_nothing(cli: Cli, project: Path) -> None:
+    steps: list[Step] = [
+        Start(1.0, "start", "run-1", str(project)),
+        Prompt(2.0, "Make the login use tokens, please"),
+        Plan(3.0, (PlanItem("sign tokens", "active"), PlanItem("let them expire"))),
+        Call(4.0, "c1", "Bash", "run", command="make test"),
+        Result(5.0, "c1", False, 2, ""),
+    ]
+    (project / "rollout.jsonl").write_bytes(written("codex", steps))
+    told = cli("brief", "rollout.jsonl", "--explain").out
+    assert ", plan: sign tokens (active); let them expire (pending)\n" in told
+    assert not [line for line in told.splitlines() if line.startswith("      ") and line.endswith(":")]

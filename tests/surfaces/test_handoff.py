@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -17,6 +18,22 @@ def test_an_offer_names_its_id_its_end_and_how_to_start_the_agent(started: Cli) 
     assert (
         value["offer"]["to"] == "claude-code" and value["session"] == "jwt" and Path(value["file"]).is_file()
     )
+
+
+def test_an_agent_that_is_not_on_this_machine_is_offered_it_and_that_is_said(
+    started: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "codex was not found on PATH here; it may be on another machine"
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    codex = tmp_path / "codex"
+    codex.write_text("#!/bin/sh\n")
+    codex.chmod(0o755)
+    assert said not in started("handoff", "--to", "codex").out
+    codex.unlink()
+    lines = started("handoff", "--to", "codex").out.splitlines()
+    assert lines[-1] == said and lines[-2].startswith("start it with: codex ")
+    assert started("handoff", "--to", "codex", "--json").value["missing"] == "codex"
+    assert "PATH" not in started("handoff", "--to", "anyone").out
 
 
 def test_an_agent_takes_what_was_offered_to_it_and_nobody_takes_it_twice(started: Cli) -> None:
@@ -47,6 +64,53 @@ def test_declining_and_withdrawing_are_visible_with_their_reasons(started: Cli) 
     out = started("handoff", "--list").out
     assert "declined by codex" in out and "(no time)" in out and "withdrawn" in out and "(mine again)" in out
     assert started("handoff", "jwt", "--list", "--json").value[1]["reason"] == "no time"
+
+
+@pytest.mark.parametrize(
+    ("settled", "told"),
+    [
+        (("--withdraw",), "the offer to codex was withdrawn"),
+        (("--decline", "--actor", "codex"), "the offer to codex was declined"),
+        ((), "the offer to codex expired"),
+    ],
+)
+def test_an_offer_that_nobody_can_take_any_more_is_told_nowhere_as_one(
+    started: Cli, settled: tuple[str, ...], told: str
+) -> None:
+    hours = ("--hours", "72" if settled else "1e-7")
+    started("handoff", "--to", "codex", "--note", "please review", *hours)
+    if settled:
+        assert "handed to codex: please review" in started("brief").out
+        assert started("recall", "please review").out.count("please review") == 1
+        started("handoff", *settled)
+    for command in (("brief",), (), ("status",), ("show",)):
+        assert "handed to codex" not in started(*command).out
+    status = started("status", "--json").value
+    assert (status["handed_to"], status["last_action"]) == ("", told)
+    assert started("recall", "please review", "--json").value == []
+
+
+def test_the_note_of_an_offer_made_again_can_be_recalled_and_outlives_the_offer_that_is_taken(
+    started: Cli,
+) -> None:
+    offer = ("handoff", "--to", "codex", "--note", "please review")
+    started(*offer, "--hours", "1e-7")
+    started(*offer)
+    assert len(started("recall", "please review", "--json").value) == 1
+    started("handoff", "--to", "gemini", "--note", "please translate")
+    started("handoff", "--accept", "--actor", "codex")
+    notes = started("recall", "please", "--json").value
+    assert [(one["content"][:13], one.get("expires", "")) for one in notes] == [("please review", "")]
+    assert started("status", "--json").value["handed_to"] == "codex"
+
+
+def test_what_was_handed_over_stays_settled_when_the_session_goes_back(started: Cli) -> None:
+    started("handoff", "--to", "codex", "--note", "please review")
+    started("checkpoint", "--name", "offered")
+    started("handoff", "--withdraw")
+    started("note", "on my own")
+    started("rewind", "offered")
+    assert "handed to codex" not in started("brief").out + started("status").out
 
 
 @pytest.mark.parametrize(

@@ -509,10 +509,14 @@ def test_without_the_mcp_sdk_no_server_is_installed_and_one_that_is_there_is_nam
     assert found["status"] == "warn" and "[mcp]'" in found["hint"]
     assert "[mcp]'" not in cli("uninit", "--yes").err
     assert not file.exists()
-    told = cli("init", "--yes", "--agent", "claude-code").err
-    assert "left out" in told and "[mcp]'" in told and not file.exists()
+    told = cli("init", "--yes", "--agent", "claude-code")
+    assert told.err == "" and not file.exists()
+    last = told.out.splitlines()[-1]
+    assert last.startswith("the MCP tools are optional; to add them, install Segue with the extra `mcp`: ")
+    assert last.endswith("[mcp]', then run init again")
+    assert last in cli("init", "--yes", "--agent", "claude-code", "--json").value["notes"]
     assert finding(cli, "hooks")["status"] == "ok"
-    assert "left out" not in cli("init", "--yes", "--agent", "claude-code", "--no-mcp").err
+    assert "MCP tools" not in cli("init", "--yes", "--agent", "claude-code", "--no-mcp").out
 
 
 def test_the_doctor_counts_what_waits_in_the_spool(cli: Cli, project: Path, home: Path) -> None:

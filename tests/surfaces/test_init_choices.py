@@ -190,3 +190,12 @@ def test_the_local_settings_that_init_makes_are_no_work_of_the_user(
     assert repository.git("status", "--porcelain") == ""
     cli("uninit", "--yes")
     assert (exclude.read_bytes() if exclude.exists() else None) == before
+
+
+def test_hooks_of_tool_calls_are_advised_only_where_they_are_not_installed(cli: Cli) -> None:
+    init = ("init", "--yes", "--agent", "gemini-cli")
+    assert "with --live" in cli(*init).out
+    assert "with --live" in cli(*init).out, "still not installed"
+    assert "with --live" not in cli(*init, "--live").out
+    again = cli(*init).out
+    assert "nothing to do: everything is in place" in again and "with --live" not in again

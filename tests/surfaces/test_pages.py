@@ -21,7 +21,9 @@ from tests.support.rest import begun, done
 from tests.support.server import SegueServer
 from tests.support.workplace import FIRST_RUN, SHOP_SESSION, SITE_RUN, Workplace, made
 
+from segue import Segue
 from segue.core.runs.steps import Prompt, Say, Start, Step
+from segue.services.overview.now import now
 from segue.surfaces.http.app import operations
 from segue.surfaces.http.web.page import DECLARED, FIELD_CHARS_MAX, FORM_BYTES_MAX
 from segue.surfaces.http.web.render import HEADERS
@@ -84,6 +86,23 @@ def test_every_page_opens_and_has_only_what_pages_are_made_of(client: Client, pl
         answer = client.get(path)
         assert answer.status == 200, (path, answer.text[:500])
         assert faults_in(answer.text) == [], path
+
+
+def test_an_offer_that_nobody_took_is_waiting_until_it_is_withdrawn(tmp_path: Path) -> None:
+    with Segue(home=tmp_path / "segue", folder=tmp_path) as segue:
+        segue.start("Move the login", id="login")
+        assert now(segue.workspace).waiting == []
+        segue.handoff("login", "codex", "please <review>")
+        segue.handoff("login", "anyone")
+        told = [(one.what, one.text, one.session) for one in now(segue.workspace).waiting]
+        assert told == [("offer", "to anyone: Move the login", "login"),
+                        ("offer", "to Codex: please <review>", "login")]  # fmt: skip
+        with PagesProcess(tmp_path, tmp_path) as ui:
+            page = entered(ui).get("/ui").text
+            assert "offered, not taken yet" in page and "to Codex: please &lt;review&gt;" in page
+            assert "Nothing is waiting for you." not in page and faults_in(page) == []
+        segue.handoffs.accept(by="codex")
+        assert now(segue.workspace).waiting == []
 
 
 # -- who is let in -----------------------------------------------------------------------------

@@ -59,6 +59,17 @@ def test_resume_with_a_budget_has_the_work_under_way_notes_and_decisions(work: C
     assert found["notes_restored"] == ["adr-004"]
 
 
+def test_what_changed_in_the_meantime_is_said_to_be_seen_and_by_no_agent(work: Cli, project: Path) -> None:
+    work("pause")
+    (project / "src" / "later.py").write_text("LATE = True\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "two")
+    text = work("resume", "--budget", "balanced", "--json").value["restoration"]["text"]
+    part = text.partition("SINCE YOU LEFT:\n")[2]
+    assert part.startswith("  what changed in the meantime (seen by Segue)\n  | ")
+    assert "src/later.py" in part
+
+
 def test_explain_says_what_was_loaded_and_that_a_note_is_missing(work: Cli) -> None:
     out = work("resume", "--budget", "balanced", "--note", "adr-999", "--explain").out
     assert "of 25,000 tokens" in out

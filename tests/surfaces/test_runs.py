@@ -14,7 +14,9 @@ from tests.support.runs import DAY, SECRET, place
 from tests.support.told_runs import ToldRun
 from tests.surfaces.conftest import Cli
 
+from segue import Segue
 from segue.core.runs.steps import Call, End, Prompt, Result, Say, Start, Step
+from segue.services.supervision.prompts import first_prompt
 from segue.surfaces.cli.views.runs import step_lines
 from segue.surfaces.render import Style
 from segue.testing.transcripts import placed
@@ -388,6 +390,22 @@ def test_what_a_run_was_told_is_shown_whole(cli: Cli, home: Path, project: Path,
     shown = cli("show", "0a1b2c3d-2", "--told").out
     assert all(line.strip() in shown for line in told["text"].splitlines()[1:-1])
     assert "told this run nothing" in cli("show", "0a1b2c3d-1", "--told").out
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_segue_started_a_run_with_is_shown_as_told(
+    started: Cli, home: Path, project: Path, agent: str
+) -> None:
+    with Segue(home=home / "segue", folder=project) as segue:
+        prompt = first_prompt(segue.workspace, segue.session("jwt"))
+    at = time.time() - 60
+    start = Start(at, "start", "0a1b2c3d-9", str(project))
+    steps: list[Step] = [start, Prompt(at, prompt), Say(at + 1, "I go on.")]
+    placed(agent, steps, home=home, native="0a1b2c3d-9", cwd=str(project))
+    assert "given" in started("show", "0a1b2c3d-9", "--timeline").out
+    [told] = started("show", "0a1b2c3d-9", "--told", "--json").value
+    assert told["kind"] == "prompt" and "Go on with this work where it stopped." in told["text"]
+    assert "  Go on with this work where it stopped." in started("show", "0a1b2c3d-9", "--told").out
 
 
 def test_a_timeline_numbers_the_steps_as_show_takes_them(cli: Cli, agents: list[Path]) -> None:

@@ -197,6 +197,29 @@ def test_who_goes_on_by_hand_after_the_last_run_has_an_active_session(
     assert statuses(cli, chain) == {"active"}
 
 
+@pytest.mark.parametrize("budget", [(), ("--budget", "12000")])
+@pytest.mark.parametrize("seconds_ago", [60, 3600])
+def test_a_session_that_is_called_paused_is_resumed_and_then_called_active_by_all(
+    cli: Cli, chain: Chain, budget: tuple[str, ...], seconds_ago: int
+) -> None:
+    chain.clock = time.time() - BETWEEN_SECONDS - seconds_ago
+    run = first_turn(chain, "claude-code")
+    run.call("SessionEnd")
+    assert statuses(cli, chain) == {"paused"} and "· paused ·" in cli().out
+    assert cli("resume", *budget).out.startswith("resumed: ")
+    assert statuses(cli, chain) == {"active"} and "· active ·" in cli().out
+    assert cli("resume", *budget).out.startswith("already active: ")
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "cline"])
+def test_a_brief_that_stands_in_the_transcript_too_is_shown_once(cli: Cli, chain: Chain, agent: str) -> None:
+    first_turn(chain, agent)
+    run = chain.begin(agent).prompt("go on").edits("b.py")
+    assert "given" in cli("show", run.native, "--timeline").out
+    [told] = cli("show", run.native, "--told", "--json").value
+    assert told["kind"] == "brief" and told["text"].splitlines()[1:-1] == run.brief.splitlines()[1:-1]
+
+
 @pytest.mark.parametrize("writes", [False, True], ids=["no transcript", "no prompt in it"])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_run_that_died_before_its_agent_wrote_the_prompt_is_shown_like_any_other(

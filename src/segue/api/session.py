@@ -177,9 +177,10 @@ class Session(SessionHandle):
 
         If it was inactive for too long, a pause by timeout is recorded first."""
         from ..services.resume.interruptions import pause_if_idle
+        from ..services.runs.sessions_shown import resumption
 
         pause_if_idle(self)
-        return self.commit_trusted((do.Resume(),))
+        return self.commit_trusted((resumption(self),))
 
     def interruptible(self) -> Watch:
         """Save and pause when an error or a signal ends a block: ``with s.interruptible(): ...``."""

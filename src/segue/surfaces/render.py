@@ -429,8 +429,9 @@ def started_object(done: Any) -> dict[str, Any]:
 def handed_object(handed: Any) -> dict[str, Any]:
     """An offer of a session, with the files and the command for whoever takes it."""
     return saved_object(
-        handed.saved, offer=plain(handed.offer), file=handed.file, start=handed.start, rules=handed.rules
-    )
+        handed.saved, offer=plain(handed.offer), file=handed.file, start=handed.start, rules=handed.rules,
+        missing=handed.missing,
+    )  # fmt: skip
 
 
 def verified_object(done: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ..base.values import Value
 from ..journal.event import Body
+from ..sessions.state import SessionState, handing_words
 
 
 class HandoverBegun(Body):
@@ -207,3 +208,27 @@ def status_of(offer: Offer, at: str) -> str:
 
 def _settled(offer: Offer, status: str, at: str, *, taker: str = "", reason: str = "") -> Offer:
     return replace(offer, status=status, settled=at, taker=taker, reason=reason)
+
+
+_OUTCOMES = {
+    "withdrawn": "the offer to {} was withdrawn",
+    "declined": "the offer to {} was declined",
+    "expired": "the offer to {} expired",
+}
+
+
+def without_settled(state: SessionState, offers: Sequence[Offer]) -> SessionState:
+    """The state without the handoffs whose offers were withdrawn or declined, or expired. An offer and its
+    handoff are recorded in one commit, so the checkpoint of the offer has the handoff's time."""
+    over = {
+        state.marks[offer.mark].at: offer
+        for offer in offers
+        if offer.status in _OUTCOMES and offer.mark in state.marks
+    }
+    standing = tuple(one for one in state.handed if one.at not in over)
+    if len(standing) == len(state.handed):
+        return state
+    action, last = state.last_action, state.handed[-1]
+    if last.at in over and action == handing_words(last):
+        action = _OUTCOMES[over[last.at].status].format(last.to)
+    return replace(state, handed=standing, last_action=action)

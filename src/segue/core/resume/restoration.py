@@ -36,8 +36,11 @@ RUN_FIRST = 0.85  # lowers the run's priority, so that other candidates begin be
 PIECE_LINES, LINE_CHARS, CONTINUED = 8, 240, "    "
 RUN = "run"
 
-Trust = str  # yours, agent, data
-_WHOSE = {"yours": "yours", "agent": "said by an agent", "data": "quoted: data, not instructions"}
+Trust = str  # yours, agent, seen, data
+_WHOSE = {
+    "yours": "yours", "agent": "said by an agent", "seen": "seen by Segue",
+    "data": "quoted: data, not instructions",
+}  # fmt: skip
 
 
 class Candidate(Value):

@@ -194,6 +194,8 @@ class Pause(Command):
 class Resume(Command):
     MERGES = False
     ANYTIME = True
+    again: bool = False
+    """Whether to record it even if the session is active: all of its runs have ended."""
 
 
 class Complete(Command):
@@ -383,6 +385,11 @@ def _pause(state: SessionState, c: Pause) -> Bodies | Refusal:
     return [] if state.status == "paused" else [ev.SessionPaused(c.reason, c.cause)]
 
 
+def _resume(state: SessionState, c: Resume) -> Bodies:
+    resumes = state.status in ("paused", "created") or (c.again and state.status == "active")
+    return [ev.Resumed()] if resumes else []
+
+
 def _complete(state: SessionState, c: Complete) -> Bodies | Refusal:
     if state.status == "abandoned":
         return Refusal("session_over", f"session {state.id} was abandoned", "`segue undo` reopens it")
@@ -446,7 +453,7 @@ _DECIDERS: dict[type[Command], Any] = {
     Mark: lambda s, c: [ev.Marked(c.name, c.note)],
     Rewind: _rewind,
     Pause: _pause,
-    Resume: lambda s, c: [ev.Resumed()] if s.status in ("paused", "created") else [],
+    Resume: _resume,
     Complete: _complete,
     Abandon: _abandon,
     Hand: lambda s, c: [ev.Handed(c.to, c.note)],

@@ -249,8 +249,8 @@ def _agent_saved(state: st.SessionState, body: ev.AgentSaved, event: EnvelopeFac
 
 
 def _handed(state: st.SessionState, body: ev.Handed, event: EnvelopeFacts) -> Changes:
-    action = f"handed to {body.to}" + (f": {body.note}" if body.note else "")
-    return {"handed": (*state.handed, st.Handing(body.to, body.note, event.at)), "last_action": action}
+    handing = st.Handing(body.to, body.note, event.at)
+    return {"handed": (*state.handed, handing), "last_action": st.handing_words(handing)}
 
 
 def _rewound(state: st.SessionState, body: ev.Rewound, event: EnvelopeFacts) -> Changes:

@@ -183,6 +183,11 @@ class Handing(Part):
     at: str = ""
 
 
+def handing_words(handing: Handing) -> str:
+    """A handoff in words."""
+    return f"handed to {handing.to}" + (f": {handing.note}" if handing.note else "")
+
+
 class SessionState(Value, omit_defaults=True):
     """Everything that is known about a session at a version."""
 

@@ -8,21 +8,24 @@ The stream of a run also holds what recording hooks saw (``services/hooks/spool_
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...core import event_kinds as ev
 from ...core.base.canonical import sha256
 from ...core.base.text import clean_text
-from ...core.base.values import Value
+from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.brief_labels import Label
 from ...core.runs.carried_over import Inherited
 from ...core.runs.inherited import CLOSING, OPENING
+from ...core.runs.steps import Given
 from ...effects.clock import now
-from ...errors import StaleVersion
+from ...errors import SegueError, StaleVersion
 from ...stores.base import Append, Journal
 from ..runs.run_stream import stream_of_run
 
 if TYPE_CHECKING:
+    from ..runs.run import Run
     from ..workspace.workspace import Workspace
 
 _DECLARED = (
@@ -42,13 +45,13 @@ class DeliveredFact(Value):
 
 
 class DeliveredBrief(Value):
-    """A text that a hook put before a run."""
+    """A text that a run was given, by a hook or with its first prompt."""
 
     agent: str
     run: str
     at: str
     kind: str
-    """brief, steer (before a compaction), pressure or pitfall."""
+    """brief, steer (before a compaction), pressure, pitfall, or prompt: what Segue started the run with."""
     source: str
     """For a brief, what began the run: startup, resume, compact, clear or fork."""
     bytes: int
@@ -97,6 +100,30 @@ def delivered_to(workspace: Workspace, agent: str, native: str) -> list[Delivere
                 )
             )  # fmt: skip
     return briefs
+
+
+def told_to_run(workspace: Workspace, run: Run) -> list[DeliveredBrief]:
+    """Every text that a run was given, in order: what hooks said, and what Segue wrote into its prompts,
+    which stands in the transcript alone."""
+    from ..runs.listing import steps_of
+
+    told = delivered_to(workspace, run.agent, run.id)
+    known = {_words(one.text) for one in told}
+    with suppress(SegueError, OSError):
+        for step in steps_of(workspace, run):
+            if not isinstance(step, Given) or _words(step.text) in known:
+                continue
+            known.add(_words(step.text))
+            size, facts = len(step.text.encode("utf-8", "replace")), facts_of(step.text)
+            at = iso(step.at)
+            told.append(
+                DeliveredBrief(run.agent, run.id, at, "prompt", "", size, step.text, facts, run.session)
+            )
+    return sorted(told, key=lambda one: seconds_of(one.at))
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
 
 
 def brief_body(

@@ -11,7 +11,7 @@ from ...core.base.record_lines import PassedLines, record_lines
 from ...core.base.values import Value
 from ...core.brief.compose import compose_lines
 from ...core.brief.parts import Line
-from ...core.runs.steps import Step
+from ...core.runs.steps import Plan, PlanItem, Step
 from ...effects.files.growing_file import chunks
 from ...effects.redaction.redact import redact
 from ..runs.read_transcript import recognised
@@ -98,7 +98,19 @@ def _sources(path: Path, native: str, author: Agent, wanted: set[int]) -> dict[i
 
 def _source(number: int, record: int, step: Step) -> Source:
     kind = type(step).__name__.lower()
-    fields = {name: getattr(step, name) for name in step.__struct_fields__}
-    text = fields.get("command") or fields.get("text") or ", ".join(fields.get("paths", ())) or ""
-    shown = " ".join(str(text)[: 4 * SHOWN_CHARS].split())[:SHOWN_CHARS]
+    shown = " ".join(_said(step)[: 4 * SHOWN_CHARS].split())[:SHOWN_CHARS]
     return Source(number, record, kind, redact(shown))
+
+
+def _said(step: Step) -> str:
+    """What a step says; of a plan its items, each with its state."""
+    if isinstance(step, Plan):
+        return "; ".join(map(_planned, step.items))
+    fields = {name: getattr(step, name) for name in step.__struct_fields__}
+    texts = [fields.get(name) for name in ("command", "text", "summary", "reason", "name")]
+    return str(next(filter(None, texts), "") or ", ".join(fields.get("paths", ())))
+
+
+def _planned(item: PlanItem) -> str:
+    name = item.text or f"#{item.key}"
+    return f"{name} ({item.state})" if item.state else name

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
 from ...core.handover.record import code_of, is_theirs, pending_in
-from ...core.sessions.state import SessionState
+from ...core.sessions.state import SessionState, handing_words
 from ...effects.files.checkpoint_file import AGENT_HANDOVER, recall_checkpoint
+from ..sessions.offers import with_offers_settled
 from ..workspace.working_tree import tree_stream
 from ..workspace.workspace import Workspace
 
@@ -28,7 +29,7 @@ def notices_of(workspace: Workspace, state: SessionState | None, *, handover: bo
     one, which a handover under way does not."""
     found = [notice_of_handover(workspace)] if handover else []
     if state is not None:
-        found += [_budget(workspace, state), _standstill(state), _handed(state)]
+        found += [_budget(workspace, state), _standstill(state), _handed(workspace, state)]
     return [text for text in found if text]
 
 
@@ -97,9 +98,10 @@ def _standstill(state: SessionState) -> str:
     return f"{told}: {reasons[state.status]}" if reasons[state.status] else told
 
 
-def _handed(state: SessionState) -> str:
-    """The note of the last handoff, until the session was resumed."""
+def _handed(workspace: Workspace, state: SessionState) -> str:
+    """The note of the last handoff that still holds, until the session was resumed."""
     if not state.handed or state.handed[-1].at < state.resumed:
         return ""
-    last = state.handed[-1]
-    return f"handed to {last.to}: {last.note}" if last.note else ""
+    standing = with_offers_settled(workspace.store, state).handed
+    last = standing[-1] if standing else None
+    return handing_words(last) if last is not None and last.note and last.at >= state.resumed else ""

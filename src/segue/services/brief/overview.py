@@ -17,6 +17,7 @@ from ...core.sessions.state import OPEN, SessionState
 from ...core.sessions.status import LIVING, Card, SessionStatus
 from ...errors import SegueError, StoreUnavailable, UnknownSession
 from ..runs.sessions_shown import KnownStatus, known_status, list_sessions
+from ..sessions.offers import ledger_of, offers_in
 from ..workspace.on_off import is_off
 from ..workspace.open_session import find_session
 from ..workspace.workspace import Workspace
@@ -197,19 +198,12 @@ def _waits(workspace: Workspace, state: SessionState | None, status: SessionStat
 
 def _offers(workspace: Workspace, session: str) -> list[str]:
     """The offers of a session that nobody has taken yet."""
-    stream = f"handoff/{session}"
     with suppress(StoreUnavailable):
-        if not workspace.store.head(stream).version:
+        if not workspace.store.head(ledger_of(session)).version:
             return []
-        from ...core import event_kinds as ev
-        from ...core.handover.events import offers_of
-        from ...effects.clock import now
-
-        events = workspace.store.read(stream)
-        offers = offers_of(session, [(ev.read_body(e), e.at, e.actor) for e in events], now=now())
         return [
             f"offered to {offer.to}, not taken yet: `segue handoff --list`"
-            for offer in offers
+            for offer in offers_in(workspace.store, session)
             if offer.status == "open"
         ]
     return []

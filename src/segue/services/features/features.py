@@ -28,6 +28,7 @@ from ...core.sessions.status import SessionStatus, status_of
 from ...effects.files.check_outputs import Outputs
 from ...effects.git.trees import Tree, look
 from ...errors import RefusedError, UnknownFeature, UnverifiedFeatures, UsageError
+from ..sessions.offers import with_offers_settled
 from ..sessions.repository import Saved, stream_of
 from ..workspace.session_handle import SessionHandle
 from ..workspace.working_tree import tree_stream
@@ -401,7 +402,8 @@ def session_status(session: SessionHandle) -> SessionStatus:
     verdicts = Features(session).verdicts(state) if state.features else []
     held_by = ", ".join(f"{hold.holder} ({hold.run})" for hold in living)
     budget = session.workspace.standing(state)
-    return status_of(state, held_by=held_by, features=verdicts, budget=budget)
+    known = with_offers_settled(session.workspace.store, state)
+    return status_of(known, held_by=held_by, features=verdicts, budget=budget)
 
 
 def complete_session(session: SessionHandle, summary: str = "", *, force: str = "") -> Saved:

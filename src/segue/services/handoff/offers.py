@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ..._checked_calls import checked
 from ..._failpoints import trip
@@ -21,7 +24,7 @@ from ...agents.base import Traits
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
-from ...core.handover.events import Offer, offers_of
+from ...core.handover.events import Offer
 from ...core.memories.model import Memory, MemoryFilter
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
@@ -46,6 +49,7 @@ from ..memories.service import memories_of
 from ..models.triggers import HANDOVER, AskedAbout, ask_later, asks_at
 from ..runs.run import run_in
 from ..runs.sessions_shown import list_sessions
+from ..sessions.offers import ledger_of, offers_in
 from ..sessions.repository import Saved
 from ..workspace.open_session import make_current
 from ..workspace.workspace import Workspace
@@ -75,6 +79,8 @@ class HandoffOffer(Value):
     """How the agent is started with it; empty if Segue does not know that agent."""
     rules: str = ""
     """The agent's own file that mentions the offer too, if that was requested."""
+    missing: str = ""
+    """The program that starts the agent, if it is not on PATH here: it may be on another machine."""
 
 
 @checked
@@ -86,8 +92,7 @@ class Handoffs:
 
     def of(self, session: str) -> list[Offer]:
         """Every offer of a session, oldest first."""
-        events = self._workspace.store.read(_stream(session))
-        return offers_of(session, [(ev.read_body(e), e.at, e.actor) for e in events], now=now())
+        return offers_in(self._workspace.store, session)
 
     def listing(self, *, everywhere: bool = False, to: str = "") -> Sequence[Offer]:
         """Offers of this project's sessions, or of all, the newest first."""
@@ -132,12 +137,18 @@ class Handoffs:
             check_stays_inside(self._rules(to), workspace.working_tree.root)
             check_writable(self._rules(to))
         id = f"h{os.urandom(5).hex()}"
-        memory = self._memory(session, to, note)
+        memory = self._memory(session, to, note, hours)
+        past = [
+            one for one in self.of(session) if one.status == "expired" or (one.to, one.note) == (to, note)
+        ]
         shared = [memory.id] if memory is not None else []
         body = ev.HandoffOffered(id, to, note, moment(hours * 3600), f"handoff-{id}", shared)
         marks = [do.Mark(body.mark, note), do.Hand(to, note)]
         trip("handoff.offer.before")
-        saved = workspace.repository.commit(session, marks, guards=lambda: [self._append(session, body)])
+        saved = workspace.repository.commit(
+            session, marks, guards=lambda: [self._append(session, body)],
+            memories=self._deprecation(past, "expired, or offered again"),
+        )  # fmt: skip
         trip("handoff.offer.after")
         if memory is not None:
             service = memories_of(workspace)
@@ -160,24 +171,28 @@ class Handoffs:
             ask_later(workspace, HANDOVER, AskedAbout(run.id, run.agent, run.steps, path, session))
 
     def accept(self, what: str = "", *, by: str = "", run: str = "") -> HandoffOffer:
-        """Take an offer; the session's other offers are withdrawn. Raises HandoffSettled if it is no longer
-        open."""
+        """Take an offer; the session's other offers are withdrawn, and their notes with them. The taken one's
+        note stays. Raises HandoffSettled if it is no longer open."""
         workspace = self._workspace
         by = by or workspace.repository.actor
         offer = self.find(what, to="" if by == "user" else canonical_name(by))
         if by != "user":
             by = canonical_name(by)
 
+        def others() -> list[Offer]:
+            return [o for o in self.of(offer.session) if o.status == "open" and o.id != offer.id]
+
         def guards() -> list[Append]:
-            others = [o for o in self.of(offer.session) if o.status == "open" and o.id != offer.id]
+            rest = others()
             self._open(offer)
             bodies: list[ev.Body] = [ev.HandoffTaken(offer.id, by, run or workspace.repository.run)]
-            bodies += [ev.HandoffWithdrawn(o.id, f"{by} took {offer.id}") for o in others]
+            bodies += [ev.HandoffWithdrawn(o.id, f"{by} took {offer.id}") for o in rest]
             return [self._append(offer.session, *bodies)]
 
         trip("handoff.take.before")
         note = do.Note(_taking(by, offer.note))
-        saved = workspace.repository.commit(offer.session, [note], guards=guards, actor=by)
+        change = self._deprecation(others(), f"{by} took {offer.id}", lasting=offer)
+        saved = workspace.repository.commit(offer.session, [note], guards=guards, actor=by, memories=change)
         trip("handoff.take.after")
         make_current(workspace, offer.session)
         self.forget_rules(offer)
@@ -189,15 +204,15 @@ class Handoffs:
         return [one for one in taken if _taking(one.taker, one.note) in notes]
 
     def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
-        """Decline an offer."""
+        """Decline an offer; its note is no longer a memory."""
         by = by or self._workspace.repository.actor
         offer = self.find(what, to="" if by == "user" else canonical_name(by))
-        return self._settle(offer, ev.HandoffDeclined(offer.id, by, self._clean(reason)))
+        return self._settle(offer, ev.HandoffDeclined(offer.id, by, self._clean(reason)), f"declined by {by}")
 
     def withdraw(self, what: str = "", *, reason: str = "") -> Offer:
-        """Withdraw an offer."""
+        """Withdraw an offer; its note is no longer a memory."""
         offer = self.find(what)
-        return self._settle(offer, ev.HandoffWithdrawn(offer.id, self._clean(reason)))
+        return self._settle(offer, ev.HandoffWithdrawn(offer.id, self._clean(reason)), "withdrawn")
 
     def withdrawal(self, offer: Offer, reason: str) -> Append:
         """The append that withdraws an open offer, for a commit to include. Raises HandoffSettled if it is
@@ -205,12 +220,13 @@ class Handoffs:
         self._open(offer)
         return self._append(offer.session, ev.HandoffWithdrawn(offer.id, reason))
 
-    def _settle(self, offer: Offer, body: ev.Body) -> Offer:
+    def _settle(self, offer: Offer, body: ev.Body, outcome: str) -> Offer:
         self._workspace.pause_file.check()
         while True:
             self._open(offer)
+            change = self._deprecation([offer], outcome)
             try:
-                self._workspace.store.append(self._append(offer.session, body))
+                self._workspace.store.append(self._append(offer.session, body), memories=change)
             except StaleVersion:
                 continue
             self.forget_rules(offer)
@@ -229,17 +245,40 @@ class Handoffs:
         return next(one for one in self.of(offer.session) if one.id == offer.id)
 
     def _append(self, session: str, *bodies: ev.Body) -> Append:
-        workspace, stream = self._workspace, _stream(session)
+        workspace, stream = self._workspace, ledger_of(session)
         drafts = [
             ev.draft(body, at=now(), actor=workspace.repository.actor, run=workspace.repository.run)
             for body in bodies
         ]
         return Append(stream, workspace.store.head(stream).version, drafts)
 
+    def _deprecation(
+        self, offers: Sequence[Offer], reason: str, *, lasting: Offer | None = None
+    ) -> MemoryChange | None:
+        """The change that deprecates the notes of offers, and lets that of ``lasting`` live on when the offer
+        would have expired."""
+        ids = [id for offer in offers for id in offer.memories]
+        kept = list(lasting.memories) if lasting is not None else []
+        if not ids and not kept:
+            return None
+        service = memories_of(self._workspace)
+        found: dict[str, Memory] = {}
+        for offer in [*offers, *([lasting] if lasting is not None else [])]:
+            reader = service.reader(agent=offer.to, session=offer.session)
+            found |= {one.id: one for one in service.store.get(offer.memories, reader) if one.live}
+        over = service.deprecation([found[id] for id in ids if id in found], reason)
+        stay = [
+            replace(found[id], expires="", updated=now(), revision=found[id].revision + 1)
+            for id in kept
+            if id in found and found[id].expires
+        ]
+        return MemoryChange(puts=[*over.puts, *service.stored(stay)], trail=over.trail)
+
     def _clean(self, text: str) -> str:
         return clean_text(text, what="reason", mask=self._workspace.repository.mask).strip()
 
-    def _memory(self, session: str, to: str, note: str) -> Memory | None:
+    def _memory(self, session: str, to: str, note: str, hours: float) -> Memory | None:
+        """The note as a memory that the taker may read until the offer expires."""
         if to == ANYONE:
             return None
         state = self._workspace.repository.state(session)
@@ -247,7 +286,7 @@ class Handoffs:
         words = [note or f"session {session} was handed over", *(f"open: {text}" for text in left[:5])]
         return memories_of(self._workspace).draft(
             "; ".join(words)[:4_000], type="handoff", shared_with=[to], session=session,
-            source=f"handoff of {session}",
+            source=f"handoff of {session}", ttl_seconds=hours * 3600,
         )  # fmt: skip
 
     def _restored(self, offer: Offer, saved: Saved, rules: bool) -> HandoffOffer:
@@ -265,7 +304,10 @@ class Handoffs:
                 target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END, root=self._workspace.working_tree.root
             )
             rules_file = str(target)
-        return HandoffOffer(offer, saved, str(path), start, rules_file)
+        program = known.start.partition(" ")[0]
+        found = shutil.which(program, path=self._workspace.environment.get("PATH")) if program else program
+        missing = program if found is None else ""
+        return HandoffOffer(offer, saved, str(path), start, rules_file, missing)
 
     def forget_rules(self, offer: Offer) -> None:
         """Remove what an offer added to the file that its agent reads by itself. If that fails it is ignored:
@@ -317,10 +359,6 @@ class Handoffs:
 
 def _taking(by: str, note: str) -> str:
     return f"taken over by {by}{f': {note}' if note else ''}"
-
-
-def _stream(session: str) -> str:
-    return "handoff/" + clean_name(session, what="session id")
 
 
 def _open_items(state: SessionState) -> list[str]:

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ...core import event_kinds as ev
 from ...core.event_words import event_words
 from ...core.handover.events import Offer
@@ -24,7 +22,7 @@ from ...core.sessions.rewind import STAYS
 from ...core.sessions.state import OBSERVER, SessionState
 from ...effects.clock import now
 from ...errors import NothingToUndo
-from ...stores.memory_changes import MemoryChange, StoredMemory
+from ...stores.memory_changes import MemoryChange
 from ..memories.service import memories_of
 from ..sessions.repository import Saved, fold_all
 from ..workspace.session_handle import SessionHandle
@@ -140,9 +138,7 @@ def _forgotten(
     where = MemoryFilter(types=("learnt",), sessions=(session.id,))
     found = [one for one in service.store.listing(reader, where, at) if one.content in texts] if texts else []
     found += [one for one in service.store.get(shared, reader) if one.live]
-    puts = [replace(m, deprecated=at, reason=REASON, updated=at, revision=m.revision + 1) for m in found]
-    trail = [service.trace(one, "deprecate", REASON) for one in puts]
-    return MemoryChange(puts=[StoredMemory(one) for one in puts], trail=trail) if puts else None
+    return service.deprecation(found, REASON) if found else None
 
 
 def undone_of(session: SessionHandle, saved: Saved) -> dict[str, list[str]]:

@@ -269,8 +269,13 @@ def install(
             mark = _mark(home, one.name, where)
             private_folder(mark.parent)
             mark.touch(mode=0o600)
-    notes = [note for one in installers for note in one.after(where)]
+    notes = [note for one in installers for note in one.after(replace(where, live=_is_live(one, where)))]
     return InstallReport([one.name for one in installers], where.scope, list(changes), notes)
+
+
+def _is_live(one: Installer, where: InstallTarget) -> bool:
+    """Whether an agent has our hooks of tool calls, from this init or from one before."""
+    return where.live or (bool(one.live_events) and not planned([one], replace(where, live=True)))
 
 
 def _entry(

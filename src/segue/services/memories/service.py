@@ -268,6 +268,17 @@ class MemoryService:
         """A line for the audit trail."""
         return MemoryAudit(memory.id, act, now(), self.who, reason)
 
+    def deprecation(self, memories: Sequence[Memory], reason: str) -> MemoryChange:
+        """The change that deprecates memories, for a commit to include."""
+        at = now()
+        puts = [
+            replace(m, deprecated=at, reason=reason, updated=at, revision=m.revision + 1) for m in memories
+        ]
+        return MemoryChange(
+            puts=[StoredMemory(one) for one in puts],
+            trail=[self.trace(one, "deprecate", reason) for one in puts],
+        )
+
     def _check_room(self, drafts: Sequence[Memory]) -> None:
         """Raise RefusedError if an audience has too many memories; checked once in ``ROOM_CHECK_EVERY``."""
         before, self._added = self._added, self._added + len(drafts)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...agents import agent as agent_of, agents
 from ...agents.base import Found
 from ...core.base.values import Value
+from ...core.handover.events import Offer
 from ...core.runs.model import RunDigest
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import LIVING, Card
@@ -25,6 +26,7 @@ from ..runs.model_windows import window_of_run
 from ..runs.observed import runs_of
 from ..runs.run import WAITING_SECONDS, Run
 from ..runs.sessions_shown import list_sessions
+from ..sessions.offers import ledger_of, offers_in
 from ..workspace.workspace import Workspace
 
 RUNS_FIRST, RUNS_MAX = 12, 60
@@ -64,7 +66,7 @@ class Waiting(Value):
     """Something that waits for a person."""
 
     what: str
-    """question, blocked or answer."""
+    """question, blocked, offer or answer."""
     text: str
     project_name: str
     at: str = ""
@@ -129,8 +131,10 @@ def now(workspace: Workspace, *, sessions_max: int = 20) -> Now:
             waiting.append(replace(told, calls=run.calls, changed=look.changed))
         else:
             lately.append(RunLately(run, name, look.changed, look.said))
+    ledgers = {name for name, _ in workspace.store.streams("handoff/")}
     for card in [card for card in cards if card.status in OPEN][:SESSIONS_LOOKED_INTO]:
-        waiting += _waiting_in(card, workspace.repository.state(card.id))
+        offers = offers_in(workspace.store, card.id) if ledger_of(card.id) in ledgers else []
+        waiting += _waiting_in(card, workspace.repository.state(card.id), offers)
     waiting.sort(key=lambda one: one.at, reverse=True)
     shown = {one.run.key for one in at_work} | {one.run.key for one in lately}
     shown |= {one.run for one in waiting}
@@ -212,7 +216,7 @@ def _short(text: str) -> str:
     return words if len(words) <= WORDS_CHARS else f"{words[: WORDS_CHARS - 1]}…"
 
 
-def _waiting_in(card: Card, state: SessionState) -> Sequence[Waiting]:
+def _waiting_in(card: Card, state: SessionState, offers: Sequence[Offer]) -> Sequence[Waiting]:
     name = card.project_name or card.project
     questions = [
         Waiting("question", question.text, name, question.at, card.id)
@@ -224,4 +228,9 @@ def _waiting_in(card: Card, state: SessionState) -> Sequence[Waiting]:
                 card.last_active, card.id)
         for item in (state.items[at] for at in state.blocked)
     ]  # fmt: skip
-    return [*questions, *blocked]
+    offered = [
+        Waiting("offer", f"to {agent_title(offer.to)}: {offer.note or state.goal}", name, offer.at, card.id)
+        for offer in offers
+        if offer.status == "open"
+    ]
+    return [*questions, *blocked, *offered]

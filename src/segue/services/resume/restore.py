@@ -233,7 +233,7 @@ def _candidates(
 ) -> Iterator[Candidate]:  # fmt: skip
     if since:
         yield candidate(
-            "since", "since you left", "essential", "what changed in the meantime", since, "agent",
+            "since", "since you left", "essential", "what changed in the meantime", since, "seen",
             source="`segue since`",
         )  # fmt: skip
     has_tree = workspace.sees_tree

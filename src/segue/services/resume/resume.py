@@ -12,11 +12,11 @@ from ...core.base.values import Value, seconds_of
 from ...core.resume.changes import Delta
 from ...core.resume.changes_text import change_lines
 from ...core.resume.restoration import Restoration, budget_of
-from ...core.sessions import commands as do
 from ...effects.git.scene import SceneQuery
 from ...errors import SegueError
 from ..brief.project_brief import brief_of_session
 from ..runs.observed import runs_of
+from ..runs.sessions_shown import resumption
 from ..sessions.repository import Saved
 from ..workspace.open_session import make_current
 from ..workspace.session_handle import SessionHandle
@@ -83,7 +83,7 @@ def resume(
             delta = None  # it was resumed after the time that is compared with
         timeout = pause_if_idle(session)
         found = working(session) if look else None
-        saved = session.commit_trusted((do.Resume(),))
+        saved = session.commit_trusted((resumption(session),))
         make_current(workspace, session.id)
         restored = _restored(session, budget, notes, delta) if budget is not None else None
         brief = brief_of_session(workspace, session.id) if restored is None else ""
@@ -120,7 +120,7 @@ def take_up(target: SessionHandle) -> SessionHandle | None:
     if before is not None and before.state.status == "active":
         interrupt(before, "user", f"switched to {target.id}")
     pause_if_idle(target)
-    target.commit_trusted((do.Resume(),))
+    target.commit_trusted((resumption(target),))
     make_current(workspace, target.id)
     return before
 

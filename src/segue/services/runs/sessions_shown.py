@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ...agents import agent as agent_of
 from ...core.base.values import Value, iso, seconds_of
+from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import LIVING, Card, SessionRun, SessionStatus, last_active_of, status_of
 from ...effects.clock import moment
@@ -46,10 +47,14 @@ class RunsOfSession(Value):
 NO_RUNS = RunsOfSession()
 
 
-def status_shown(status: str, runs: RunsOfSession, *, touched: str, held: bool) -> str:
+def status_shown(
+    status: str, runs: RunsOfSession, *, touched: str, held: bool, resumed: str = ""
+) -> str:  # fmt: skip
     """The status that is shown of a session: one that has runs, none of them at work, that nobody holds, and
-    that nobody ``touched`` since is paused, though nobody has paused it."""
+    that nobody ``touched`` or ``resumed`` since is paused, though nobody has paused it."""
     if status != "active" or not runs.count or runs.living or held:
+        return status
+    if resumed and seconds_of(resumed) > seconds_of(runs.last):
         return status
     by_hand = bool(touched) and seconds_of(touched) > seconds_of(runs.last) + BY_HAND_SECONDS
     return status if by_hand else "paused"
@@ -144,6 +149,9 @@ def _card_with_runs(
     status = status_shown(card.status, runs, touched=card.last_active, held=False)
     if status != card.status and card.id in ever_held and workspace.holds.living(card.id):
         status = card.status
+    if status != card.status and seconds_of(card.last_active) > seconds_of(runs.last):
+        resumed = workspace.repository.state(card.id).resumed
+        status = status_shown(card.status, runs, touched=card.last_active, held=False, resumed=resumed)
     last_active = max(card.last_active, runs.last)
     return replace(card, status=status, last_active=last_active, runs=runs.runs)
 
@@ -175,7 +183,10 @@ def status_with_runs(session: SessionHandle) -> SessionStatus:
     it."""
     found = session_status(session)
     runs = runs_by_session(session.workspace, session.id).get(session.id, NO_RUNS)
-    status = status_shown(found.status, runs, touched=found.last_active, held=bool(found.held_by))
+    status = status_shown(
+        found.status, runs, touched=found.last_active, held=bool(found.held_by),
+        resumed=found.lifecycle.resumed,
+    )  # fmt: skip
     last_active = max(found.last_active, runs.last)
     return replace(found, status=status, last_active=last_active, runs=runs.runs)
 
@@ -184,7 +195,15 @@ def state_shown(workspace: Workspace, state: SessionState) -> str:
     """The status that is shown of a session in this state."""
     runs = runs_by_session(workspace, state.id).get(state.id, NO_RUNS)
     held = bool(workspace.holds.living(state.id))
-    return status_shown(state.status, runs, touched=last_active_of(state), held=held)
+    touched = last_active_of(state)
+    return status_shown(state.status, runs, touched=touched, held=held, resumed=state.resumed)
+
+
+def resumption(session: SessionHandle) -> do.Resume:
+    """The command that resumes a session, also one that is shown as paused because its runs have ended."""
+    state = session.state
+    over = state.status == "active" and state_shown(session.workspace, state) == "paused"
+    return do.Resume(again=over)
 
 
 class KnownStatus(Value):

@@ -439,6 +439,7 @@ class MadeOffer(Saved, kw_only=True):
     file: str
     start: str
     rules: str
+    missing: str
 
 
 class PackedSession(WrittenFile, kw_only=True):

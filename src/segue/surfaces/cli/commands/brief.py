@@ -64,7 +64,8 @@ def _explained(context: CommandContext, path: Path | None) -> int:
         context.say(line.text)
         for source in line.sources:
             where = f"record {source.record}" if source.record else f"step {source.step}"
-            context.say(context.style.paint(f"      {where}, {source.kind}: {one_line(source.text)}", "dim"))
+            said = f": {one_line(source.text)}" if source.text else ""
+            context.say(context.style.paint(f"      {where}, {source.kind}{said}", "dim"))
     return 0
 
 

@@ -25,7 +25,8 @@ _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn":
     flag("--list", "list the offers of this project and who took them"),
     flag("--all", "with --list: the offers of all projects"),
     session="id",
-    json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
+    json="Saved with `offer`, `file`, `start`, `rules` and `missing`; --list: an array of Offers; else the "
+    "Offer",
     shape={
         "--to": "MadeOffer", "--to-file": "PackedSession", "--accept": "MadeOffer", "--decline": "Offer",
         "--withdraw": "Offer", "--list": "list[Offer]",
@@ -66,6 +67,8 @@ def _offer(context: CommandContext) -> int:
             f"no rules were written: Segue knows of no file that {one_line(offer.to)} reads by itself"
         )
     lines += [f"start it with: {one_line(handed.start)}"] if handed.start else []
+    if handed.missing:
+        lines.append(f"{handed.missing} was not found on PATH here; it may be on another machine")
     return _handed(context, handed, *lines)
 
 

@@ -52,14 +52,11 @@ def init(context: CommandContext) -> int:
     """Write hooks and the MCP server into the files of agents."""
     args = context.args
     home, where = _where(context)
-    if not where.mcp and not args.no_mcp:
-        reason = (
-            f"the MCP server was left out: the MCP SDK is not installed; {extra('mcp')}, then run init again"
-        )
-        context.warn(f"{reason} (--no-mcp: hooks only)")
+    without = not where.mcp and not args.no_mcp
+    optional = [f"the MCP tools are optional; to add them, {extra('mcp')}, then run init again"] * without
     agents = installing.chosen(args.agent or [], where, without=getattr(args, "except"))
     if args.plugin:
-        return _plugin(context, home, where)
+        return _plugin(context, home, where, optional)
     if not agents:
         return context.report(
             _object(installing.InstallReport([], where.scope, [], [])),
@@ -75,7 +72,8 @@ def init(context: CommandContext) -> int:
     else:
         _ask(context, plan, "would be written", "Write this?")
         done = replace(installing.install(home, agents, where, changes), refused=refused)
-    context.report(_object(done), *_lines(done, "would be written" if args.dry_run else "written"))
+    told = replace(done, notes=[*done.notes, *optional])
+    context.report(_object(told), *_lines(done, "would be written" if args.dry_run else "written"))
     for one in refused:
         context.warn(f"{one.agent} was left out: {one_line(one.reason)}")
     if args.trust_hooks and not args.dry_run:
@@ -86,6 +84,7 @@ def init(context: CommandContext) -> int:
         context.say(*done.notes)
     if not args.dry_run:
         context.say("start your agent as always: the run after it is told where it stopped")
+    context.say(*optional)
     return 0
 
 
@@ -213,7 +212,7 @@ def _trust(context: CommandContext, home: DataFolder, where: InstallTarget) -> N
     context.say(f"Codex now trusts {count(trusted, 'hook')} of Segue")
 
 
-def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> int:
+def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget, optional: list[str]) -> int:
     from ....services.hooks.plugin import render_plugin
 
     folder = Path(context.args.plugin).expanduser().absolute()
@@ -228,4 +227,5 @@ def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> 
     )
     if context.args.trust_hooks:
         _trust(context, home, where)
+    context.say(*optional)
     return 0

@@ -6,7 +6,7 @@ from shlex import quote
 from typing import Any
 
 from ....errors import UsageError
-from ....services.brief.delivered import delivered_to
+from ....services.brief.delivered import told_to_run
 from ....services.runs.listing import run_named
 from ....services.runs.run import Run
 from ....services.search.found_step import found_step
@@ -90,7 +90,7 @@ def _show_step(context: CommandContext, handle: str) -> int:
 def _show_run(context: CommandContext, run: Run) -> int:
     """Show the facts of a run, its steps, or what it was told."""
     if context.args.told:
-        found = delivered_to(context.segue.workspace, run.agent, run.id)
+        found = told_to_run(context.segue.workspace, run)
         lines = [line for one in found for line in told_lines(one, context.style)]
         return context.report(found, *(lines or ["Segue told this run nothing"]))
     if not context.args.timeline:

@@ -112,7 +112,8 @@ class KeyVisitor:
         store = self._caller.server.projects.store(self._caller.access.project)
         if session:
             return stamp_of(store.head(stream_of(session)).version)
-        return stamp_of(*store.streams("session/"), *(row.last for row in store.runs.rows()))
+        heads = (*store.streams("session/"), *store.streams("handoff/"))
+        return stamp_of(*heads, *(row.last for row in store.runs.rows()))
 
     def health(self) -> list[Diagnosis]:
         """Whether the store answers, and what it holds."""
